@@ -268,11 +268,11 @@ class GroupAdministration:
         )
         outcomes = asked.refused
         outcomes.update(dict.fromkeys(plan.unknown, _UNKNOWN))  # deleted meanwhile
-        if plan.error or not plan.initialize:
+        if plan.error or not plan.topics:
             return AlteredOffsets(plan.error, outcomes)
-        results = await self._remove((state.key, partial(self._initialize, state)) for state in plan.initialize)
+        results = await self._remove((state.key, partial(self._initialize, state)) for state in plan.initializations())
         failed: set[SharePartitionKey] = set()
-        for state, result in zip(plan.initialize, results, strict=True):
+        for state, result in zip(plan.initializations(), results, strict=True):
             outcomes[plan.topics[state.key.topic_id].topic_name, state.key.partition] = result
             if result:
                 failed.add(state.key)

@@ -8,7 +8,7 @@ changed; that is checked again in the second step where it matters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from shareq.coordinator.group.share.group import (
@@ -41,13 +41,24 @@ class DeleteGroupPlan:
 
 @dataclass(frozen=True, slots=True)
 class AlterOffsetsPlan:
-    """The share states to initialise again, and the partitions that cannot be."""
+    """The share states to initialise again, those of `topics`, and the partitions that cannot be."""
 
     error: ApiError
-    initialize: tuple[StateInitialization, ...] = ()
+    topics: TopicsById = field(default_factory=dict)
     unknown: frozenset[tuple[str, int]] = frozenset()
     """Topic name and partition of those that do not exist: UNKNOWN_TOPIC_OR_PARTITION."""
-    topics: TopicsById = field(default_factory=dict)
+    group_id: str = ""
+    state_epoch: int = 0
+    offsets: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+
+    def initializations(self) -> Iterator[StateInitialization]:
+        """Return the states in the order of `offsets`, each made when it is asked for: there may be many."""
+        return (
+            StateInitialization(SharePartitionKey(self.group_id, topic_id, partition), self.state_epoch, offset)
+            for topic_id, topic in self.topics.items()
+            for partition, offset in self.offsets[topic.topic_name].items()
+            if partition in topic.partitions
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +114,14 @@ def begin_alter_offsets(
     if group.members:
         return CoordinatorResult(AlterOffsetsPlan(not_empty(group.group_id)))
     topics: dict[bytes, TopicPartitions] = {}
-    initialize: list[StateInitialization] = []
     unknown: set[tuple[str, int]] = set()
     for name, by_partition in offsets.items():
         topic = metadata.topic(name)
-        there: set[int] = set()
-        for partition, offset in by_partition.items():
-            if topic is None or not 0 <= partition < topic.partitions:
-                unknown.add((name, partition))
-                continue
-            key = SharePartitionKey(group.group_id, topic.topic_id, partition)
-            initialize.append(StateInitialization(key, group.group_epoch, offset))
-            there.add(partition)
+        count = 0 if topic is None else topic.partitions
+        there = frozenset(partition for partition in by_partition if 0 <= partition < count)
+        unknown.update((name, partition) for partition in by_partition if partition not in there)
         if topic is not None and there:
-            topics[topic.topic_id] = TopicPartitions(name, frozenset(there))
+            topics[topic.topic_id] = TopicPartitions(name, there)
     records: tuple[CoordinatorRecord, ...] = ()
     if topics:
         before = group.state_partitions or StatePartitions()
@@ -125,7 +130,8 @@ def begin_alter_offsets(
         unfinished = {t: name for t, name in before.deleting.items() if not _covers(partitions, t, metadata)}
         partitions = replace(partitions, deleting={**partitions.deleting, **unfinished})
         records = (state_partitions_record(group.group_id, partitions),)
-    return CoordinatorResult(AlterOffsetsPlan(NO_ERROR, tuple(initialize), frozenset(unknown), topics), records)
+    plan = AlterOffsetsPlan(NO_ERROR, topics, frozenset(unknown), group.group_id, group.group_epoch, offsets)
+    return CoordinatorResult(plan, records)
 
 
 def finish_alter_offsets(
@@ -137,10 +143,13 @@ def finish_alter_offsets(
     partitions = group.state_partitions
     if partitions is None:
         return CoordinatorResult(None)
+    failed_of: dict[bytes, set[int]] = {}
+    for key in failed:
+        failed_of.setdefault(key.topic_id, set()).add(key.partition)
     done = {
-        topic_id: replace(topic, partitions=frozenset(kept))
+        topic_id: replace(topic, partitions=kept)
         for topic_id, topic in plan.topics.items()
-        if (kept := [p for p in topic.partitions if SharePartitionKey(group.group_id, topic_id, p) not in failed])
+        if (kept := topic.partitions.difference(failed_of.get(topic_id, ())))
     }
     after = partitions.with_initialized(united(done, intersection(plan.topics, partitions.initialized)))
     return CoordinatorResult(None, () if after == partitions else (state_partitions_record(group.group_id, after),))

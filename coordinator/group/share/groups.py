@@ -204,7 +204,7 @@ class ShareGroups:
         full = self._no_more_groups(group_id) if result.records and group_id not in self._groups else None
         if full is not None:
             return CoordinatorResult(AlterOffsetsPlan(full))
-        if result.response.initialize:
+        if result.response.topics:
             self._activity.setdefault(group_id, Activity()).initializing_since_ms = now_ms
         return result
 

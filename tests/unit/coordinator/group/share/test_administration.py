@@ -164,7 +164,7 @@ def test_altering_offsets_initialises_at_the_current_group_epoch() -> None:
     """4.3.1 does not bump the epoch; the last member's leaving has fenced the leaders."""
     world = emptied("t", t=2)
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {1: 40}}, 0))
-    assert plan.initialize == (StateInitialization(SharePartitionKey(GROUP, T, 1), 3, 40),)
+    assert list(plan.initializations()) == [StateInitialization(SharePartitionKey(GROUP, T, 1), 3, 40)]
     assert world.group.group_epoch == 3
     world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, ()))
     assert world.group.initialized[T].partitions == {0, 1}
@@ -173,7 +173,7 @@ def test_altering_offsets_initialises_at_the_current_group_epoch() -> None:
 
 def test_altering_offsets_creates_the_group(world: GroupWorld) -> None:
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 1: 6}}, 0))
-    assert {i.state_epoch for i in plan.initialize} == {1}
+    assert {i.state_epoch for i in plan.initializations()} == {1}
     assert world.log.value_types() == ["ShareGroupStatePartitionMetadataValue"]
     world.log.run(world.shard.share.finish_alter_offsets(GROUP, plan, ()))
     assert world.group.state_name == "Empty"
@@ -187,7 +187,7 @@ def test_altering_offsets_makes_no_group_beyond_group_share_max_groups() -> None
     world.log.run(begin(GROUP, {"t": {0: 5}}, 0))
     one_too_many = begin("h", {"t": {0: 5}}, 0)
     assert one_too_many.records == ()
-    assert one_too_many.response.initialize == ()
+    assert not one_too_many.response.topics
     assert one_too_many.response.error.code is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert "group.share.max.groups=1" in str(one_too_many.response.error.message)
     assert begin(GROUP, {"t": {1: 6}}, 0).response.error.code is ErrorCode.NONE
@@ -197,7 +197,7 @@ def test_altering_offsets_makes_no_group_beyond_group_share_max_groups() -> None
 def test_unknown_partitions_do_not_stop_the_others(world: GroupWorld) -> None:
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5, 2: 6, -1: 0}, "x": {0: 1}}, 0))
     assert plan.unknown == {("t", 2), ("t", -1), ("x", 0)}
-    assert [i.key for i in plan.initialize] == list(keys(T, 0))
+    assert [i.key for i in plan.initializations()] == list(keys(T, 0))
 
 
 def test_nothing_but_unknown_partitions_creates_no_group(world: GroupWorld) -> None:

@@ -69,7 +69,7 @@ def test_each_group_has_its_own_session_timeout() -> None:
 
 def test_offsets_that_were_altered_of_a_group_that_is_gone_are_nobodys(world: GroupWorld) -> None:
     plan = world.log.run(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5}}, world.time.now_ms))
-    assert plan.initialize
+    assert plan.topics
     assert world.log.run(world.shard.share.finish_alter_offsets("other", plan, ())) is None
     assert world.log.last == ()
 

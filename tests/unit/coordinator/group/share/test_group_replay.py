@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -106,7 +108,7 @@ class GroupReplay(RuleBasedStateMachine):
         plan = self.world.log.run(
             self.world.shard.share.begin_alter_offsets(GROUP, {"t": {0: offset, 1: offset}}, self.world.time.now_ms)
         )
-        keys: list[SharePartitionKey] = [i.key for i in plan.initialize[:1]] if failed else []
+        keys: list[SharePartitionKey] = [i.key for i in islice(plan.initializations(), 1)] if failed else []
         if plan.error.code is ErrorCode.NONE:
             self.world.log.run(self.world.shard.share.finish_alter_offsets(GROUP, plan, keys))
 
