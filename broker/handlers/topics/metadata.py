@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.rows import Rows
+from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.handlers.shared.topics_to_create import create_missing, may_create_topic
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
@@ -60,8 +61,7 @@ async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataRespo
     if asked is None or (not asked and ctx.api_version == 0):
         for topic in services.metadata.topics():
             if ctx.sees(DESCRIBE_TOPIC, topic.name):
-                row = _row(ctx, request, topic)
-                await rows.add(row, _TOPIC_ELEMENTS + len(row.partitions))
+                await _add(ctx, request, topic, rows)
             else:
                 await rows.breathe()
         return await rows.end()
@@ -71,14 +71,12 @@ async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataRespo
     for named in asked:
         if named.name is not None and named.topic_id == ZERO_UUID and named.name not in names:
             names.add(named.name)
-            row = _row_by_name(ctx, request, named.name, may_create, refused)
-            await rows.add(row, _TOPIC_ELEMENTS + len(row.partitions))
+            await _add(ctx, request, _named(ctx, named.name, may_create, refused), rows)
     ids: set[bytes] = set()
     for named in asked:
         if (named.name is None or named.topic_id != ZERO_UUID) and named.topic_id not in ids:
             ids.add(named.topic_id)
-            row = _row_by_id(ctx, request, named.topic_id)
-            await rows.add(row, _TOPIC_ELEMENTS + len(row.partitions))
+            await _add(ctx, request, _with_id(ctx, named.topic_id), rows)
     return await rows.end()
 
 
@@ -91,23 +89,25 @@ def _asks_by_id(topics: Iterable[MetadataRequestTopic] | None) -> bool:
     return any(topic.name is None or topic.topic_id != ZERO_UUID for topic in topics or ())
 
 
-def _row_by_id(ctx: RequestContext, request: MetadataRequest, topic_id: bytes) -> MetadataResponseTopic:
+def _with_id(ctx: RequestContext, topic_id: bytes) -> TopicImage | MetadataResponseTopic:
+    """Return the topic, or the row that says why it is not shown."""
     topic = ctx.services.metadata.topic_by_id(topic_id)
     if topic is None:
         return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
     if not ctx.may(DESCRIBE_TOPIC, topic.name):
         return MetadataResponseTopic(DESCRIBE_TOPIC.error, None, topic_id)
-    return _row(ctx, request, topic)
+    return topic
 
 
-def _row_by_name(
-    ctx: RequestContext, request: MetadataRequest, name: str, may_create: bool, refused: Mapping[str, ApiError]
-) -> MetadataResponseTopic:
+def _named(
+    ctx: RequestContext, name: str, may_create: bool, refused: Mapping[str, ApiError]
+) -> TopicImage | MetadataResponseTopic:
+    """Return the topic, or the row that says why there is none."""
     if not ctx.may(DESCRIBE_TOPIC, name):  # says nothing of whether it exists
         return MetadataResponseTopic(DESCRIBE_TOPIC.error, name)
     topic = ctx.services.metadata.topic(name)
     if topic is not None:
-        return _row(ctx, request, topic)
+        return topic
     if may_create and not may_create_topic(ctx, name):
         return MetadataResponseTopic(CREATE_TOPIC.error, name, is_internal=name in INTERNAL_TOPICS)
     if name_error(name) is not None:
@@ -116,20 +116,33 @@ def _row_by_name(
     return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if error is None else error.code, name)
 
 
-def _row(ctx: RequestContext, request: MetadataRequest, topic: TopicImage) -> MetadataResponseTopic:
-    node_id = ctx.services.started_with.node_id
-    partitions = [
-        MetadataResponsePartition(
-            partition_index=index,
-            leader_id=node_id,
-            leader_epoch=_LEADER_EPOCH,
-            replica_nodes=[node_id],
-            isr_nodes=[node_id],
-        )
-        for index in range(topic.partitions)
-    ]
-    mark_leaderless(ctx.services.leaders, topic.name, partitions)
-    row = MetadataResponseTopic(ErrorCode.NONE, topic.name, topic.topic_id, topic.internal, partitions)
+async def _add(
+    ctx: RequestContext,
+    request: MetadataRequest,
+    found: TopicImage | MetadataResponseTopic,
+    rows: Rows[MetadataResponse],
+) -> None:
+    """Add the row of a topic, with its partitions, or the row that stands for it."""
+    if isinstance(found, MetadataResponseTopic):
+        await rows.add(found, _TOPIC_ELEMENTS)
+        return
+    node_id, leaders = ctx.services.started_with.node_id, ctx.services.leaders
+    row = MetadataResponseTopic(ErrorCode.NONE, found.name, found.topic_id, found.internal)
     if request.include_topic_authorized_operations:
-        row.topic_authorized_operations = authorized_operations.on_topic(ctx, topic.name)
-    return row
+        row.topic_authorized_operations = authorized_operations.on_topic(ctx, found.name)
+    for indexes in in_pieces(range(found.partitions)):
+        if row.partitions:
+            await rows.breathe(PIECE)
+        partitions = [
+            MetadataResponsePartition(
+                partition_index=index,
+                leader_id=node_id,
+                leader_epoch=_LEADER_EPOCH,
+                replica_nodes=[node_id],
+                isr_nodes=[node_id],
+            )
+            for index in indexes
+        ]
+        mark_leaderless(leaders, found.name, partitions)
+        row.partitions += partitions
+    await rows.add(row, _TOPIC_ELEMENTS + len(indexes))

@@ -13,6 +13,7 @@ from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.foundation.loop.effort import ELEMENT_EFFORT, RECORD_EFFORT
 from shareq.broker.foundation.turn_budget import TURN_ELEMENTS
 from shareq.broker.handlers.cluster import find_coordinator
+from shareq.broker.handlers.topics import metadata
 from shareq.broker.handlers.transactions import add_partitions_to_txn
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.store import MetadataStore
@@ -51,7 +52,12 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from shareq.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponsePartition,
+)
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -218,6 +224,20 @@ def test_topics_of_many_partitions_are_answered_in_turns(world: BrokerWorld) -> 
     assert ticks >= 20
     answer = client.receive(MetadataResponse)
     assert [(topic.name, len(topic.partitions)) for topic in answer.topics] == sorted((f"t{i}", 500) for i in range(40))
+
+
+def test_a_topic_of_many_partitions_is_answered_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """100,000 of 0.5 µs each."""
+    world, work = BrokerWorld(), Work()
+    world.create_topic("t", 5_000)
+    stranger, neighbour = world.connect(), world.connect()
+    monkeypatch.setattr(metadata, "MetadataResponsePartition", work.count(MetadataResponsePartition))
+    stranger.send(MetadataRequest(None), 12)
+    work.run(world, neighbour)
+    (topic,) = stranger.receive(MetadataResponse).topics
+    assert [part.partition_index for part in topic.partitions] == list(range(5_000))
+    assert sum(work.ticks) == 5_000
+    assert max(work.ticks) <= TURN_ELEMENTS
 
 
 def test_errors_in_parts_are_counted(world: BrokerWorld) -> None:
