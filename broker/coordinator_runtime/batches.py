@@ -7,7 +7,7 @@ more than `MAX_DECOMPRESSED_BYTES` of records from a batch, so a larger property
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from shareq.coordinator.shard import CoordinatorRecord, RecordSerde, Steps
@@ -109,13 +109,15 @@ def encoded_bytes(records: Sequence[RecordData]) -> int:
     return size
 
 
-def parts_of(records: Sequence[RecordData], max_bytes: int) -> Iterator[Sequence[RecordData]]:
-    """The records in order, cut into parts of at most `max_bytes` by `encoded_bytes`; a larger record is alone."""
+def parts_of(records: Sequence[RecordData], max_bytes: int) -> list[Sequence[RecordData]]:
+    """Cut records, in order, into parts of at most `max_bytes` by `encoded_bytes`; a larger record is alone."""
+    parts: list[Sequence[RecordData]] = []
     first, size = 0, 0
     for at, data in enumerate(records):
         of_this = encoded_bytes((data,))
         if at > first and size + of_this > max_bytes:
-            yield records[first:at]
+            parts.append(records[first:at])
             first, size = at, 0
         size += of_this
-    yield records[first:]
+    parts.append(records[first:])
+    return parts

@@ -1,7 +1,7 @@
 """What a coordinator's partition does in more than one tick of the loop, and what waits behind it.
 
-A decision that takes long, and the replay of a log, go on in steps; nothing else is decided meanwhile, so the state
-they go by is theirs alone. What is asked for waits, in its order, and has its turn as a few in each tick.
+A decision that takes long, and the replay of a log, are coroutines that pause; nothing else is decided meanwhile, so
+the state they go by is theirs alone. What is asked for waits, in its order, and has its turn as a few in each tick.
 
 The collector rests from the first step to the tick after the last one, in which what was decided is replayed, as it
 does for long requests (`Turns`).
@@ -10,14 +10,18 @@ does for long requests (`Turns`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeVar
 
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.protocol.errors import ErrorCode
 
 __all__ = ["MOST_IN_A_TICK", "OneInSteps", "Waiting"]
+
+T = TypeVar("T")
 
 MOST_IN_A_TICK = 64
 """Of the operations that have waited."""
@@ -32,14 +36,14 @@ class Waiting:
 
 
 class OneInSteps:
-    """At most one work in steps, one of them in each tick, and the operations behind it."""
+    """At most one coroutine that pauses, which goes on in each tick, and the operations behind it."""
 
-    __slots__ = ("_answering", "_behind", "_call_soon", "_done", "_fail", "_steps")
+    __slots__ = ("_answering", "_behind", "_budget", "_call_soon", "_fail", "_work")
 
-    def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
-        self._call_soon = call_soon
-        self._steps: Iterator[None] | None = None
-        self._done: Callable[[], None] = _nothing
+    def __init__(self, env: Environment) -> None:
+        self._call_soon = env.clock.call_soon
+        self._budget = env.budget
+        self._work: Coroutine[None, None, Any] | None = None  # Any: of any kind
         self._fail: Callable[[ErrorCode], None] | None = None
         self._behind: deque[Waiting] = deque()
         self._answering = False
@@ -47,70 +51,78 @@ class OneInSteps:
     @property
     def busy(self) -> bool:
         """Whether what comes now has to wait."""
-        return self._steps is not None or (bool(self._behind) and not self._answering)
+        return self._work is not None or (bool(self._behind) and not self._answering)
 
     def __len__(self) -> int:
-        """Operations that wait, the one that is decided in steps among them."""
+        """Return how many operations wait, the one that is being decided among them."""
         return len(self._behind) + (self._fail is not None)
 
     def run(
-        self, steps: Iterator[None], done: Callable[[], None], fail: Callable[[ErrorCode], None] | None = None
+        self,
+        work: Coroutine[None, None, T],
+        done: Callable[[T], None],
+        fail: Callable[[ErrorCode], None] | None = None,
     ) -> None:
-        """Take the first step now, and then one in each tick; `done` when they end, before what waits behind.
+        """Begin a coroutine now and go on with it in each tick; `done` takes what it returns, before what waits behind.
 
-        `steps` may not raise. `fail`: of the operation whose steps these are.
+        It may not raise, nor wait for anything. `fail`: of the operation that it decides.
         """
-        self._steps, self._done, self._fail = steps, done, fail
-        self._step(steps)
+        self._work, self._fail = work, fail
+        self._step(work, done)
 
     def wait(self, waiting: Waiting) -> None:
-        """Have `answer` called when the steps are at their end, and all that came before."""
+        """Have `answer` called when the coroutine has ended, and all that came before is done."""
         self._behind.append(waiting)
 
     def give_up(self) -> list[Waiting]:
-        """End the operation that is decided in steps; it, and all behind it. None of them is called any more."""
+        """Return the operation that is being decided, and all behind it. None of them is called any more."""
         own = [] if self._fail is None else [Waiting(_nothing, self._fail)]
         taken = own + list(self._behind)
-        self._steps, self._fail = None, None
+        self._work, self._fail = None, None
         self._behind.clear()
         COLLECTOR.let_go(self)
         return taken
 
-    def _step(self, steps: Iterator[None]) -> None:
-        if self._steps is not steps:
+    def _step(self, work: Coroutine[None, None, T], done: Callable[[T], None]) -> None:
+        if self._work is not work:
             return  # given up
         COLLECTOR.hold_off(self)
-        for _ in steps:
-            self._call_soon(partial(self._step, steps))
-            return
-        done, self._steps, self._done, self._fail = self._done, None, _nothing, None
+        self._budget.renew()
         try:
-            self._answer(done)
+            work.send(None)
+        except StopIteration as end:
+            value = end.value
+        else:
+            self._call_soon(partial(self._step, work, done))
+            return
+        self._work, self._fail = None, None
+        try:
+            self._answer(partial(done, value))
         finally:
             self._call_soon(self._ended)
 
     def _answer(self, first: Callable[[], None]) -> None:
-        """Call `first`, then what waits, up to `MOST_IN_A_TICK` and up to one that goes on in steps."""
-        if self._in_steps():
+        """Call `first`, then what waits, up to `MOST_IN_A_TICK` and up to one that pauses."""
+        if self._at_work():
             return  # what is left comes behind these
         self._answering = True
         try:
             first()
             for _ in range(MOST_IN_A_TICK):
-                if not self._behind or self._in_steps():
+                if not self._behind or self._at_work():
                     return
                 self._behind.popleft().answer()
         finally:  # also after a fault in one of them: the others still have their turn
             self._answering = False
-            if self._behind and not self._in_steps():
+            if self._behind and not self._at_work():
                 self._call_soon(partial(self._answer, _nothing))
 
-    def _in_steps(self) -> bool:
-        return self._steps is not None
+    def _at_work(self) -> bool:
+        return self._work is not None
 
     def _ended(self) -> None:
-        """The tick after the last step, when what it was decided from is gone."""
-        if self._steps is None or COLLECTOR.has_little_to_look_at():
+        """Let the collector go in the tick after the last step, when what it was decided from is gone."""
+        if self._work is None or COLLECTOR.has_little_to_look_at():
             COLLECTOR.let_go(self)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -22,9 +22,11 @@ from typing import Generic, NamedTuple, TypeVar, cast
 from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLogSettings, encoded_bytes, parts_of
 from shareq.broker.coordinator_runtime.one_in_steps import OneInSteps, Waiting
 from shareq.broker.coordinator_runtime.ports import CoordinatorLog, CoordinatorLogs
-from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, replay_in_steps, replay_one
+from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, replay_log, replay_one
 from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.broker.foundation.loop.coroutines import in_steps, result_of
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import PAUSE, Breathe, unpaused
 from shareq.broker.log.append import Origin
 from shareq.broker.log.markers import TransactionMarker, append_marker
 from shareq.coordinator.shard import (
@@ -36,7 +38,6 @@ from shareq.coordinator.shard import (
     RecordsTooLarge,
     Steps,
     TransactionalShard,
-    at_once,
 )
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import Message
@@ -63,44 +64,6 @@ class _Parked:
 
     complete: Callable[[Message], None]
     fail: Callable[[ErrorCode], None]
-
-
-class _Decision(Generic[T]):
-    """An operation that is decided in steps, and its result."""
-
-    def __init__(self, steps: Steps[CoordinatorResult[T]]) -> None:
-        self._steps = steps
-        self._result: CoordinatorResult[T] | RecordsTooLarge | None = None
-
-    def is_made(self) -> bool:
-        """Take one step; whether it was the last."""
-        try:
-            next(self._steps)
-        except StopIteration as end:
-            self._result = end.value
-        except RecordsTooLarge as error:
-            self._result = error
-        return self._result is not None
-
-    def rest(self, name: str) -> Iterator[None]:
-        """The steps that are left, from the next tick on; what fails in them is logged."""
-        yield
-        try:
-            while not self.is_made():
-                yield
-        except Exception:
-            logger.exception("%s: an operation failed", name)
-
-    @property
-    def has_failed(self) -> bool:
-        return self._result is None
-
-    def result(self) -> CoordinatorResult[T]:
-        """What was decided. Raises RecordsTooLarge, if that was."""
-        assert self._result is not None
-        if isinstance(self._result, RecordsTooLarge):
-            raise self._result
-        return self._result
 
 
 class CoordinatorPartition(Generic[ShardT]):
@@ -135,14 +98,14 @@ class CoordinatorPartition(Generic[ShardT]):
         self._collected: list[Waiting] = []  # decided, records not yet handed to the log
         self._in_flight: deque[list[Waiting]] = deque()  # one list for each append that is not yet durable
         self._parked: dict[int, _Parked] = {}  # by token
-        self._in_steps = OneInSteps(env.clock.call_soon)
+        self._in_steps = OneInSteps(env)
         self._tokens = count(1)
         self._hooked = False
         self._generation = 0
         self._lost = not leads  # led elsewhere; or the log is offline: what is durable is known at the next start
         self._timer: TimerHandle | None = None
         self._timer_at: int | None = None
-        self.shard = new_shard() if self._lost else at_once(self._load_or_resign())
+        self.shard = new_shard() if self._lost else result_of(self._load_or_resign(unpaused))
         self._arm()  # members that are never heard of again have a deadline, too
 
     def schedule(
@@ -172,13 +135,11 @@ class CoordinatorPartition(Generic[ShardT]):
             self._refuse([late.token for late in answers], error)
 
         try:
-            result = operation()
-            if not isinstance(result, CoordinatorResult):
-                decision = _Decision(result)
-                if not decision.is_made():
-                    self._go_on(decision, failed, producer, pending)
-                    return pending
-                result = decision.result()
+            begun = operation()
+            result = begun if isinstance(begun, CoordinatorResult) else _step(begun)
+            if result is None:
+                self._go_on(cast(Steps[CoordinatorResult[T]], begun), failed, producer, pending)
+                return pending
         except RecordsTooLarge:
             self._refuse_too_large(Waiting(lambda: None, fail))
             return pending
@@ -207,20 +168,31 @@ class CoordinatorPartition(Generic[ShardT]):
 
     def _go_on(
         self,
-        decision: _Decision[T],
+        steps: Steps[CoordinatorResult[T]],
         failed: Callable[[ErrorCode], T],
         producer: ProducerEpoch | None,
         pending: Pending[T],
     ) -> None:
         """Take the other steps of a decision in later ticks, and `schedule` it when it is made."""
 
-        def done() -> None:
-            if decision.has_failed:
+        def done(decided: CoordinatorResult[T] | RecordsTooLarge | None) -> None:
+            if decided is None:
                 pending.complete(failed(ErrorCode.UNKNOWN_SERVER_ERROR))
             else:
-                self.schedule(decision.result, failed, producer=producer).on_complete(pending.complete)
+                self.schedule(lambda: _result_of(decided), failed, producer=producer).on_complete(pending.complete)
 
-        self._in_steps.run(decision.rest(self._name), done, lambda error: pending.complete(failed(error)))
+        self._in_steps.run(self._decide(steps), done, lambda error: pending.complete(failed(error)))
+
+    async def _decide(self, steps: Steps[CoordinatorResult[T]]) -> CoordinatorResult[T] | RecordsTooLarge | None:
+        """Take the other steps; return None after a fault, which is logged."""
+        await PAUSE
+        try:
+            return await in_steps(steps)
+        except RecordsTooLarge as error:
+            return error
+        except Exception:
+            logger.exception("%s: an operation failed", self._name)
+            return None
 
     def _behind(self, again: Callable[[], Pending[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
         """Do it again when what goes on in steps is at its end."""
@@ -450,7 +422,7 @@ class CoordinatorPartition(Generic[ShardT]):
             error.name,
             len(failed),
         )
-        self._in_steps.run(self._reload(), self._arm)
+        self._in_steps.run(self._load_or_resign(self._env.budget.breathe), self._reloaded)
         surfaced = coordinator_error(error)
         for waiting in failed:
             waiting.fail(surfaced)
@@ -463,18 +435,19 @@ class CoordinatorPartition(Generic[ShardT]):
         self._collected, self._records, self._records_bytes = [], [], 0
         return taken
 
-    def _reload(self) -> Iterator[None]:
-        """Until what the log holds is replayed, the shard that was there may be looked at."""
-        self.shard = yield from self._load_or_resign()
+    def _reloaded(self, shard: ShardT) -> None:
+        """Let the shard that was there be looked at no more: what the log holds is replayed."""
+        self.shard = shard
+        self._arm()
 
-    def _load_or_resign(self) -> Steps[ShardT]:
-        """The shard that its log holds; an empty one, and every operation refused, when the log cannot be read at all.
+    async def _load_or_resign(self, breathe: Breathe) -> ShardT:
+        """Return the shard that its log holds; an empty one, and refuse all operations, if the log cannot be read.
 
         The rest of the broker goes on without it (Apache Kafka answers NOT_COORDINATOR for such a partition).
         """
         shard = self._new_shard()
         try:
-            yield from replay_in_steps(self._log, shard, self._serde, self._settings.load_buffer_bytes)
+            await replay_log(self._log, shard, self._serde, breathe, self._settings.load_buffer_bytes)
             shard.on_loaded(self._env.clock.now_ms())
         except Exception as failure:
             what = failure if isinstance(failure, CoordinatorLoadError) else f"{self._log!r}: {failure!r}"
@@ -509,6 +482,21 @@ class CoordinatorPartition(Generic[ShardT]):
             self.schedule(lambda: self.shard.on_deadline(now), lambda _error: None)
         else:
             self._arm()
+
+
+def _step(steps: Steps[CoordinatorResult[T]]) -> CoordinatorResult[T] | None:
+    """Take a step of a decision; return what was decided if it was the last one."""
+    try:
+        next(steps)
+    except StopIteration as end:
+        return cast(CoordinatorResult[T], end.value)
+    return None
+
+
+def _result_of(decided: CoordinatorResult[T] | RecordsTooLarge) -> CoordinatorResult[T]:
+    if isinstance(decided, RecordsTooLarge):
+        raise decided
+    return decided
 
 
 def coordinator_error(error: ErrorCode) -> ErrorCode:

@@ -11,11 +11,12 @@ made consistent by the shard (`on_loaded`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from shareq.broker.coordinator_runtime.batches import LOAD_BUFFER_BYTES
 from shareq.broker.coordinator_runtime.ports import CoordinatorLog
+from shareq.broker.foundation.turn_budget import LOOK, Breathe
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.transactions import transaction_marker
 from shareq.coordinator.shard import (
@@ -23,15 +24,13 @@ from shareq.coordinator.shard import (
     CoordinatorShard,
     InconsistentRecords,
     RecordSerde,
-    Steps,
     TransactionalShard,
-    at_once,
 )
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import NO_PRODUCER_ID, BatchHeader, Record, decode_records, read_header
 from shareq.protocol.records.control import ControlType
 
-__all__ = ["CoordinatorLoadError", "Loaded", "replay_in_steps", "replay_log", "replay_one"]
+__all__ = ["CoordinatorLoadError", "Loaded", "replay_log", "replay_one"]
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +39,8 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 LARGEST_BATCH_BYTES: Final = 256 * 1024 * 1024
 """A batch that is larger, compressed or not, is skipped. Earlier releases wrote what a client sent: up to 100 MiB."""
 
-STEP_EFFORT: Final = 64 * 1024
-"""So many bytes of values are replayed in one step."""
-
-RECORD_EFFORT: Final = 512
-"""What a record counts beside: 10 µs."""
+ELEMENT_BYTES: Final = 512
+"""So many bytes of a value count as an element of the turn's budget, and so does each record beside."""
 
 MAX_LINES: Final = 10
 """Of one load about what it skipped; the others are counted."""
@@ -61,22 +57,19 @@ class Loaded(NamedTuple):
     skipped: int
 
 
-def replay_log(
-    log: CoordinatorLog, shard: CoordinatorShard, serde: RecordSerde, load_buffer_bytes: int = LOAD_BUFFER_BYTES
+async def replay_log(
+    log: CoordinatorLog,
+    shard: CoordinatorShard,
+    serde: RecordSerde,
+    breathe: Breathe,
+    load_buffer_bytes: int = LOAD_BUFFER_BYTES,
 ) -> Loaded:
-    """Replay every durable record of the log that can be read into the shard.
+    """Replay every record of the log that can be read into the shard: what is durable when it comes to the end.
 
     Reads `load_buffer_bytes` at a time; a larger batch by itself, if it is not over `LARGEST_BATCH_BYTES`. Raises
     CoordinatorLoadError when the log refuses to be read.
     """
-    return at_once(replay_in_steps(log, shard, serde, load_buffer_bytes))
-
-
-def replay_in_steps(
-    log: CoordinatorLog, shard: CoordinatorShard, serde: RecordSerde, load_buffer_bytes: int = LOAD_BUFFER_BYTES
-) -> Steps[Loaded]:
-    """As `replay_log`, `STEP_EFFORT` in a step: what is durable when it comes to the end."""
-    return _Load(log, shard, serde, load_buffer_bytes).run()
+    return await _Load(log, shard, serde, breathe, load_buffer_bytes).run()
 
 
 def replay_one(shard: CoordinatorShard, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
@@ -96,19 +89,22 @@ def replay_one(shard: CoordinatorShard, record: CoordinatorRecord, offset: int, 
 class _Load(Generic[ShardT]):
     """One load of one log."""
 
-    def __init__(self, log: CoordinatorLog, shard: ShardT, serde: RecordSerde, buffer_bytes: int) -> None:
+    def __init__(
+        self, log: CoordinatorLog, shard: ShardT, serde: RecordSerde, breathe: Breathe, buffer_bytes: int
+    ) -> None:
         self._log = log
         self._shard = shard
         self._serde = serde
+        self._breathe = breathe
         self._buffer_bytes = buffer_bytes
-        self._effort = 0
+        self._elements = 0  # since the last breath
         self._replayed = 0
         self._skipped = 0
 
-    def run(self) -> Steps[Loaded]:
+    async def run(self) -> Loaded:
         offset = self._log.log_start_offset
         while offset < self._end:
-            offset = yield from self._read_on(offset)
+            offset = await self._read_on(offset)
         if self._skipped > MAX_LINES:
             logger.error(
                 "%s: %d more records or ranges were skipped while loading", self._name, self._skipped - MAX_LINES
@@ -135,8 +131,8 @@ class _Load(Generic[ShardT]):
 
     # -- batches
 
-    def _read_on(self, offset: int) -> Steps[int]:
-        """Replay some batches from `offset` on; the offset to go on with."""
+    async def _read_on(self, offset: int) -> int:
+        """Replay some batches from `offset` on; return the offset to go on with."""
         read = self._log.read(offset, self._buffer_bytes, upto=self._end, min_one_batch=False)
         if not isinstance(read, ErrorCode) and not read.batches:
             header = self._next_header(offset)
@@ -152,7 +148,7 @@ class _Load(Generic[ShardT]):
             return end
         if isinstance(read, ErrorCode):
             raise CoordinatorLoadError(f"{self._name}: reading offset {offset} gave {read.name}")
-        return (yield from self._replay_batches(read)) or self._end
+        return await self._replay_batches(read) or self._end
 
     def _next_header(self, offset: int) -> BatchHeader | None:
         try:
@@ -160,30 +156,32 @@ class _Load(Generic[ShardT]):
         except OSError as error:
             raise CoordinatorLoadError(f"{self._name}: reading offset {offset}: {error}") from error
 
-    def _replay_batches(self, read: ReadResult) -> Steps[int]:
-        """The offset behind them; 0 without any."""
+    async def _replay_batches(self, read: ReadResult) -> int:
+        """Return the offset behind them; 0 without any."""
         end = 0
         for span in read.batches:
             data = read.records[span.position : span.position + span.size]
             end = span.last_offset + 1
             try:
-                yield from self._replay_batch(data, is_control=span.is_control)
+                await self._replay_batch(data, is_control=span.is_control)
             except MalformedMessage as error:
                 self._skip(span.base_offset, end, error)
         return end
 
-    def _replay_batch(self, data: bytes | memoryview, *, is_control: bool) -> Iterator[None]:
+    async def _replay_batch(self, data: bytes | memoryview, *, is_control: bool) -> None:
         if is_control:
             _replay_marker(data, self._shard)
             return
         header = read_header(data)
         producer_id = header.producer_id if header.is_transactional else NO_PRODUCER_ID
+        elements = self._elements
         for record in decode_records(data, LARGEST_BATCH_BYTES):
             self._replay_record(record, producer_id)
-            self._effort += RECORD_EFFORT + len(record.value or b"")
-            if self._effort >= STEP_EFFORT:
-                self._effort = 0
-                yield
+            elements += 1 + len(record.value or b"") // ELEMENT_BYTES
+            if elements >= LOOK:
+                await self._breathe(elements)
+                elements = 0
+        self._elements = elements
 
     # -- records
 

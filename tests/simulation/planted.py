@@ -127,7 +127,7 @@ def initial_start_offset_not_persisted(original: Function, self: SharePartition,
 
 
 def failed_append_not_replayed_away() -> AbstractContextManager[object]:
-    return replaced((CoordinatorPartition, "_reload", lambda _self: iter(())))
+    return replaced((CoordinatorPartition, "_reloaded", lambda self, _shard: self._arm()))
 
 
 @in_place_of(CoordinatorPartition, "schedule")

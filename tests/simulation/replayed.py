@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions, ShardT
 from shareq.broker.coordinator_runtime.replay import replay_log
+from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.groups.coordinator import group_coordinator_settings
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorShard
@@ -35,7 +37,7 @@ def replayed(
         log = world.services.logs.get(topic, route)
         if log.refusal is ErrorCode.NONE:
             after = new_shard()
-            replay_log(log, after, serde)
+            result_of(replay_log(log, after, serde, unpaused))
             yield route, partitions.get(route).shard, after
 
 

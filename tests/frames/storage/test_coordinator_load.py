@@ -10,6 +10,8 @@ from devtools.clients.offsets_client import OffsetsClient
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.coordinator_runtime import replay as coordinator_load
 from shareq.broker.coordinator_runtime.replay import replay_log
+from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.groups.coordinator import group_coordinator_settings
 from shareq.broker.log.partition_log import Origin
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicMember, ClassicState
@@ -77,7 +79,8 @@ def loaded_from(world: BrokerWorld, buffer_bytes: int = 1_000) -> set[str]:
     """The groups that a load finds which reads so many bytes at a time."""
     broker, settings = world.broker, group_coordinator_settings(world.services.started_with)
     shard = GroupCoordinatorShard(broker.services.metadata, broker.services.configs, world.clock.wall_ms, settings)
-    replay_log(broker.services.logs.get(CONSUMER_OFFSETS, 0), shard, GROUP_SERDE, buffer_bytes)
+    log = broker.services.logs.get(CONSUMER_OFFSETS, 0)
+    result_of(replay_log(log, shard, GROUP_SERDE, unpaused, buffer_bytes))
     return {listed.group_id for listed in shard.list_groups().response}
 
 

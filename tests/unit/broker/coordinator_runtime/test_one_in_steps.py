@@ -4,23 +4,38 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, repeat
+from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import MemFs
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.coordinator_runtime.one_in_steps import MOST_IN_A_TICK, OneInSteps, Waiting
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.collector import FEW_YOUNG
 from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.turn_budget import PAUSE
 from shareq.protocol.errors import ErrorCode
 from tests.support.coroutines import by_turns
 
 
-def growing(kept: list[list[int]], steps: int) -> Iterator[None]:
+def in_steps_of(clock: VirtualClock) -> OneInSteps:
+    return OneInSteps(Environment(clock, Random(1), MemFs(clock.call_soon, Random(1))))
+
+
+async def growing(kept: list[list[int]], steps: int) -> None:
     """Steps that each make as much as the collector would look at several times."""
     for _ in range(steps):
         kept.extend([] for _ in range(FEW_YOUNG))
-        yield
+        await PAUSE
+
+
+async def one_step() -> None:
+    await PAUSE
+
+
+def nothing(_result: None) -> None: ...
 
 
 @pytest.fixture
@@ -53,9 +68,9 @@ def test_the_collector_rests_from_the_first_step_to_the_tick_after_the_last(look
     replay of its records made, had the collector look at all that the broker has.
     """
     clock, kept = VirtualClock(), list[list[int]]()
-    in_steps = OneInSteps(clock.call_soon)
+    in_steps = in_steps_of(clock)
     looks.clear()
-    in_steps.run(growing(kept, 4), lambda: kept.extend([] for _ in range(FEW_YOUNG)))
+    in_steps.run(growing(kept, 4), lambda _: kept.extend([] for _ in range(FEW_YOUNG)))
     assert not looks
     assert not gc.isenabled()
     assert not any(ticks_with_looks(clock, looks)), "in none of its ticks"
@@ -67,9 +82,9 @@ def test_the_collector_rests_from_the_first_step_to_the_tick_after_the_last(look
 
 def test_the_collector_rests_as_long_as_what_waited_goes_on_in_steps(looks: list[int]) -> None:
     clock, kept = VirtualClock(), list[list[int]]()
-    in_steps = OneInSteps(clock.call_soon)
-    in_steps.run(growing(kept, 2), lambda: None)
-    in_steps.wait(Waiting(lambda: in_steps.run(growing(kept, 3), lambda: None), lambda _error: None))
+    in_steps = in_steps_of(clock)
+    in_steps.run(growing(kept, 2), nothing)
+    in_steps.wait(Waiting(lambda: in_steps.run(growing(kept, 3), nothing), lambda _error: None))
     looks.clear()
     assert not any(ticks_with_looks(clock, looks))
     assert len(kept) == 5 * FEW_YOUNG
@@ -80,14 +95,14 @@ def test_the_collector_is_at_work_between_two_when_little_is_left_of_the_first()
     """Else it would rest for as long as there is something to do."""
     clock, seen = VirtualClock(), list[bool]()
 
-    def looking() -> Iterator[None]:
+    async def looking() -> None:
         for _ in range(3):
             seen.append(gc.isenabled())
-            yield
+            await PAUSE
 
-    in_steps = OneInSteps(clock.call_soon)
-    in_steps.run(looking(), lambda: None)
-    in_steps.wait(Waiting(lambda: in_steps.run(looking(), lambda: None), lambda _error: None))
+    in_steps = in_steps_of(clock)
+    in_steps.run(looking(), nothing)
+    in_steps.wait(Waiting(lambda: in_steps.run(looking(), nothing), lambda _error: None))
     gc.collect()
     between: list[bool] = []
     while clock.run_tick():
@@ -98,8 +113,8 @@ def test_the_collector_is_at_work_between_two_when_little_is_left_of_the_first()
 
 def test_the_collector_is_at_work_again_after_steps_that_are_given_up() -> None:
     clock = VirtualClock()
-    in_steps = OneInSteps(clock.call_soon)
-    in_steps.run(growing([], 3), lambda: None, lambda _error: None)
+    in_steps = in_steps_of(clock)
+    in_steps.run(growing([], 3), nothing, lambda _error: None)
     assert len(in_steps.give_up()) == 1
     assert gc.isenabled()
     clock.run_until_idle()
@@ -110,9 +125,9 @@ def test_the_collector_is_at_work_again_after_steps_that_are_given_up() -> None:
 def test_the_collector_rests_until_all_are_done_who_held_it_off() -> None:
     """Long requests go on in turns beside the steps of coordinators."""
     clock = VirtualClock()
-    in_steps, turns = OneInSteps(clock.call_soon), Turns(clock.call_soon)
-    turns.run(by_turns(growing([], 5)), lambda _error: None)
-    in_steps.run(growing([], 2), lambda: None)
+    in_steps, turns = in_steps_of(clock), Turns(clock.call_soon)
+    turns.run(by_turns(repeat(None, 5)), lambda _error: None)
+    in_steps.run(growing([], 2), nothing)
     seen: list[tuple[bool, bool, bool]] = []
     while clock.run_tick():
         seen.append((in_steps.busy, len(turns) > 0, gc.isenabled()))
@@ -126,7 +141,7 @@ def test_a_collector_that_is_off_stays_off() -> None:
     clock = VirtualClock()
     gc.disable()
     try:
-        OneInSteps(clock.call_soon).run(growing([], 2), lambda: None)
+        in_steps_of(clock).run(growing([], 2), nothing)
         clock.run_until_idle()
         assert not gc.isenabled()
     finally:
@@ -135,8 +150,8 @@ def test_a_collector_that_is_off_stays_off() -> None:
 
 def test_an_operation_that_is_refused_meanwhile_fails_once() -> None:
     errors: list[ErrorCode] = []
-    in_steps = OneInSteps(VirtualClock().call_soon)
-    in_steps.run(growing([], 2), lambda: None, errors.append)
+    in_steps = in_steps_of(VirtualClock())
+    in_steps.run(growing([], 2), nothing, errors.append)
     for waiting in in_steps.give_up() + in_steps.give_up():
         waiting.fail(ErrorCode.NOT_COORDINATOR)
     assert errors == [ErrorCode.NOT_COORDINATOR]
@@ -145,7 +160,7 @@ def test_an_operation_that_is_refused_meanwhile_fails_once() -> None:
 def test_what_has_waited_is_answered_a_few_in_a_tick_and_in_its_order() -> None:
     """Thousands of commits behind one long heartbeat would else be decided in one turn."""
     clock, answered = VirtualClock(), list[int]()
-    in_steps = OneInSteps(clock.call_soon)
+    in_steps = in_steps_of(clock)
 
     def asked(number: int) -> None:
         if in_steps.busy:
@@ -154,7 +169,7 @@ def test_what_has_waited_is_answered_a_few_in_a_tick_and_in_its_order() -> None:
             answered.append(number)
 
     many = 5 * MOST_IN_A_TICK // 2
-    in_steps.run(iter([None]), lambda: asked(-1))
+    in_steps.run(one_step(), lambda _: asked(-1))
     for number in range(many):
         asked(number)
     sizes = []
@@ -168,9 +183,9 @@ def test_what_has_waited_is_answered_a_few_in_a_tick_and_in_its_order() -> None:
 
 def test_what_is_left_behind_another_work_in_steps_waits_for_it_and_is_given_up_with_it() -> None:
     clock, answered, failed = VirtualClock(), list[str](), list[str]()
-    in_steps = OneInSteps(clock.call_soon)
-    in_steps.run(iter([None]), lambda: answered.append("first"))
-    in_steps.wait(Waiting(lambda: in_steps.run(iter([None]), lambda: answered.append("second")), lambda _error: None))
+    in_steps = in_steps_of(clock)
+    in_steps.run(one_step(), lambda _: answered.append("first"))
+    in_steps.wait(Waiting(lambda: in_steps.run(one_step(), lambda _: answered.append("second")), lambda _error: None))
     in_steps.wait(Waiting(lambda: answered.append("last"), lambda _error: failed.append("last")))
     clock.run_tick()
     assert answered == ["first"]
@@ -187,12 +202,12 @@ def test_what_is_left_behind_another_work_in_steps_waits_for_it_and_is_given_up_
 @pytest.mark.parametrize("of_the_steps", [True, False])
 def test_a_fault_in_one_operation_leaves_the_others_their_turn_and_the_collector_at_work(of_the_steps: bool) -> None:
     clock, answered = VirtualClock(), list[str]()
-    in_steps = OneInSteps(clock.call_soon)
+    in_steps = in_steps_of(clock)
 
-    def fault() -> None:
+    def fault(_result: None = None) -> None:
         raise ZeroDivisionError
 
-    in_steps.run(iter([None]), fault if of_the_steps else lambda: None)
+    in_steps.run(one_step(), fault if of_the_steps else nothing)
     in_steps.wait(Waiting(lambda: answered.append("first") if of_the_steps else fault(), lambda _error: None))
     in_steps.wait(Waiting(lambda: answered.append("last"), lambda _error: None))
     with pytest.raises(ZeroDivisionError):

@@ -7,16 +7,14 @@ import logging
 import pytest
 
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
-from shareq.broker.coordinator_runtime.replay import RECORD_EFFORT, STEP_EFFORT
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS
 from shareq.broker.log.markers import TransactionMarker
 from shareq.coordinator.shard import CoordinatorResult, RecordsTooLarge, Steps
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import read_header
 from tests.support.fakes.coordinator_partition import PRODUCER, Rig
 from tests.support.fakes.note_shard import note, result
-
-IN_STEP = STEP_EFFORT // RECORD_EFFORT
 
 
 def filled(records: int) -> Rig:
@@ -49,7 +47,7 @@ def test_a_log_is_replayed_in_steps_after_a_lost_append() -> None:
         assert rig.partition.waiting == 2
         rig.ports.clock.run_tick()
         ticks.append(len(loaded.names) - sum(ticks))
-    assert max(ticks) <= IN_STEP + 1
+    assert max(ticks) <= TURN_ELEMENTS + LOOK
     assert rig.partition.shard is loaded
     rig.ports.logs.flush()
     assert rig.answers[1:] == ["behind", "reader"]

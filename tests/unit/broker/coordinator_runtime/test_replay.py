@@ -8,6 +8,8 @@ import pytest
 
 from shareq.broker.coordinator_runtime import replay
 from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, Loaded, replay_log, replay_one
+from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.turn_budget import unpaused
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
@@ -45,7 +47,7 @@ def marker(producer_id: int, *, commit: bool) -> bytes | bytearray:
 
 def load(log: MemoryLog, buffer_bytes: int = 1_000_000) -> tuple[NoteShard, Loaded]:
     shard = NoteShard()
-    return shard, replay_log(log, shard, NOTE_SERDE, buffer_bytes)
+    return shard, result_of(replay_log(log, shard, NOTE_SERDE, unpaused, buffer_bytes))
 
 
 @pytest.mark.parametrize("buffer_bytes", [1, 200, 1_000_000])
@@ -99,7 +101,7 @@ class PlainShard:
 def test_a_shard_without_transactions_skips_theirs(caplog: pytest.LogCaptureFixture) -> None:
     shard = PlainShard()
     log = log_of(batch("a", producer_id=5), marker(5, commit=True), batch("b"))
-    assert replay_log(log, shard, NOTE_SERDE) == Loaded(1, 1)
+    assert result_of(replay_log(log, shard, NOTE_SERDE, unpaused)) == Loaded(1, 1)
     assert shard.offsets == [2]
     assert caplog.messages == [
         "__state-3: record at offset 0 skipped: a transaction in the log of a PlainShard, which knows of none"
