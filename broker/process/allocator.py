@@ -8,15 +8,21 @@ on a virtual machine, where page faults are dear. Idle memory stays as it is; wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Sequence
 from functools import partial
 from mmap import PAGESIZE
 from typing import TYPE_CHECKING, Final, Protocol
 
+from shareq.broker.foundation.loop.coroutines import Driven, drive
 from shareq.broker.network.answer_budget import LARGE_BYTES
 
 if TYPE_CHECKING:
-    from shareq.broker.foundation.environment import Clock
+    from shareq.broker.foundation.environment import Environment
+    from shareq.broker.foundation.loop.turns import Turn
+    from shareq.broker.foundation.turn_budget import Breathe
+
+logger = logging.getLogger(__name__)
 
 MMAP_THRESHOLD_BYTES: Final = 32 * 1024 * 1024  # the most glibc accepts
 TOP_PAD_BYTES: Final = 16 * 1024 * 1024
@@ -25,8 +31,7 @@ CALM_MS: Final = 2_000
 
 PIECE_BYTES: Final = (1024 * 1024, 256 * 1024, 64 * 1024, 16 * 1024)
 """Free memory is looked for in pieces of these sizes."""
-STEP_BYTES: Final = 4 * 1024 * 1024
-STEP_PIECES: Final = 128
+ELEMENT_BYTES: Final = 64 * 1024  # that are released count as an element of the turn's budget
 
 MADV_DONTNEED: Final = 4  # of Linux
 
@@ -105,50 +110,37 @@ def glibc_heap() -> Heap | None:
         return None
 
 
-def give_back_in_steps(heap: Heap) -> Iterator[None]:
-    """Return to the system what was freed, `STEP_BYTES` or `STEP_PIECES` in a step.
+async def give_back(heap: Heap, breathe: Breathe) -> None:
+    """Return to the system what was freed.
 
     `malloc_trim` cannot stop halfway, takes a tenth of a millisecond for each megabyte, and holds a lock meanwhile that
     every thread needs. So free memory is taken piece by piece, large ones first, its pages are released, and when none
     is left all is put back; `malloc_trim` is left with the seams between them and with what is smaller. When the
-    iterator is closed before its end, what it holds is put back at once.
+    coroutine is closed before its end, what it holds is put back at once.
     """
     held: list[int] = []
     try:
         for size in PIECE_BYTES:
-            yield from _released(heap, size, held)
+            await _release_free(heap, size, held, breathe)
         while held:
-            for _ in range(min(STEP_PIECES, len(held))):
-                heap.put_back(held.pop())
-            yield
+            heap.put_back(held.pop())
+            await breathe()
     finally:
         while held:
             heap.put_back(held.pop())
     heap.trim()
 
 
-def _released(heap: Heap, size: int, held: list[int]) -> Iterator[None]:
+async def _release_free(heap: Heap, size: int, held: list[int], breathe: Breathe) -> None:
     """Take all free pieces of `size` bytes, and release them where they are not in what is kept at the heap's end."""
-    in_step = min(STEP_BYTES // size, STEP_PIECES)
     end = heap.end()
-    more = True
-    while more:
-        for _ in range(in_step):
-            address = heap.take(size)
-            if address:
-                held.append(address)
-            more = 0 < address <= end - size  # else nothing was free: the heap has grown, or is full
-            if not more:
-                break
-            if address + size <= end - TOP_PAD_BYTES:
-                heap.release(address, size)
-        yield
-
-
-def give_back() -> Iterator[None]:
-    """`give_back_in_steps` of this process; no step without glibc."""
-    heap = glibc_heap()
-    return iter(()) if heap is None else give_back_in_steps(heap)
+    while address := heap.take(size):
+        held.append(address)
+        if address > end - size:
+            return  # nothing was free: the heap has grown
+        if address + size <= end - TOP_PAD_BYTES:
+            heap.release(address, size)
+        await breathe(max(1, size // ELEMENT_BYTES))
 
 
 class Budget(Protocol):
@@ -163,17 +155,19 @@ class Budget(Protocol):
 
 class FreedMemory:
     """Has memory given back once budgets that were large have not been for `CALM_MS`: what is used again soon is kept,
-    and nothing is done, nor any timer set, as long as they are small. `give_back` makes the steps of it, of which one
-    is done in each tick of the loop, until budgets are large again.
+    and nothing is done, nor any timer set, as long as they are small. It goes on in each tick of the loop, until
+    budgets are large again.
     """
 
     def __init__(
-        self, clock: Clock, budgets: Sequence[Budget], give_back: Callable[[], Iterator[None]] = give_back
+        self, env: Environment, budgets: Sequence[Budget], heap: Callable[[], Heap | None] = glibc_heap
     ) -> None:
-        self._clock = clock
+        self._clock = env.clock
+        self._turn_budget = env.budget
         self._budgets = budgets
-        self._give_back = give_back
+        self._heap = heap
         self._watching = False
+        self._giving_back: Driven[None] | None = None
         for budget in budgets:
             budget.on_large = self._watch
 
@@ -188,11 +182,19 @@ class FreedMemory:
             for budget in self._budgets:
                 budget.was_large = budget.held >= LARGE_BYTES  # what stays large is given back when it goes
             self._watch()
-        else:
-            self._step(self._give_back())
+        elif (heap := self._heap()) is not None:
+            begun = drive(give_back(heap, self._turn_budget.breathe), self._turn_budget, self._in_ticks, _failed)
+            self._giving_back = begun if isinstance(begun, Driven) else None
 
-    def _step(self, steps: Iterator[None]) -> None:
-        for _ in steps:
-            if not self._watching:
-                self._clock.call_soon(partial(self._step, steps))
-            return  # memory that is needed again is not given back
+    def _in_ticks(self, turn: Turn) -> None:
+        self._clock.call_soon(partial(self._take_turn, turn))
+
+    def _take_turn(self, turn: Turn) -> None:
+        if self._watching and self._giving_back is not None:
+            self._giving_back.cancel()  # memory that is needed again is not given back
+        if turn():
+            self._in_ticks(turn)
+
+
+def _failed(error: Exception) -> None:
+    logger.error("freed memory was not given back", exc_info=error)

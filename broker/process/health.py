@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
 
@@ -40,7 +39,7 @@ def check(host: str, port: int, timeout_s: float) -> None:
         with closing(socket.create_connection((host or "127.0.0.1", port), timeout=timeout_s)) as connection:
             request = ApiVersionsRequest()
             connection.sendall(frame(encode_request(_VERSION, _CORRELATION_ID, "shareq-check", request)))
-            _check_answer(_read_frame(_chunks(connection, deadline_s)))
+            _check_answer(_read_frame(connection, deadline_s))
     except TimeoutError as error:
         raise UnhealthyError(f"no answer within {timeout_s:g} s") from error
     except MalformedMessage as error:
@@ -49,8 +48,9 @@ def check(host: str, port: int, timeout_s: float) -> None:
         raise UnhealthyError(error.strerror or str(error)) from error
 
 
-def _chunks(connection: socket.socket, deadline_s: float) -> Iterator[bytes]:
-    """What comes in, until the other side closes. TimeoutError at the deadline, however slowly it trickles."""
+def _read_frame(connection: socket.socket, deadline_s: float) -> bytes:
+    """Return the first frame that comes in. TimeoutError at the deadline, however slowly it trickles."""
+    splitter = FrameSplitter(_MAX_ANSWER_BYTES)
     while True:
         left_s = deadline_s - time.monotonic()
         if left_s <= 0:
@@ -58,17 +58,10 @@ def _chunks(connection: socket.socket, deadline_s: float) -> Iterator[bytes]:
         connection.settimeout(left_s)
         data = connection.recv(_READ_BYTES)
         if not data:
-            return
-        yield data
-
-
-def _read_frame(chunks: Iterator[bytes]) -> bytes:
-    splitter = FrameSplitter(_MAX_ANSWER_BYTES)
-    for data in chunks:
+            raise UnhealthyError("the connection was closed without an answer")
         frames = splitter.feed(data)
         if frames:
             return frames[0]
-    raise UnhealthyError("the connection was closed without an answer")
 
 
 def _check_answer(answer: bytes) -> None:

@@ -98,7 +98,7 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
     if console is not None:
         await console.start(server.addresses, server.records_api_url)
     ready(server, None if console is None else console.url)
-    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, _steps_to_come(server.uses_scram))
+    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, iter(_steps_to_come(server.uses_scram)))
     await stopping.wait()
     if console is not None:
         console.begin_to_stop()
@@ -107,27 +107,28 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
         await console.stop()
 
 
-def _stop_signals(*, hangup: bool) -> Iterator[int]:
-    """As in Apache Kafka, a terminal that goes away is a clean stop, too, unless nohup says that it is nothing, or
-    SIGHUP (`hangup` False) means something else.
+def _stop_signals(*, hangup: bool) -> Sequence[int]:
+    """Return the signals of a clean stop.
+
+    As in Apache Kafka, a terminal that goes away is one, too, unless nohup says that it is nothing, or SIGHUP (`hangup`
+    False) means something else.
     """
-    yield signal.SIGTERM
-    yield signal.SIGINT
     if hangup and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        yield signal.SIGHUP
+        return (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    return (signal.SIGTERM, signal.SIGINT)
 
 
-def _steps_to_come(scram: bool) -> Iterator[Callable[[], object]]:
-    """What can wait until the broker listens: the allocator, and what the first requests of each kind would import."""
-    yield keep_freed_memory
-    if scram:
-        yield partial(import_module, "scramp")  # a tenth of a second, which the first login need not wait for
-    for row in HANDLERS.values():
-        yield partial(import_module, f"shareq.broker.handlers.{row.module}")
-    yield partial(import_module, "shareq.broker.groups.service")
-    yield partial(import_module, "shareq.broker.share.service")
-    yield partial(import_module, "cramjam")
-    yield partial(import_module, "shareq.broker.log.recovery.producers")
+def _steps_to_come(scram: bool) -> Sequence[Callable[[], object]]:
+    """Return what can wait until the broker listens: the allocator, and what the first requests would import."""
+    modules = [
+        *(["scramp"] if scram else []),  # a tenth of a second, which the first login need not wait for
+        *(f"shareq.broker.handlers.{row.module}" for row in HANDLERS.values()),
+        "shareq.broker.groups.service",
+        "shareq.broker.share.service",
+        "cramjam",
+        "shareq.broker.log.recovery.producers",
+    ]
+    return [keep_freed_memory, *(partial(import_module, module) for module in modules)]
 
 
 def _warm_up(loop: asyncio.AbstractEventLoop, steps: Iterator[Callable[[], object]]) -> None:

@@ -321,7 +321,7 @@ class Server:
     async def _listen(self, broker: Broker, max_connections: int) -> None:
         loop = asyncio.get_running_loop()
         services = broker.services
-        self._freed = FreedMemory(services.env.clock, (services.request_budget, services.answer_budget))
+        self._freed = FreedMemory(services.env, (services.request_budget, services.answer_budget))
         limits = _listener_limits(self._config)
         quotas = _connection_quotas(services, max_connections)
         lines = ClientLines(services.client_lines)

@@ -5,39 +5,44 @@ from __future__ import annotations
 import os
 import sys
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import pairwise
+from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import MemFs
 from devtools.in_memory.virtual_clock import VirtualClock
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS, TurnBudget, unpaused
 from shareq.broker.network.answer_budget import LARGE_BYTES, AnswerBudget
 from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.request_budget import RequestBudget
 from shareq.broker.process.allocator import (
     CALM_MS,
-    STEP_BYTES,
-    STEP_PIECES,
+    ELEMENT_BYTES,
     TOP_PAD_BYTES,
     FreedMemory,
-    give_back_in_steps,
+    Heap,
+    give_back,
     glibc_heap,
 )
+from tests.support.coroutines import finished
 
 
 class Rig:
     """Both budgets, and how often memory was given back."""
 
-    def __init__(self) -> None:
+    def __init__(self, heap: Callable[[], Heap] | None = None) -> None:
         self.clock = VirtualClock()
         self.answers = AnswerBudget(self.clock)
         self.requests = RequestBudget(self.clock, 8 * LARGE_BYTES, 4 * LARGE_BYTES)
         self.given_back = 0
-        FreedMemory(self.clock, (self.answers, self.requests), self._give_back)
+        env = Environment(self.clock, Random(1), MemFs(self.clock.call_soon, Random(1)))
+        FreedMemory(env, (self.answers, self.requests), heap or self._counted)
 
-    def _give_back(self) -> Iterator[None]:
-        yield
+    def _counted(self) -> None:
         self.given_back += 1
 
     def connection(self) -> Connection:
@@ -160,11 +165,15 @@ def test_memory_is_given_back_in_steps() -> None:
     """230 MB in one go took 27 ms."""
     holes = [1_000_000] * 100 + [100_000] * 1_000 + [20_000] * 1_500
     heap, released, calls = FakeHeap(holes), [0], [0]
-    for _ in give_back_in_steps(heap):
+
+    def note() -> None:
         released.append(heap.released)
         calls.append(heap.calls)
-    assert max(now - before for before, now in pairwise(released)) <= STEP_BYTES
-    assert max(now - before for before, now in pairwise(calls)) <= STEP_PIECES + 4
+
+    finished(give_back(heap, TurnBudget(VirtualClock()).breathe), note)
+    in_turn = TURN_ELEMENTS + LOOK
+    assert max(now - before for before, now in pairwise(released)) <= in_turn * ELEMENT_BYTES
+    assert max(now - before for before, now in pairwise(calls)) <= in_turn + 4
     (left,) = heap.trimmed
     assert left < sum(holes) / 10
 
@@ -176,11 +185,11 @@ def test_giving_back_ends_when_memory_is_needed_again() -> None:
             if self.released == size:
                 rig.answers.note_read(LARGE_BYTES)
 
-    rig, heap = Rig(), Watched([1_000_000] * 200)
-    FreedMemory(rig.clock, (rig.answers, rig.requests), lambda: give_back_in_steps(heap))
+    heap = Watched([1_000_000] * 200)
+    rig = Rig(lambda: heap)
     rig.answers.note_read(LARGE_BYTES)
     rig.clock.advance(2 * CALM_MS)
-    assert 0 < heap.released <= STEP_BYTES
+    assert 0 < heap.released <= 100 * 1_000_000
     assert not heap.taken
     assert not heap.trimmed
     rig.clock.advance(2 * CALM_MS)
@@ -194,7 +203,7 @@ def test_memory_that_there_is_none_of_ends_the_search() -> None:
             return 0
 
     heap = Full([1_000_000])
-    assert len(list(give_back_in_steps(heap))) == 4
+    finished(give_back(heap, unpaused))
     assert heap.calls == 4
     assert heap.trimmed
 
@@ -213,7 +222,6 @@ def test_giving_back_takes_effect_where_there_is_glibc() -> None:
     before = resident()
     heap = glibc_heap()
     if heap is not None:
-        for _ in give_back_in_steps(heap):
-            pass
+        finished(give_back(heap, unpaused))
         assert resident() < before - 20_000_000
     assert len(kept) == 20
