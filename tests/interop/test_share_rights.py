@@ -6,8 +6,7 @@ granted and refused in the same way.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -30,6 +29,7 @@ from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.guarded_broker import PASSWORD, guarded_broker
 from tests.support.clients.access import GROUP, TOPIC, Case
 from tests.support.clients.access_cases import CASES
+from tests.support.waiting import until
 
 REFUSALS = (
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -66,7 +66,7 @@ class AccessOverTheNetwork:
         self.admin = login(port, "admin")
         self.alice = login(port, "alice")
         self.topic_id = create_topic(self.admin, TOPIC)
-        self._eventually(lambda: self._finds(GROUP))
+        until(lambda: self._finds(GROUP))
         self.join()
 
     def ask(self, client: WireClient, case: Case) -> Message:
@@ -87,7 +87,7 @@ class AccessOverTheNetwork:
             epoch = answer.member_epoch
             return answer.assignment is not None and bool(answer.assignment.topic_partitions)
 
-        self._eventually(assigned)
+        until(assigned)
 
     def grant(self, acls: Iterable[Acl]) -> None:
         """Let these be all the ACLs there are, and wait until they are in force."""
@@ -100,18 +100,11 @@ class AccessOverTheNetwork:
             listed = self.admin.call(DescribeAclsRequest(*everything), 3, DescribeAclsResponse)
             return sum(len(resource.acls) for resource in listed.resources) == len(set(wanted))
 
-        self._eventually(in_force)
+        until(in_force)
 
     def _finds(self, key: str) -> bool:
         answer = self.admin.call(FindCoordinatorRequest(key_type=0, coordinator_keys=[key]), 6, FindCoordinatorResponse)
         return answer.coordinators[0].error_code == ErrorCode.NONE
-
-    @staticmethod
-    def _eventually(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + WAIT_S
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
 
     def close(self) -> None:
         self.admin.close()

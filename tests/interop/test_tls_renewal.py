@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import ssl
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.clients.registry import CLIENTS
 from tests.interop.support.java_driver import JavaDriver
 from tests.interop.support.tls_broker import TlsBroker, tls_broker
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.interop,
@@ -49,10 +49,7 @@ def alter(java: JavaDriver, broker: TlsBroker, config: str) -> str:
 
 def until_shown(broker: TlsBroker, signed: Signed) -> None:
     """Apache Kafka answers before it has changed, and its listeners open one after the other."""
-    deadline = time.monotonic() + 20
-    while (found := _shown_or_none(broker)) != pem(signed):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.05)
+    until(lambda: _shown_or_none(broker) == pem(signed))
 
 
 def _shown_or_none(broker: TlsBroker) -> str | None:

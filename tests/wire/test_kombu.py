@@ -21,6 +21,7 @@ from shareq.client.network import Network
 from shareq.kombu.engine import EngineEnded
 from shareq.kombu.queue_consumer import ConsumerEnded, LocksLost
 from shareq.testing import Broker
+from tests.support.waiting import until
 
 PATIENCE_S = 30.0
 _numbers = itertools.count(1)
@@ -140,9 +141,7 @@ def test_what_is_requeued_comes_again_and_what_is_rejected_is_a_dead_letter(
     assert taking.messages[2].delivery_info["redelivered"] is True
     taking.messages[2].ack()
     taking.nothing_comes()
-    deadline = time.monotonic() + PATIENCE_S
-    while not connection.default_channel._has_queue(letters):  # the broker makes it
-        assert time.monotonic() < deadline
+    until(lambda: connection.default_channel._has_queue(letters), "the broker makes it")
     dead = Taking(connection, Queue(letters))
     assert dead.until(1) == ["never"]
     dead.messages[0].ack()
@@ -155,8 +154,8 @@ def test_the_lock_of_a_message_in_hand_is_renewed(connect: Connect, name: str) -
     taking = Taking(first, queue)
     taking.until(1)
     other = Taking(connect(), queue)
-    until = time.monotonic() + 3
-    while time.monotonic() < until:
+    ends = time.monotonic() + 3
+    while time.monotonic() < ends:
         other.nothing_comes()
     taking.messages[0].ack()
     other.nothing_comes()
@@ -191,10 +190,7 @@ def test_what_is_said_to_all_is_handed_on_before_messages(connect: Connect, name
     ):
         send(connection, queue, "task")
         Producer(connection).publish("news", exchange=news.exchange)
-        deadline = time.monotonic() + PATIENCE_S
-        while not (tasks.ready and control.ready):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(lambda: tasks.ready and control.ready)
         for _ in range(2):
             connection.drain_events(timeout=PATIENCE_S)
     assert order == ["news", "task"]
@@ -249,9 +245,7 @@ def test_get_size_purge_and_delete(connect: Connect, name: str) -> None:
     again = bound.get()
     assert (again.payload, again.delivery_info["redelivered"]) == (0, True)
     again.ack()
-    deadline = time.monotonic() + PATIENCE_S
-    while bound.queue_declare(passive=True).message_count:
-        assert time.monotonic() < deadline
+    until(lambda: not bound.queue_declare(passive=True).message_count)
     bound.delete()
     with pytest.raises(connection.channel_errors):
         queue_of(name)(connect()).queue_declare(passive=True)

@@ -27,6 +27,7 @@ from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker, BrokerFailed
 from shareq.testing.broker import child_environment
+from tests.support.waiting import until
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -105,10 +106,8 @@ def serving(data: Path, redirections: str = "", before: str = "") -> Iterator[tu
     process = subprocess.Popen(["/bin/sh", "-c", line], env=child_environment(), stdout=subprocess.DEVNULL)
     signal.signal(signal.SIGHUP, before_it)
     try:
-        deadline = time.monotonic() + 30
-        while not answers(("127.0.0.1", port)):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
+        until(lambda: process.poll() is not None or answers(("127.0.0.1", port)))
+        assert process.poll() is None, log.read_text()
         yield process, log
     finally:
         process.kill()
@@ -320,9 +319,7 @@ def test_a_client_that_takes_no_answers_does_not_hold_a_second_signal_up() -> No
 
 def wait_for_log(broker: Broker, text: str) -> None:
     """Return when the broker has logged the text."""
-    deadline = time.monotonic() + 10
-    while text not in broker.log:
-        assert time.monotonic() < deadline, broker.log
+    until(lambda: text in broker.log, text)
 
 
 def test_a_silent_connection_is_closed() -> None:

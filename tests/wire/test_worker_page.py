@@ -16,6 +16,7 @@ import pytest
 from shareq.client.aio.early import NOT_BEFORE, not_before_s
 from shareq.testing import Broker
 from shareq.worker import Retry, Worker
+from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "worker.md").read_text()
@@ -60,11 +61,8 @@ def test_the_ten_minutes(broker: Broker, tmp_path: Path) -> None:
     with output.open("w") as file:
         worker = subprocess.Popen(shareq(start), cwd=tmp_path, env=environment, stdout=file, stderr=file)
 
-    def until(text: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while text not in output.read_text():
-            assert time.monotonic() < deadline, output.read_text()
-            time.sleep(0.01)
+    def printed(text: str) -> None:
+        until(lambda: text in output.read_text(), text)
 
     try:
         (tmp_path / "send.py").write_text(sending)
@@ -72,7 +70,7 @@ def test_the_ten_minutes(broker: Broker, tmp_path: Path) -> None:
         run([sys.executable, "send.py"])
         worked, letter, again = OUTPUT[:3]
         for line in worked.splitlines():
-            until(line.removeprefix("... "))
+            printed(line.removeprefix("... "))
         for _ in range(100):
             if letters := run(shareq(SHELL[3])):
                 break
@@ -80,9 +78,9 @@ def test_the_ten_minutes(broker: Broker, tmp_path: Path) -> None:
         assert "\t".join([place, *rest]) == letter
         assert again not in output.read_text()
         path.write_text(path.read_text().replace("glue = False", "glue = True"))
-        until("1 rejected, 0 lost\n")
+        printed("1 rejected, 0 lost\n")
         run(shareq(SHELL[4]))
-        until(again)
+        printed(again)
         marked = letters.replace("\n", "\tsent back\n")
         assert run(shareq(SHELL[3])) == marked, "letters stay in the queue"
     finally:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import JavaDriver, JavaShareConsumer, ToolResult
 from tests.interop.support.protocol import tool_arguments, without_config
 from tests.interop.support.transcript import Names, Step, View, command_line, tidy
+from tests.support.waiting import until
 
 # Script in Apache Kafka's bin folder -> main class, and the option for the broker's address.
 SCRIPTS: Final = {
@@ -102,7 +102,7 @@ class Session:
         """Create a topic; its id is shown as `<id of NAME>`."""
         admin.create_topic(self.broker.bootstrap, name, partitions, **configs)
         describe = ("kafka-topics.sh", "--describe", "--topic", name)
-        self.until(lambda: "TopicId: " in self.unrecorded(*describe).out)  # Apache Kafka's brokers learn of it later
+        until(lambda: "TopicId: " in self.unrecorded(*describe).out)  # Apache Kafka's brokers learn of it later
         self.names.fixed[self.unrecorded(*describe).out.split("TopicId: ")[1].split()[0]] = f"<id of {name}>"
 
     def produce(self, topic: str, values: Iterable[tuple[int, bytes]], *, time_ms: int = 0) -> None:
@@ -144,16 +144,9 @@ class Session:
 
     def until_members(self, group: str, partitions: int) -> None:
         """Wait until the members of a group have so many partitions in all."""
-        self.until(lambda: sum(self.partitions_of(group)) == partitions)
+        until(lambda: sum(self.partitions_of(group)) == partitions)
 
     def partitions_of(self, group: str) -> list[int]:
         """How many partitions each member has."""
         printed = self.unrecorded("kafka-share-groups.sh", "--describe", "--group", group, "--members").out
         return [int(line.split()[4]) for line in printed.splitlines() if line.startswith(group)]
-
-    def until(self, true: Callable[[], bool], timeout_s: float = 20) -> None:
-        """Ask again and again. AssertionError when it takes too long."""
-        deadline = time.monotonic() + timeout_s
-        while not true():
-            assert time.monotonic() < deadline, f"not true within {timeout_s} s"
-            time.sleep(0.02)

@@ -12,6 +12,7 @@ from shareq.protocol.errors import ErrorCode
 from tests.interop.support.internal_topics import GROUPS, from_files
 from tests.interop.support.tool_session import Session
 from tests.interop.support.transcript import in_any_order, masked
+from tests.support.waiting import until
 
 TOOL = "kafka-consumer-groups.sh"
 RESET = ("--reset-offsets", "--group", "readers")
@@ -26,7 +27,7 @@ def committed(run: Session, offsets: dict[At, int | Row], group: str) -> None:
     """Commit as a consumer without membership does."""
     with WireClient(("127.0.0.1", run.broker.port)) as client:
         run.unrecorded(TOOL, "--describe", "--group", group)  # has the coordinator found
-        run.until(lambda: set(OffsetsClient(client, {}).commit(offsets, group=group).values()) == {ErrorCode.NONE})
+        until(lambda: set(OffsetsClient(client, {}).commit(offsets, group=group).values()) == {ErrorCode.NONE})
 
 
 def prepared(run: Session) -> None:
@@ -82,8 +83,8 @@ def beside_a_member(run: Session) -> None:
     consumer = Consumer({**settings, "enable.auto.commit": False})
     try:
         consumer.subscribe(["bills"])
-        run.until(lambda: bool(consumer.poll(0.1) or consumer.assignment()))
-        run.until(lambda: "Stable" in run.unrecorded(TOOL, "--describe", "--group", "readers", "--state").out)
+        until(lambda: bool(consumer.poll(0.1) or consumer.assignment()))
+        until(lambda: "Stable" in run.unrecorded(TOOL, "--describe", "--group", "readers", "--state").out)
         member = masked(r"reader-[0-9a-f-]{36}", "<member>")
         run.run(TOOL, "--describe", "--group", "readers", view=lambda lines: in_any_order(member(lines)))
         run.run(TOOL, "--list", "--state", view=in_any_order)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.interop.support.tool_session import Session
 from tests.interop.support.transcript import in_any_order
+from tests.support.waiting import until
 
 FILTERS = (
     (),
@@ -30,7 +31,7 @@ def filters(run: Session) -> None:
     run.read_from_start("packers", "drivers")
     run.finish("packers", "orders", 1)
     with run.member("drivers", "orders", "driver") as driver:
-        run.until(lambda: bool(driver.poll()))
+        until(lambda: bool(driver.poll()))
         for arguments in FILTERS:
             run.run("kafka-groups.sh", "--list", *arguments, view=in_any_order)
     settings = run.file("admin.properties", "client.id=an-admin\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.interop.support.tool_session import Session
 from tests.interop.support.transcript import in_any_order, masked
+from tests.support.waiting import until
 
 LISTS = (
     ("--list",),
@@ -32,7 +33,7 @@ def listing(run: Session) -> None:
     run.read_from_start("packers", "drivers")
     run.finish("packers", "orders", 1)
     with run.member("drivers", "orders", "driver") as driver:
-        run.until(lambda: bool(driver.poll()))
+        until(lambda: bool(driver.poll()))
         for arguments in LISTS:
             run.share_groups(*arguments, view=_states_in_any_order)
     run.share_groups("--list", "--state", view=in_any_order)
@@ -61,7 +62,7 @@ def describing(run: Session) -> None:
     with run.member("drivers", "orders", "driver") as one, run.member("drivers", "orders", "driver") as other:
         for member in (one, other):  # there is nothing for them; the heartbeats go on without further polls
             member.poll(100)
-        run.until(lambda: run.partitions_of("drivers") == [1, 1])
+        until(lambda: run.partitions_of("drivers") == [1, 1])
         for action in ACTIONS:
             for verbose in ((), ("--verbose",)):
                 run.share_groups("--describe", "--group", "drivers", *action, *verbose, view=in_any_order)
@@ -117,7 +118,7 @@ def resetting(run: Session) -> None:
     run.share_groups("--list")
     run.produce("orders", [(0, b"more")])
     with run.member("newborn", "orders", "first") as member:
-        run.until(lambda: bool(member.poll()))
+        until(lambda: bool(member.poll()))
         for execute in ("--dry-run", "--execute"):
             run.share_groups("--reset-offsets", "--group", "newborn", "--all-topics", "--to-latest", execute)
     run.share_groups("--describe", "--group", "newborn")
@@ -136,7 +137,7 @@ def deleting_offsets(run: Session) -> None:
     run.share_groups(*delete, "--topic", "missing", differs="own words")
     with run.member("packers", "orders", "first") as member:
         member.poll()
-        run.until(lambda: run.partitions_of("packers") == [2])
+        until(lambda: run.partitions_of("packers") == [2])
         run.share_groups(*delete, "--topic", "orders", differs="own words")
     run.share_groups(*delete, "--topic", "orders")
     run.share_groups("--describe", "--group", "packers")
@@ -156,7 +157,7 @@ def deleting_groups(run: Session) -> None:
     for group in groups[:4]:
         run.finish(group, "orders", 1)
     with run.member("live", "orders", "first") as member:
-        run.until(lambda: bool(member.poll()))
+        until(lambda: bool(member.poll()))
         run.share_groups("--delete", "--group", "one")
         run.share_groups("--delete", "--group", "one")
         run.share_groups("--delete", "--group", "live")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import time
 from collections import deque
 from collections.abc import Iterator
 from functools import partial
@@ -33,6 +32,7 @@ from shareq.protocol.generated.metadata import (
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
+from tests.support.waiting import until
 
 TOPIC, TOPIC_ID = "t", b"t" * 16
 
@@ -144,9 +144,7 @@ def test_a_cut_batch_is_left_out_and_fetched_again(leader: Leader) -> None:
 def test_the_next_answer_is_asked_for_before_the_last_is_handed_out(leader: Leader) -> None:
     reading = leader.fetcher(max_partition_fetch_bytes=str(len(leader.log[0]))).fetch(TOPIC_ID, TOPIC, 0, 0, 29)
     next(reading)
-    deadline = time.monotonic() + 30
-    while len(leader.asked) < 2:
-        assert time.monotonic() < deadline
+    until(lambda: len(leader.asked) >= 2)
     assert [offset for _, offset, _ in leader.asked] == [0, 10]
     assert len(list(reading)) == 2
     assert [offset for _, offset, _ in leader.asked] == [0, 10, 20]  # and nothing beyond the range

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -114,10 +113,7 @@ def test_a_broker_goes_on_without_its_console_and_logs_that(tmp_path: Path) -> N
     served = Serve(tmp_path)
     served.get("session")
     os.kill(served.child, 9)
-    deadline = time.monotonic() + WAIT_S
-    while "the console ended with exit code" not in served.log.read_text():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: "the console ended with exit code" in served.log.read_text(), WAIT_S)
     assert served.process.poll() is None
     served.process.terminate()
     assert served.process.wait(WAIT_S) == 0
