@@ -25,10 +25,11 @@ class MeteredClock(VirtualClock):
         self.longest_ns = max(self.longest_ns, time.thread_time_ns() - before)
 
     def run_tick(self) -> int:
+        if not self._ready:
+            return 0
         before = time.thread_time_ns()
         calls = super().run_tick()
-        if calls:
-            self.longest_ns = max(self.longest_ns, time.thread_time_ns() - before)
+        self.longest_ns = max(self.longest_ns, time.thread_time_ns() - before)
         return calls
 
     def call_at(self, when_ms: int, callback: Callable[[], None]) -> VirtualTimer:
