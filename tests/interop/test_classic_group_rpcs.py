@@ -14,11 +14,12 @@ from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteG
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
-from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from shareq.protocol.generated.sync_group import SyncGroupResponse
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.support.kafka.group_requests import join_request, sync_request
 
 BROKER_SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 pytestmark = pytest.mark.interop
@@ -37,14 +38,9 @@ class Member:
         self, version: int = 9, *, protocols: Mapping[str, bytes] | None = None, kind: str = "consumer"
     ) -> None:
         offered = {"range": b"meta"} if protocols is None else protocols
-        request = JoinGroupRequest(
-            self.group,
-            10_000,
-            20_000 if version else -1,
-            self.member_id,
-            self.instance,
-            kind,
-            [JoinGroupRequestProtocol(name, data) for name, data in offered.items()],
+        rebalance_ms = 20_000 if version else -1
+        request = join_request(
+            self.group, self.member_id, offered, instance=self.instance, kind=kind, rebalance_ms=rebalance_ms
         )
         self.wire.send(request, version)
 
@@ -71,14 +67,9 @@ class Member:
         kind: str | None = "consumer",
         protocol: str | None = "range",
     ) -> SyncGroupResponse:
-        request = SyncGroupRequest(
-            self.group,
-            self.generation if generation is None else generation,
-            self.member_id,
-            self.instance,
-            kind,
-            protocol,
-            [SyncGroupRequestAssignment(member, data) for member, data in (assignments or {}).items()],
+        at = self.generation if generation is None else generation
+        request = sync_request(
+            self.group, at, self.member_id, assignments, instance=self.instance, kind=kind, protocol=protocol
         )
         return self.wire.call(request, version, SyncGroupResponse)
 

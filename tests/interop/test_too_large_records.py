@@ -17,17 +17,15 @@ from devtools.clients.offsets_client import OffsetsClient, Row
 from devtools.clients.transactor import JAVA_TV1, Transactor
 from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.share_wire import NOT_READY, create_known_topic, eventually
+from tests.support.kafka.group_requests import consumer_heartbeat, join_request
 
 BROKER_SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
@@ -51,15 +49,7 @@ class Member:
     def join(self, metadata: bytes = b"") -> ErrorCode:
         """JoinGroup, and again with the id that it is given."""
         for _ in range(2):
-            request = JoinGroupRequest(
-                self.group,
-                10_000,
-                20_000,
-                self.member_id,
-                None,
-                "consumer",
-                [JoinGroupRequestProtocol("range", metadata)],
-            )
+            request = join_request(self.group, self.member_id, {"range": metadata}, rebalance_ms=20_000)
             response = self.client.call(request, 9, JoinGroupResponse)
             if response.error_code != ErrorCode.MEMBER_ID_REQUIRED:
                 break
@@ -142,13 +132,7 @@ def test_an_assignment_of_a_classic_group(shard: Shard) -> None:
 
 
 def test_a_heartbeat_of_a_consumer_group(shard: Shard) -> None:
-    request = ConsumerGroupHeartbeatRequest(
-        group_id=shard.unique("group"),
-        member_id="member",
-        rebalance_timeout_ms=60_000,
-        subscribed_topic_names=MANY,
-        topic_partitions=[],
-    )
+    request = consumer_heartbeat(shard.unique("group"), topics=MANY)
     answer = shard.connect().call(request, 1, ConsumerGroupHeartbeatResponse)
     assert answer.error_code == TOO_LARGE
 

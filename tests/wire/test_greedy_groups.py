@@ -14,14 +14,12 @@ from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import alter_share_group_offsets as alter
 from shareq.protocol.generated import offset_commit
-from shareq.protocol.generated.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.testing import Broker
+from tests.support.kafka.group_requests import consumer_heartbeat, join_request
 
 Make = Callable[[WireClient, str], int]
 
@@ -31,27 +29,12 @@ MOST: Final = 3
 
 
 def join(client: WireClient, group: str) -> int:
-    request = JoinGroupRequest(
-        group_id=group,
-        session_timeout_ms=10_000,
-        rebalance_timeout_ms=10_000,
-        protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol("range", b"")],
-    )
-    error = client.call(request, 5, JoinGroupResponse).error_code
+    error = client.call(join_request(group), 5, JoinGroupResponse).error_code
     return NONE if error == ErrorCode.MEMBER_ID_REQUIRED else error
 
 
 def consume(client: WireClient, group: str) -> int:
-    request = ConsumerGroupHeartbeatRequest(
-        group_id=group,
-        member_id="m",
-        member_epoch=0,
-        rebalance_timeout_ms=10_000,
-        subscribed_topic_names=["t"],
-        topic_partitions=[],
-    )
-    return client.call(request, 1, ConsumerGroupHeartbeatResponse).error_code
+    return client.call(consumer_heartbeat(group, topics=["t"]), 1, ConsumerGroupHeartbeatResponse).error_code
 
 
 def share(client: WireClient, group: str) -> int:

@@ -11,16 +11,14 @@ import pytest
 from devtools.clients.requests import create_topic
 from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from shareq.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.testing import Broker
+from tests.support.kafka.group_requests import consumer_heartbeat, join_request
 
 FULL: Final = ErrorCode.GROUP_MAX_SIZE_REACHED
 NONE: Final = ErrorCode.NONE
@@ -29,37 +27,17 @@ MOST: Final = 3
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address")
 
 
-def join_request(group: str, member_id: str = "", instance_id: str | None = None) -> JoinGroupRequest:
-    return JoinGroupRequest(
-        group_id=group,
-        member_id=member_id,
-        group_instance_id=instance_id,
-        session_timeout_ms=10_000,
-        rebalance_timeout_ms=10_000,
-        protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol("range", b"")],
-    )
-
-
 def join(client: WireClient, group: str, _member: str) -> int:
     error = client.call(join_request(group), 5, JoinGroupResponse).error_code
     return NONE if error == ErrorCode.MEMBER_ID_REQUIRED else error
 
 
 def join_static(client: WireClient, group: str, member: str) -> int:
-    return client.call(join_request(group, instance_id=member), 5, JoinGroupResponse).error_code
+    return client.call(join_request(group, instance=member), 5, JoinGroupResponse).error_code
 
 
 def consume(client: WireClient, group: str, member: str) -> int:
-    request = ConsumerGroupHeartbeatRequest(
-        group_id=group,
-        member_id=member,
-        member_epoch=0,
-        rebalance_timeout_ms=10_000,
-        subscribed_topic_names=["t"],
-        topic_partitions=[],
-    )
-    return client.call(request, 1, ConsumerGroupHeartbeatResponse).error_code
+    return client.call(consumer_heartbeat(group, member, topics=["t"]), 1, ConsumerGroupHeartbeatResponse).error_code
 
 
 def share(client: WireClient, group: str, member: str, epoch: int = 0) -> int:
@@ -106,8 +84,7 @@ def test_ids_that_a_client_makes_up_are_members_of_consumer_groups_too() -> None
         ConsumerProtocolSubscription(topics=["t"]).encode_into(subscription, 0)
 
         def join_as(client: WireClient, member_id: str) -> int:
-            request = join_request("g", member_id)
-            request.protocols = [JoinGroupRequestProtocol("range", bytes(subscription))]
+            request = join_request("g", member_id, {"range": bytes(subscription)})
             return client.call(request, 5, JoinGroupResponse).error_code
 
         assert [join_as(greedy, f"made-up-{i}") for i in range(MOST + 1)] == [NONE] * MOST + [FULL]
@@ -122,10 +99,10 @@ def test_members_that_leave_make_room_and_static_ones_come_back() -> None:
     config = {"shareq.max.members.per.principal": "1", "group.initial.rebalance.delay.ms": "0"}
     with Broker(config=config, mode="thread") as broker, WireClient(broker.address) as client:
         create_topic(client, "t")
-        first = client.call(join_request("g", instance_id="i"), 5, JoinGroupResponse)
+        first = client.call(join_request("g", instance="i"), 5, JoinGroupResponse)
         assert first.error_code == NONE
         assert share(client, "s", "m") == FULL
-        again = client.call(join_request("g", instance_id="i"), 5, JoinGroupResponse)  # a restart of that member
+        again = client.call(join_request("g", instance="i"), 5, JoinGroupResponse)  # a restart of that member
         assert again.error_code == NONE
         assert again.member_id != first.member_id
         assert join_static(client, "g", "another") == FULL

@@ -13,10 +13,7 @@ from shareq.protocol.generated.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
 )
-from shareq.protocol.generated.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -24,6 +21,7 @@ from shareq.protocol.generated.share_group_describe import ShareGroupDescribeReq
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from shareq.testing import Broker
+from tests.support.kafka.group_requests import consumer_heartbeat
 
 MODES = ["thread", "process"]
 SESSION_S = 45
@@ -70,15 +68,7 @@ def test_a_silent_member_of_a_consumer_group_is_removed(broker: Broker, client: 
     topic = broker.topic()
 
     def heartbeat(epoch: int) -> ConsumerGroupHeartbeatResponse:
-        joins = epoch == 0
-        request = ConsumerGroupHeartbeatRequest(
-            group_id="readers",
-            member_id="A" * 22,
-            member_epoch=epoch,
-            rebalance_timeout_ms=60_000 if joins else -1,
-            subscribed_topic_names=[topic] if joins else None,
-            topic_partitions=[] if joins else None,
-        )
+        request = consumer_heartbeat("readers", "A" * 22, epoch, None if epoch else [topic])
         return client.call(request, 1, ConsumerGroupHeartbeatResponse)
 
     def members() -> int:

@@ -28,6 +28,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitResponse,
 )
 from tests.support.clients.share_client import configure
+from tests.support.kafka.group_requests import consumer_heartbeat
 
 GROUP = "g"
 
@@ -42,15 +43,7 @@ def heartbeat(
     version: int = 1,
 ) -> ConsumerGroupHeartbeatResponse:
     """A member that joins says what it has to; later ones only that they live."""
-    request = ConsumerGroupHeartbeatRequest(
-        GROUP,
-        member_id,
-        epoch,
-        rebalance_timeout_ms=-1 if epoch else 30_000,
-        subscribed_topic_names=topics,
-        subscribed_topic_regex=regex,
-        topic_partitions=None if epoch else [],
-    )
+    request = consumer_heartbeat(GROUP, member_id, epoch, topics, regex=regex)
     return world.connect().call(request, version, ConsumerGroupHeartbeatResponse)
 
 

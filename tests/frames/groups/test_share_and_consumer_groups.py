@@ -8,27 +8,17 @@ from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.requests import fetch, fetch_request
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from shareq.protocol.records.batch import decode_records
 from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
+from tests.support.kafka.group_requests import consumer_heartbeat
 
 
 def consume(world: BrokerWorld, epoch: int = 0) -> ErrorCode:
     """A heartbeat of a consumer group's member."""
-    joins = epoch == 0
-    request = ConsumerGroupHeartbeatRequest(
-        "g",
-        "m",
-        epoch,
-        rebalance_timeout_ms=30_000 if joins else -1,
-        subscribed_topic_names=["t"] if joins else None,
-        topic_partitions=[] if joins else None,
-    )
+    request = consumer_heartbeat("g", epoch=epoch, topics=None if epoch else ["t"])
     return ErrorCode(world.connect().call(request, 1, ConsumerGroupHeartbeatResponse).error_code)
 
 

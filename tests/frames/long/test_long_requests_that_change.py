@@ -29,10 +29,7 @@ from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequestTopic,
     AlterShareGroupOffsetsResponse,
 )
-from shareq.protocol.generated.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from shareq.protocol.generated.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from shareq.protocol.generated.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
@@ -53,6 +50,7 @@ from shareq.protocol.generated.txn_offset_commit import (
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.clients.access import STANDARD
 from tests.support.coroutines import paused_everywhere
+from tests.support.kafka.group_requests import consumer_heartbeat
 
 COUNT = 3_000
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -264,13 +262,7 @@ def test_a_subscription_of_too_many_names_is_too_large() -> None:
     world = world_of()
     client = world.connect()
     for count, error in ((MOST_NAMES, NONE), (MOST_NAMES + 1, ErrorCode.UNKNOWN_SERVER_ERROR)):
-        request = ConsumerGroupHeartbeatRequest(
-            group_id=f"g{count}",
-            member_id="m",
-            rebalance_timeout_ms=1_000,
-            subscribed_topic_names=[f"t{at}" for at in range(count)],
-            topic_partitions=[],
-        )
+        request = consumer_heartbeat(f"g{count}", topics=[f"t{at}" for at in range(count)])
         answer = client.call(request, 1, ConsumerGroupHeartbeatResponse)
         assert answer.error_code == error
     assert answer.error_message == "The subscription is too large."

@@ -20,6 +20,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from tests.support.kafka.group_requests import consumer_heartbeat
 from tests.support.worlds.counted_work import Work
 from tests.unit.coordinator.group.migration.world import assignment, parts_of, subscription
 
@@ -44,15 +45,7 @@ def beat(
 def request_of(
     group: str, names: list[str] | None, regex: str | None = None, member: str = "m"
 ) -> ConsumerGroupHeartbeatRequest:
-    return ConsumerGroupHeartbeatRequest(
-        group,
-        member,
-        0,
-        rebalance_timeout_ms=1_000,
-        subscribed_topic_names=names,
-        subscribed_topic_regex=regex,
-        topic_partitions=[],
-    )
+    return consumer_heartbeat(group, member, topics=names, regex=regex, rebalance_ms=1_000)
 
 
 def count_stages(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:

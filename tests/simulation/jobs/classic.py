@@ -11,15 +11,16 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_protocol_assignment import ConsumerProtocolAssignment, TopicPartition
 from shareq.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
-from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from shareq.protocol.generated.sync_group import SyncGroupResponse
 from tests.simulation.jobs.producer import NO_MEMBER, Identity
 from tests.simulation.jobs.scripts import Script
 from tests.simulation.jobs.settings import REBALANCE_MS, SESSION_MS
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.membership import LOG_FAILED
 from tests.simulation.topics import TOPIC, Slot
+from tests.support.kafka.group_requests import join_request, sync_request
 
 if TYPE_CHECKING:
     from tests.simulation.jobs.group import JobGroup
@@ -89,15 +90,9 @@ class ClassicMembership:
                 yield None
 
     def _join_request(self) -> JoinGroupRequest:
-        return JoinGroupRequest(
-            self._group.id,
-            SESSION_MS,
-            REBALANCE_MS,
-            self.member_id,
-            self.instance_id,
-            "consumer",
-            [JoinGroupRequestProtocol("range", SUBSCRIPTION)],
-        )
+        request = join_request(self._group.id, self.member_id, {"range": SUBSCRIPTION}, instance=self.instance_id)
+        request.session_timeout_ms, request.rebalance_timeout_ms = SESSION_MS, REBALANCE_MS
+        return request
 
     def _sync(self, joined: JoinGroupResponse) -> Script[None]:
         assignments: dict[str, frozenset[Slot]] = {}
@@ -107,15 +102,9 @@ class ClassicMembership:
             slots = self._group.source()
             assignments = {each: frozenset(slots[at :: len(members)]) for at, each in enumerate(members)}
             self._group.assigned.setdefault(self.generation, []).extend(assignments.values())
-        request = SyncGroupRequest(
-            self._group.id,
-            self.generation,
-            self.member_id,
-            self.instance_id,
-            "consumer",
-            joined.protocol_name,
-            [SyncGroupRequestAssignment(each, _encoded(slots)) for each, slots in assignments.items()],
-        )
+        shares = {each: _encoded(slots) for each, slots in assignments.items()}
+        of = {"instance": self.instance_id, "protocol": joined.protocol_name}
+        request = sync_request(self._group.id, self.generation, self.member_id, shares, **of)
         # What the names in the assignment mean: a consumer group has decided on it now, a leader perhaps not yet.
         decided = self._group.live_consumer_group() is not None
         there = list(self._world.topics.live)

@@ -8,9 +8,10 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
-from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from shareq.protocol.generated.sync_group import SyncGroupResponse
+from tests.support.kafka.group_requests import join_request, sync_request
 
 INITIAL_DELAY_MS = 3_000
 
@@ -57,18 +58,8 @@ class ClassicClient:
         rebalance_ms: int = 60_000,
     ) -> None:
         version = self.versions["join"]
-        request = JoinGroupRequest(
-            group_id=self.group,
-            session_timeout_ms=session_ms,
-            rebalance_timeout_ms=rebalance_ms if version else -1,
-            member_id=self.member_id,
-            group_instance_id=self.instance,
-            protocol_type=kind,
-            protocols=[
-                JoinGroupRequestProtocol(name, data)
-                for name, data in ({"range": b""} if protocols is None else protocols).items()
-            ],
-        )
+        times = {"session_ms": session_ms, "rebalance_ms": rebalance_ms if version else -1}
+        request = join_request(self.group, self.member_id, protocols, instance=self.instance, kind=kind, **times)
         self.connection.send(request, version)
 
     def joined(self) -> JoinGroupResponse:
@@ -90,15 +81,8 @@ class ClassicClient:
 
     def send_sync(self, assignments: Mapping[str, bytes] | None = None) -> None:
         version = self.versions["sync"]
-        request = SyncGroupRequest(
-            group_id=self.group,
-            generation_id=self.generation,
-            member_id=self.member_id,
-            group_instance_id=self.instance,
-            protocol_type="consumer" if version >= 5 else None,
-            protocol_name=self.protocol if version >= 5 else None,
-            assignments=[SyncGroupRequestAssignment(each, data) for each, data in (assignments or {}).items()],
-        )
+        of = {"kind": "consumer", "protocol": self.protocol} if version >= 5 else {"kind": None, "protocol": None}
+        request = sync_request(self.group, self.generation, self.member_id, assignments, instance=self.instance, **of)
         self.connection.send(request, version)
 
     def synced(self) -> SyncGroupResponse:

@@ -9,13 +9,13 @@ import pytest
 from shareq.coordinator.group.offsets.deletion import DeletedOffsets
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import offset_commit, offset_fetch
-from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from shareq.protocol.generated.sync_group import SyncGroupRequest
 from shareq.protocol.primitives import ZERO_UUID
 from tests.support.coroutines import begun
 from tests.support.fakes.group_rig import CLIENT, OFFSETS, GroupRig
 from tests.support.fakes.transaction_rig import TransactionRig
+from tests.support.kafka.group_requests import consumer_heartbeat
 
 NONE = ErrorCode.NONE
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -321,14 +321,8 @@ def test_a_delete_that_is_lost(rig: Rig) -> None:
 
 def test_members_commit_and_fetch_in_their_generation() -> None:
     rig = Rig(OFFSETS)
-    heartbeat = ConsumerGroupHeartbeatRequest(
-        group_id="g",
-        member_id="m",
-        rebalance_timeout_ms=60_000,
-        subscribed_topic_names=["t"],
-        topic_partitions=[],
-    )
-    joined = begun(rig.ports.env, rig.service.consumer.heartbeat(heartbeat, 1, CLIENT, lambda _topic: True))
+    heartbeat = rig.service.consumer.heartbeat(consumer_heartbeat("g", topics=["t"]), 1, CLIENT, lambda _topic: True)
+    joined = begun(rig.ports.env, heartbeat)
     epoch = rig.ports.answer(joined).member_epoch
     for member, member_epoch, error in (
         ("m", epoch, NONE),

@@ -17,10 +17,11 @@ from shareq.coordinator.shard import at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataValue
 from shareq.protocol.generated.heartbeat import HeartbeatRequest
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, MemberIdentity
-from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from shareq.protocol.generated.sync_group import SyncGroupResponse
 from shareq.protocol.primitives import Message
+from tests.support.kafka.group_requests import join_request, sync_request
 from tests.unit.coordinator.support import Log, Settings, Time, Topics
 
 GROUP = "g"
@@ -98,16 +99,8 @@ class ClassicWorld:
     ) -> Asked[JoinGroupResponse]:
         self.tokens += 1
         self.ids += 1
-        offered = {"range": b""} if protocols is None else protocols
-        request = JoinGroupRequest(
-            group_id,
-            session_ms,
-            rebalance_ms,
-            member_id,
-            instance,
-            kind,
-            [JoinGroupRequestProtocol(name, metadata) for name, metadata in offered.items()],
-        )
+        times = {"session_ms": session_ms, "rebalance_ms": rebalance_ms}
+        request = join_request(group_id, member_id, protocols, instance=instance, kind=kind, **times)
         joining = Joining(request, version, client, self.tokens, str(self.ids))
         self.log.run(at_once(self.log.shard.classic_protocol.join(joining, self.time.now_ms)))
         return Asked(self, self.tokens)
@@ -131,15 +124,8 @@ class ClassicWorld:
         group_id: str = GROUP,
     ) -> Asked[SyncGroupResponse]:
         self.tokens += 1
-        request = SyncGroupRequest(
-            group_id,
-            self.group.generation if generation is None else generation,
-            member_id,
-            instance,
-            kind,
-            protocol,
-            [SyncGroupRequestAssignment(each, data) for each, data in (assignments or {}).items()],
-        )
+        at = self.group.generation if generation is None else generation
+        request = sync_request(group_id, at, member_id, assignments, instance=instance, kind=kind, protocol=protocol)
         self.log.run(self.log.shard.classic_protocol.sync(request, self.tokens, self.time.now_ms))
         return Asked(self, self.tokens)
 

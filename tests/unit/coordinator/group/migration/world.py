@@ -21,10 +21,11 @@ from shareq.protocol.generated.consumer_protocol_assignment import TopicPartitio
 from shareq.protocol.generated.consumer_protocol_subscription import ConsumerProtocolSubscription
 from shareq.protocol.generated.consumer_protocol_subscription import TopicPartition as Owned
 from shareq.protocol.generated.heartbeat import HeartbeatRequest
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.join_group import JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, MemberIdentity
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from shareq.protocol.primitives import Message
+from tests.support.kafka.group_requests import join_request
 from tests.unit.coordinator.group.consumer.world import GROUP, ConsumerWorld, Parts
 from tests.unit.coordinator.support import Log, Topics
 
@@ -111,15 +112,8 @@ class MixedWorld(ConsumerWorld):
         self._token += 1
         self.ids += 1
         offered = {"range": subscription(topics, owned)} if protocols is None else protocols
-        request = JoinGroupRequest(
-            GROUP,
-            session_ms,
-            CLASSIC_REBALANCE_MS,
-            member_id,
-            instance,
-            kind,
-            [JoinGroupRequestProtocol(name, metadata) for name, metadata in offered.items()],
-        )
+        times = {"session_ms": session_ms, "rebalance_ms": CLASSIC_REBALANCE_MS}
+        request = join_request(GROUP, member_id, offered, instance=instance, kind=kind, **times)
         joining = Joining(request, version, CLASSIC_CLIENT, self._token, str(self.ids))
         self.log.run(at_once(self.log.shard.classic_protocol.join(joining, self.time.now_ms)))
         return self._token
