@@ -47,9 +47,9 @@ def test_a_client_that_goes_away_is_not_worked_for(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind(world: BrokerWorld) -> None:
-    world.connect().call(describe_groups(5_000), 4, DescribeConfigsResponse)  # imports
+    world.connect().call(describe_groups(1), 4, DescribeConfigsResponse)  # imports
     data = raw_request(ApiKey.METADATA, 12, 90_000, bytes(16) + b"\0\0", b"\0\0\0")
-    world.connect().send(describe_groups(5_000), 4)
+    world.connect().send(describe_groups(1_500), 4)
     budget = world.services.request_budget
     first = budget.held
     assert first > 0

@@ -11,7 +11,8 @@ from shareq.protocol.records.batch import decode_records
 from tests.interop.support.share_wire import ACCEPT, BATCH_OPTIMIZED, REJECT, Acquired, Member, ack_errors, begin_at
 
 WIDTH = 60_000  # offsets; a batch of 900,000 bytes holds 45,000 state batches
-STEP = 1_000
+BATCH = 1_000  # records
+STEP = 5_000  # offsets that are acknowledged together
 BROKER = {
     "group.share.partition.max.record.locks": str(WIDTH),
     "group.share.max.partition.max.record.locks": str(WIDTH),
@@ -28,8 +29,8 @@ class Queue:
         self.world = BrokerWorld(BROKER)
         self.topic_id = self.world.create_topic("t").topic_id
         self.client = self.world.connect()
-        for _ in range(WIDTH // STEP):
-            produce(self.client, "t", batch(*[b"v"] * STEP))
+        for _ in range(WIDTH // BATCH):
+            produce(self.client, "t", batch(*[b"v"] * BATCH))
         begin_at(self.client, "g", "t", [0])
         self.member = self.take([Acquired(0, WIDTH - 1, 1)])
 
@@ -40,7 +41,7 @@ class Queue:
         return member
 
     def acknowledge_in_turn(self, first: int) -> None:
-        """Accept and reject every other one of the next thousand."""
+        """Accept and reject every other one of the next `STEP`."""
         last = first + STEP - 1
         kinds = [REJECT if offset % 2 else ACCEPT for offset in range(first, last + 1)]
         assert ack_errors(self.member.acknowledge((first, last, kinds))) == [ErrorCode.NONE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from scripts.check_classes import MOST, Changed, changed, complaints, main
+from scripts.check_classes import MOST, Changed, changed, complaints
 
 TEXT = """
 class Busy:
@@ -58,7 +58,3 @@ def test_more_than_most_are_complained_of() -> None:
     assert list(complaints([of("Named", 19)], {"Named": (20, "why")})) == [
         "check_classes.py: Named may change 20 attributes and changes 19"
     ]
-
-
-def test_no_class_of_the_product_changes_too_many() -> None:
-    assert main() == 0
