@@ -21,8 +21,10 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.stall_meter import Stalls
 from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.log.cleaner.schedule import Cleaning
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
+from shareq.broker.log.upkeep import CheckTimes
 from shareq.broker.metadata.changes import MetaDb, PutAcl, ResourceName
 from shareq.broker.metadata.features import TRANSACTION_VERSION
 from shareq.broker.metadata.producer_ids import ProducerIds
@@ -145,11 +147,10 @@ class Services:
             started_with.data_dir,
             self.configs.log_settings,
             self.configs.flush_every_message,
-            retention_check_ms=started_with.log_retention_check_interval_ms,
-            producer_check_ms=started_with.producer_id_expiration_check_interval_ms,
-            cleaner_settings=self.configs.cleaner_settings,
-            cleaner_rule_for=cleaner_rule_for,
-            coordinator_topics=INTERNAL_TOPICS,
+            check_times=CheckTimes(
+                started_with.log_retention_check_interval_ms, started_with.producer_id_expiration_check_interval_ms
+            ),
+            cleaning=Cleaning(self.configs.cleaner_settings, cleaner_rule_for, INTERNAL_TOPICS),
             release_lock=release_lock,
             disk=disk,
             from_format_1=from_format_1,

@@ -17,16 +17,15 @@ deleted id: they are removed, so records of a deleted topic never turn up in one
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import islice
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from shareq.broker.disk.policy import DiskState
 from shareq.broker.disk.watch import DiskWatch
-from shareq.broker.foundation.environment import Environment, Fs, TimerHandle
+from shareq.broker.foundation.environment import Environment, Fs
 from shareq.broker.foundation.loop.commit_gate import CommitGate
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.log.cleaner.schedule import CleanerSettings, LogCleaner, latest_value_rule
+from shareq.broker.log.cleaner.schedule import DEFAULT_CLEANING, Cleaning, LogCleaner
 from shareq.broker.log.deletions import Deletions
 from shareq.broker.log.flush import FEW_SYNCS, Flusher
 from shareq.broker.log.folders import DamagedFolderError, KnownTopics, PartitionFolders, TopicPartition
@@ -41,11 +40,9 @@ from shareq.broker.log.promises.manifest_file import MANIFEST_FILE, ManifestFile
 from shareq.broker.log.promises.promise import Promise
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES, FilePool, Segment
 from shareq.broker.log.settings import LogSettings
+from shareq.broker.log.upkeep import DEFAULT_CHECK_TIMES, CheckTimes, Upkeep
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from shareq.broker.log.cleaner.survivors import Rule
 
 __all__ = ["DamagedFolderError", "DataFolderInUseError", "LogManager", "lock_data_folder"]
 
@@ -53,14 +50,6 @@ logger = logging.getLogger(__name__)
 
 LOCK_FILE: Final = ".lock"
 MANY_FILES: Final = 64  # from here on one sync of the whole file system is sooner done than one for each
-LOGS_AT_ONCE: Final = 500
-"""So many logs are looked at in one tick by what looks at all of them from time to time, 3 µs each."""
-
-RETENTION_RETRY_MS: Final = 5_000
-"""After that retention is tried again that a full disk has kept from saving where logs start."""
-
-DEFAULT_RETENTION_CHECK_MS: Final = 5 * 60 * 1000
-DEFAULT_PRODUCER_CHECK_MS: Final = 10 * 60 * 1000
 
 
 class DataFolderInUseError(Exception):
@@ -93,10 +82,9 @@ class LogManager:
 
     `settings_for` gives a topic's effective settings; call `reload_settings` when they changed. `flush_every_message`
     says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
-    hands over the folder's lock; without it `open_all` takes the lock. `cleaner_settings`, `cleaner_rule_for` and
-    `coordinator_topics` are what `LogCleaner` asks for. `disk` decides when records of clients are refused.
-    `from_format_1`: this start has upgraded the folder, whose last stop said less. `gate` is passed by what waits for
-    the disk.
+    hands over the folder's lock; without it `open_all` takes the lock. `disk` decides when records of clients are
+    refused. `from_format_1`: this start has upgraded the folder, whose last stop said less. `gate` is passed by what
+    waits for the disk.
     """
 
     def __init__(
@@ -106,12 +94,9 @@ class LogManager:
         settings_for: Callable[[str], LogSettings],
         flush_every_message: Callable[[], bool] = lambda: False,
         *,
-        retention_check_ms: int = DEFAULT_RETENTION_CHECK_MS,
-        producer_check_ms: int = DEFAULT_PRODUCER_CHECK_MS,
+        check_times: CheckTimes = DEFAULT_CHECK_TIMES,
         max_open_files: int = DEFAULT_OPEN_FILES,
-        cleaner_settings: Callable[[], CleanerSettings] = CleanerSettings,
-        cleaner_rule_for: Callable[[str], Rule] = latest_value_rule,
-        coordinator_topics: Collection[str] = (),
+        cleaning: Cleaning = DEFAULT_CLEANING,
         release_lock: Callable[[], None] | None = None,
         disk: DiskWatch | None = None,
         from_format_1: bool = False,
@@ -126,8 +111,6 @@ class LogManager:
         self._manifest = ManifestFile(env.fs, env.clock, data_dir)
         self._settings_for = settings_for
         self._flush_every_message = flush_every_message
-        self._retention_check_ms = retention_check_ms
-        self._producer_check_ms = producer_check_ms
         self._metadata: KnownTopics | None = None
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._by_topic: dict[str, list[PartitionLog]] = {}  # the same
@@ -149,19 +132,14 @@ class LogManager:
         )
         self._recovery_points: dict[TopicPartition, int] = {}
         self._clean_until: dict[TopicPartition, int] = {}  # at the start
-        self._retention_timer: TimerHandle | None = None
-        self._producer_timer: TimerHandle | None = None
         self._release_lock = release_lock
         self._disk = disk
         self._from_format_1 = from_format_1
         self.full = False  # clients' records may be refused
-        self._retries_retention = False
         if disk is not None:
             disk.on_change = self._disk_changed
-        self.cleaner = LogCleaner(
-            env, self, cleaner_settings, rule_for=cleaner_rule_for, coordinator_topics=coordinator_topics
-        )
-
+        self.cleaner = LogCleaner(env, self, cleaning)
+        self.upkeep = Upkeep(env, self.logs, self._starts, check_times, disk)
         self._deletions = Deletions(
             env.clock,
             self._folders,
@@ -190,8 +168,7 @@ class LogManager:
             raise
         finally:
             self.pool.starting = False
-        self._schedule_retention()
-        self._schedule_producer_check()
+        self.upkeep.start()
 
     def _open_folders(self, metadata: KnownTopics) -> None:
         self._metadata = metadata
@@ -286,10 +263,7 @@ class LogManager:
 
     def close(self, *, clean: bool) -> None:
         """Flush and close every log. With `clean` the next start trusts the files, unless a log went offline."""
-        for timer in (self._retention_timer, self._producer_timer):
-            if timer is not None:
-                timer.cancel()
-        self._retention_timer = self._producer_timer = None
+        self.upkeep.stop()
         self.cleaner.stop()
         self._flusher.close()
         self._starts.stop()
@@ -444,8 +418,8 @@ class LogManager:
     def _disk_changed(self) -> None:
         assert self._disk is not None
         was_full, self.full = self.full, self._disk.state >= DiskState.FULL
-        if self.full and not was_full and self._retention_timer is not None:
-            self._env.clock.call_soon(self.apply_retention)  # what retention removes makes room
+        if self.full and not was_full:
+            self.upkeep.make_room_soon()
 
     def client_refusal(self) -> ErrorCode:
         """KAFKA_STORAGE_ERROR, on which clients try again later, while the disk has no room for their records."""
@@ -507,73 +481,6 @@ class LogManager:
     async def truncate_many(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
         """Do `truncate_prefixes` for some logs in each turn, with one write."""
         return await self._starts.delete_many(cuts)
-
-    def apply_retention(self) -> None:
-        """Delete segments by retention time and size, some in a turn; on a full disk that does not take new starts, try
-        it again.
-        """
-        self._retain(list(self._logs.values()))
-
-    def _retain(self, logs: list[PartitionLog]) -> None:
-        self._starts.retain_many(logs, self._env.clock.wall_ms, self._retained)
-
-    def _retained(self, saved: bool) -> None:
-        if saved or not self.full or self._retries_retention:
-            return
-        self._retries_retention = True
-
-        def again() -> None:
-            self._retries_retention = False
-            if self._retention_timer is not None:
-                self.apply_retention()
-
-        self._env.clock.call_at(self._env.clock.now_ms() + RETENTION_RETRY_MS, again)
-
-    def _schedule_retention(self) -> None:
-        clock = self._env.clock
-        self._retention_timer = clock.call_at(clock.now_ms() + self._retention_check_ms, self._on_retention_timer)
-
-    def _on_retention_timer(self) -> None:
-        self._schedule_retention()
-        clock = self._env.clock
-        due: list[PartitionLog] = []
-
-        def look(log: PartitionLog) -> None:
-            if self._starts.is_due(log, clock.wall_ms()):
-                due.append(log)
-
-        def delete() -> None:
-            self._retain(due)
-            if self._disk is not None:
-                self._disk.writing()  # others may have filled the disk meanwhile
-
-        self._each_log(look, delete)
-
-    def _schedule_producer_check(self) -> None:
-        clock = self._env.clock
-        self._producer_timer = clock.call_at(clock.now_ms() + self._producer_check_ms, self._forget_silent_producers)
-
-    def _forget_silent_producers(self) -> None:
-        self._schedule_producer_check()
-        now = self._env.clock.wall_ms()
-        self._each_log(lambda log: log.producers.remove_expired(now, log.settings.producer_id_expiration_ms))
-
-    def _each_log(self, look: Callable[[PartitionLog], object], then: Callable[[], None] = lambda: None) -> None:
-        """Look at all logs, `LOGS_AT_ONCE` in a tick of the loop, then at what came of it; nothing once closed."""
-        logs = iter(list(self._logs.values()))
-
-        def some() -> None:
-            if self._retention_timer is None:
-                return
-            part = list(islice(logs, LOGS_AT_ONCE))
-            for log in part:
-                look(log)
-            if len(part) < LOGS_AT_ONCE:
-                then()
-            else:
-                self._env.clock.call_soon(some)
-
-        some()
 
     # -- small files and names
 

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from functools import partial
 from mmap import PAGESIZE
 from typing import TYPE_CHECKING, Final, Protocol
 
-from shareq.broker.foundation.loop.coroutines import Driven, drive
+from shareq.broker.foundation.loop.coroutines import Driven, drive, in_ticks
 from shareq.broker.network.answer_budget import LARGE_BYTES
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.environment import Environment
-    from shareq.broker.foundation.loop.turns import Turn
     from shareq.broker.foundation.turn_budget import Breathe
 
 logger = logging.getLogger(__name__)
@@ -175,6 +173,9 @@ class FreedMemory:
         if not self._watching:
             self._watching = True
             self._clock.call_at(self._clock.now_ms() + CALM_MS, self._look)
+        if self._giving_back is not None:
+            self._giving_back.cancel()  # memory that is needed again is not given back
+            self._giving_back = None
 
     def _look(self) -> None:
         self._watching = False
@@ -183,17 +184,9 @@ class FreedMemory:
                 budget.was_large = budget.held >= LARGE_BYTES  # what stays large is given back when it goes
             self._watch()
         elif (heap := self._heap()) is not None:
-            begun = drive(give_back(heap, self._turn_budget.breathe), self._turn_budget, self._in_ticks, _failed)
+            coroutine = give_back(heap, self._turn_budget.breathe)
+            begun = drive(coroutine, self._turn_budget, in_ticks(self._clock.call_soon), _failed)
             self._giving_back = begun if isinstance(begun, Driven) else None
-
-    def _in_ticks(self, turn: Turn) -> None:
-        self._clock.call_soon(partial(self._take_turn, turn))
-
-    def _take_turn(self, turn: Turn) -> None:
-        if self._watching and self._giving_back is not None:
-            self._giving_back.cancel()  # memory that is needed again is not given back
-        if turn():
-            self._in_ticks(turn)
 
 
 def _failed(error: Exception) -> None:

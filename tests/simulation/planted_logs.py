@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
-from shareq.broker.foundation.environment import SyncErrors
+from shareq.broker.foundation.environment import Environment, SyncErrors
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.log.cleaner.schedule import LogCleaner
+from shareq.broker.log.cleaner.schedule import CleanerHost, Cleaning, LogCleaner
 from shareq.broker.log.cleaner.survivors import Newest, Role, latest_value
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.segments import swap
@@ -21,8 +21,10 @@ from tests.support.planting import Fault, Function, in_place_of, replaced
 
 
 @in_place_of(LogCleaner, "__init__")
-def last_value_per_key_of_share_states(original: Function, self: LogCleaner, *arguments: Any, **named: Any) -> None:
-    original(self, *arguments, **{**named, "rule_for": lambda _topic: latest_value})
+def last_value_per_key_of_share_states(
+    original: Function, self: LogCleaner, env: Environment, host: CleanerHost, cleaning: Cleaning
+) -> None:
+    original(self, env, host, cleaning._replace(rule_for=lambda _topic: latest_value))
 
 
 @in_place_of(Newest, "note")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine, Generator
+from functools import partial
 from types import coroutine as generator_based
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
 
@@ -24,7 +25,19 @@ from shareq.broker.foundation.turn_budget import Breath, TurnBudget
 if TYPE_CHECKING:
     from shareq.broker.foundation.environment import Clock
 
-__all__ = ["Begin", "Driven", "Waiting", "begin", "beginner", "drive", "gathered", "in_steps", "result_of", "sleep"]
+__all__ = [
+    "Begin",
+    "Driven",
+    "Waiting",
+    "begin",
+    "beginner",
+    "drive",
+    "gathered",
+    "in_steps",
+    "in_ticks",
+    "result_of",
+    "sleep",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -70,6 +83,16 @@ def begin(
     if isinstance(answer, Driven):
         return answer.result
     return answer if isinstance(answer, Pending) else completed(answer)
+
+
+def in_ticks(call_soon: Callable[[Callable[[], None]], None]) -> Callable[[Turn], None]:
+    """Return what takes the turns of coroutines one in each tick of the loop, beside what goes on in `Turns`."""
+
+    def take(turn: Turn) -> None:
+        if turn():
+            call_soon(partial(take, turn))
+
+    return lambda turn: call_soon(partial(take, turn))
 
 
 class Begin(Protocol):

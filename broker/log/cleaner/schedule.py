@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shareq.broker.log.cleaner.cleaning import CleaningPass
     from shareq.broker.log.cleaner.survivors import Rule
 
-__all__ = ["CleanerHost", "CleanerSettings", "LogCleaner", "latest_value_rule"]
+__all__ = ["DEFAULT_CLEANING", "CleanerHost", "CleanerSettings", "Cleaning", "LogCleaner", "latest_value_rule"]
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +64,21 @@ def latest_value_rule(_topic: str) -> Rule:
     return latest_value
 
 
+class Cleaning(NamedTuple):
+    """What is cleaned, and how.
+
+    `rule_for` gives a topic's rule. `coordinator_topics` are kept small: their active segment is sealed when most of
+    the log is in it.
+    """
+
+    settings: Callable[[], CleanerSettings] = CleanerSettings
+    rule_for: Callable[[str], Rule] = latest_value_rule
+    coordinator_topics: Collection[str] = ()
+
+
+DEFAULT_CLEANING: Final = Cleaning()
+
+
 class CleanerHost(Protocol):
     """What the cleaner needs of the manager of logs."""
 
@@ -80,26 +95,14 @@ class CleanerHost(Protocol):
 
 
 class LogCleaner:
-    """Owned by the manager; runs on the loop's thread.
+    """Owned by the manager; runs on the loop's thread."""
 
-    `rule_for` gives a topic's rule. `coordinator_topics` are kept small: their active segment is sealed when most of
-    the log is in it.
-    """
-
-    def __init__(
-        self,
-        env: Environment,
-        host: CleanerHost,
-        settings: Callable[[], CleanerSettings],
-        *,
-        rule_for: Callable[[str], Rule],
-        coordinator_topics: Collection[str],
-    ) -> None:
+    def __init__(self, env: Environment, host: CleanerHost, cleaning: Cleaning) -> None:
         self._env = env
         self._host = host
-        self._settings = settings
-        self._rule_for = rule_for
-        self._coordinator_topics = coordinator_topics
+        self._settings = cleaning.settings
+        self._rule_for = cleaning.rule_for
+        self._coordinator_topics = cleaning.coordinator_topics
         self._clean_until: dict[TopicPartition, int] = {}
         self._retry_at: dict[TopicPartition, int | None] = {}
         self._timer: TimerHandle | None = None

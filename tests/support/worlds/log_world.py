@@ -10,7 +10,7 @@ from typing import Final
 from devtools.in_memory.mem_fs import CrashModel, MemFs
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.environment import Environment
-from shareq.broker.log.cleaner.schedule import CleanerSettings
+from shareq.broker.log.cleaner.schedule import CleanerSettings, Cleaning
 from shareq.broker.log.cleaner.survivors import Rule, latest_value
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import AppendInfo, OnDurable, Origin, PartitionLog
@@ -81,8 +81,7 @@ class LogWorld:
             DATA,
             lambda _topic: self.settings,
             lambda: self.flush_every_message,
-            cleaner_settings=lambda: self.cleaner,
-            cleaner_rule_for=lambda _topic: self.rule,
+            cleaning=Cleaning(lambda: self.cleaner, lambda _topic: self.rule),
             from_format_1=from_format_1,
         )
         self.logs.open_all(self.topics)

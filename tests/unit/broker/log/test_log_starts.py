@@ -196,7 +196,7 @@ def test_retention_seals_one_segment_in_a_turn_where_that_is_synced() -> None:
         world.logs.get(TOPIC, partition).append(batch, origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
     world.tick()
     world.clock.advance(10_000)
-    world.logs.apply_retention()
+    world.logs.upkeep.apply_retention()
     assert [log.log_start_offset for log in world.logs.logs()] == [1, 0, 0]
     counts = syncs_by_turn(world)
     assert [log.log_start_offset for log in world.logs.logs()] == [1, 1, 1]

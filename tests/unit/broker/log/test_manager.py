@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from devtools.in_memory.mem_fs import CrashModel
-from shareq.broker.log import manager
 from shareq.broker.log.log_starts import LogStarts
 from shareq.broker.log.manager import DataFolderInUseError, LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
+from tests.support.coroutines import paused_everywhere
 from tests.support.worlds.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all, values_of
 
 OTHER_ID = bytes(range(16, 32))
@@ -199,16 +199,16 @@ def test_retention_by_size_keeps_at_least_that_much() -> None:
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE, retention_bytes=5 * SIZE, retention_ms=-1))
     for _ in range(10):
         world.produce(b"0")
-    world.logs.apply_retention()
+    world.logs.upkeep.apply_retention()
     assert world.log.log_start_offset == 4
     assert world.log.size_bytes == 6 * SIZE
-    world.logs.apply_retention()
+    world.logs.upkeep.apply_retention()
     assert world.log.log_start_offset == 4
 
 
 def test_logs_are_looked_at_some_in_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     """There may be tens of thousands, of which few have something to delete."""
-    monkeypatch.setattr(manager, "LOGS_AT_ONCE", 2)
+    paused_everywhere(monkeypatch)
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE, retention_bytes=0))
     logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
     for _ in range(5):
@@ -230,7 +230,7 @@ def test_logs_are_looked_at_some_in_a_tick(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(world.clock, "run_tick", tick)
     world.clock.advance(5 * MINUTE)
     ticks = "".join("l" if what == "log" else " " for what in looked_at).split()
-    assert (max(map(len, ticks)), sum(map(len, ticks))) == (2, 3)
+    assert (max(map(len, ticks)), sum(map(len, ticks))) == (1, 3)
     assert [log.log_start_offset for log in logs] == [5, 5, 5]
 
 
@@ -251,7 +251,7 @@ def test_nothing_is_deleted_when_the_log_start_cannot_be_saved() -> None:
     for _ in range(5):
         world.produce(b"0")
     world.fs.fail = lambda _kind, path: OSError("full") if "log-start" in path else None
-    world.logs.apply_retention()
+    world.logs.upkeep.apply_retention()
     assert world.log.log_start_offset == 0
     assert len(read_all(world.log)) == 5
 

@@ -283,7 +283,7 @@ def test_retention_removes_the_index_with_its_segment() -> None:
         append(world.log, bytes(60), producer=1, now_ms=world.clock.wall_ms())
         end(world.log, 1, commit=False, now_ms=world.clock.wall_ms())
         world.tick()
-    world.logs.apply_retention()
+    world.logs.upkeep.apply_retention()
     bases = {segment.base_offset for segment in world.log.segments}
     files = {int(path.rpartition("/")[2][:20]) for path in world.fs.paths() if path.endswith(".txnindex")}
     assert 0 not in bases

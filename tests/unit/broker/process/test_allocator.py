@@ -183,7 +183,7 @@ def test_giving_back_ends_when_memory_is_needed_again() -> None:
         def release(self, address: int, size: int) -> None:
             super().release(address, size)
             if self.released == size:
-                rig.answers.note_read(LARGE_BYTES)
+                rig.clock.call_soon(lambda: rig.answers.note_read(LARGE_BYTES))
 
     heap = Watched([1_000_000] * 200)
     rig = Rig(lambda: heap)

@@ -10,7 +10,7 @@ import pytest
 
 from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.foundation.environment import Environment
-from shareq.broker.log.cleaner.schedule import PAUSE_MS, CleanerSettings
+from shareq.broker.log.cleaner.schedule import PAUSE_MS, CleanerSettings, Cleaning
 from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES, Newest
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import Origin, PartitionLog
@@ -187,7 +187,7 @@ def test_after_the_backoff_it_looks_again(world: LogWorld) -> None:
 
 def coordinator_logs(world: LogWorld) -> LogManager:
     env = Environment(world.clock, world.rng, world.fs)
-    logs = LogManager(env, "other", lambda _topic: world.settings, coordinator_topics=(TOPIC,))
+    logs = LogManager(env, "other", lambda _topic: world.settings, cleaning=Cleaning(coordinator_topics=(TOPIC,)))
     logs.open_all(world.topics)
     return logs
 

@@ -74,7 +74,7 @@ def test_retention_does_not_believe_a_flipped_timestamp() -> None:
     times = world.fs.content(TIMES)
     for at in range(2, len(times), 12):
         times[at] ^= 0x01  # about 50 days
-    world.logs.apply_retention()
+    world.logs.upkeep.apply_retention()
     assert world.log.log_start_offset == 0
 
 

@@ -1,0 +1,137 @@
+"""What is done with all logs from time to time: retention, and forgetting producers that are silent."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from shareq.broker.disk.policy import DiskState
+from shareq.broker.disk.watch import DiskWatch
+from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.broker.foundation.loop.coroutines import drive, in_ticks
+from shareq.broker.log.log_starts import LogStarts
+from shareq.broker.log.partition_log import PartitionLog
+
+__all__ = ["DEFAULT_CHECK_TIMES", "CheckTimes", "Upkeep"]
+
+logger = logging.getLogger(__name__)
+
+RETENTION_RETRY_MS: Final = 5_000
+"""After that retention is tried again that a full disk has kept from saving where logs start."""
+
+
+class CheckTimes(NamedTuple):
+    """How often logs are looked at: `log.retention.check.interval.ms`, `producer.id.expiration.check.interval.ms`."""
+
+    retention_ms: int = 5 * 60 * 1000
+    producers_ms: int = 10 * 60 * 1000
+
+
+DEFAULT_CHECK_TIMES: Final = CheckTimes()
+
+
+class Upkeep:
+    """The timers of a manager of logs, and what they do with all `logs`, some of them in each tick of the loop."""
+
+    def __init__(
+        self,
+        env: Environment,
+        logs: Callable[[], Iterable[PartitionLog]],
+        starts: LogStarts,
+        times: CheckTimes,
+        disk: DiskWatch | None,
+    ) -> None:
+        self._env = env
+        self._logs = logs
+        self._starts = starts
+        self._times = times
+        self._disk = disk
+        self._retention_timer: TimerHandle | None = None
+        self._producer_timer: TimerHandle | None = None
+        self._runs = False
+        self._retries = False
+
+    def start(self) -> None:
+        """Look at the logs from time to time from now on."""
+        self._runs = True
+        self._schedule_retention()
+        self._schedule_producer_check()
+
+    def stop(self) -> None:
+        """Look at nothing more. Harmless the second time."""
+        self._runs = False
+        for timer in (self._retention_timer, self._producer_timer):
+            if timer is not None:
+                timer.cancel()
+
+    def make_room_soon(self) -> None:
+        """Apply retention in the next tick, since the disk is full."""
+        if self._runs:
+            self._env.clock.call_soon(self.apply_retention)
+
+    def apply_retention(self) -> None:
+        """Delete segments by retention time and size, some in a turn; on a full disk that does not take new starts, try
+        it again.
+        """
+        self._retain(list(self._logs()))
+
+    def _retain(self, logs: list[PartitionLog]) -> None:
+        self._starts.retain_many(logs, self._env.clock.wall_ms, self._retained)
+
+    def _retained(self, saved: bool) -> None:
+        full = self._disk is not None and self._disk.state >= DiskState.FULL
+        if saved or not full or self._retries:
+            return
+        self._retries = True
+        self._env.clock.call_at(self._env.clock.now_ms() + RETENTION_RETRY_MS, self._retain_again)
+
+    def _retain_again(self) -> None:
+        self._retries = False
+        if self._runs:
+            self.apply_retention()
+
+    def _schedule_retention(self) -> None:
+        clock = self._env.clock
+        self._retention_timer = clock.call_at(clock.now_ms() + self._times.retention_ms, self._check_retention)
+
+    def _check_retention(self) -> None:
+        self._schedule_retention()
+        clock = self._env.clock
+        due: list[PartitionLog] = []
+
+        def look(log: PartitionLog) -> None:
+            if self._starts.is_due(log, clock.wall_ms()):
+                due.append(log)
+
+        def delete() -> None:
+            self._retain(due)
+            if self._disk is not None:
+                self._disk.writing()  # others may have filled the disk meanwhile
+
+        self._look_at_all(look, delete)
+
+    def _schedule_producer_check(self) -> None:
+        clock = self._env.clock
+        self._producer_timer = clock.call_at(clock.now_ms() + self._times.producers_ms, self._forget_silent_producers)
+
+    def _forget_silent_producers(self) -> None:
+        self._schedule_producer_check()
+        now = self._env.clock.wall_ms()
+        self._look_at_all(lambda log: log.producers.remove_expired(now, log.settings.producer_id_expiration_ms))
+
+    def _look_at_all(self, look: Callable[[PartitionLog], object], then: Callable[[], None] = lambda: None) -> None:
+        drive(self._each_log(look, then), self._env.budget, in_ticks(self._env.clock.call_soon), _failed)
+
+    async def _each_log(self, look: Callable[[PartitionLog], object], then: Callable[[], None]) -> None:
+        """Look at each log, then at what came of it; at nothing more once stopped."""
+        for log in list(self._logs()):
+            look(log)
+            await self._env.budget.breathe()
+            if not self._runs:
+                return
+        then()
+
+
+def _failed(error: Exception) -> None:
+    logger.error("logs were not looked at", exc_info=error)
