@@ -1,7 +1,8 @@
 """The table of RPCs: which handler serves a key, in which versions, and which versions are advertised.
 
 A handler is a module with a card as its docstring, `VERSIONS`, and
-`handle(ctx: RequestContext, request: XRequest) -> XResponse | Pending[XResponse]`. It may have
+`handle(ctx: RequestContext, request: XRequest) -> XResponse | Pending[XResponse]`, or that as `async def` where it may
+wait or pause; `ENDS_WITH_CLIENT` is true if such a one need not go on when its client has gone. It may have
 `failed(request: XRequest, error: ErrorCode) -> XResponse`, the answer when it raised, where the response has no
 top-level error code. Modules are imported at their first request, which keeps the start short; ApiVersions is computed
 from this table alone.
