@@ -94,8 +94,9 @@ class DiskWait:
     """How long one thread, that which makes this, waits for the disk: the time that calls take beyond their work, and
     beyond what the thread wants a processor and has none."""
 
-    def __init__(self, levers: Levers) -> None:
+    def __init__(self, levers: Levers, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._levers = levers
+        self._clock_ns = clock_ns
         self._thread = threading.get_ident()
         self._schedule = os.open(f"/proc/self/task/{threading.get_native_id()}/schedstat", os.O_RDONLY)
         self._inside = False
@@ -109,18 +110,18 @@ class DiskWait:
             if self._inside or threading.get_ident() != self._thread:
                 return plain(*arguments, **named)
             self._inside = True
-            began_ns, worked_ns = time.monotonic_ns(), self._busy_ns()
+            began_ns, worked_ns = self._clock_ns(), self.busy_ns()
             try:
                 return plain(*arguments, **named)
             finally:
                 self._inside = False
-                self._waited_ns += max(0, time.monotonic_ns() - began_ns - (self._busy_ns() - worked_ns))
+                self._waited_ns += max(0, self._clock_ns() - began_ns - (self.busy_ns() - worked_ns))
                 self._levers.set_disk_ns(self._waited_ns)
 
         return call
 
-    def _busy_ns(self) -> int:
-        """What the thread worked, and what it waited for a processor."""
+    def busy_ns(self) -> int:
+        """Return how long the thread has worked, and waited for a processor."""
         worked, waited, _ = os.pread(self._schedule, 100, 0).split()
         return int(worked) + int(waited)
 

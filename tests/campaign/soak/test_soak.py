@@ -17,6 +17,7 @@ from tests.campaign.soak.planted import DiskWait, Fault, Levers, swapped
 from tests.campaign.soak.report import sparkline
 from tests.campaign.soak.samples import Sample, kinds_of, read_metrics
 from tests.campaign.soak.verdicts import Turn
+from tests.support.waiting import until
 
 FLAT = [
     Sample(float(second), 60 + (second * 7 % 5) / 10, 50 + second * 3 % 7, 5, slow_stalls=0) for second in range(1800)
@@ -190,22 +191,57 @@ def test_levers_are_seen_by_all_who_have_the_file_open(tmp_path: Path) -> None:
     assert (theirs.clock_ms, theirs.sync_ms) == (-5, 7)
 
 
+class ScriptedWait(DiskWait):
+    """A disk's waits by a clock of the test's own: `pass_by` is a call that takes so long and works so much of it."""
+
+    def __init__(self, levers: Levers) -> None:
+        self.now_ns = self.worked_ns = 0
+        super().__init__(levers, lambda: self.now_ns)
+
+    def busy_ns(self) -> int:
+        return self.worked_ns
+
+    def pass_by(self, took_ns: int, worked_ns: int) -> None:
+        self.now_ns += took_ns
+        self.worked_ns += worked_ns
+
+
 def test_what_a_call_waits_for_is_not_what_it_works(tmp_path: Path) -> None:
     levers = Levers(tmp_path / "levers")
-    disk = DiskWait(levers)
-    read_end, write_end = os.pipe()
-    disk.measured(lambda: sum(range(100_000)))()
-    worked_ns = levers.disk_ns
-    thread = threading.Timer(0.05, os.write, (write_end, b"x"))
-    thread.start()
-    disk.measured(lambda: disk.measured(os.read)(read_end, 1))()
-    thread.join()
-    assert levers.disk_ns - worked_ns > 40_000_000 > 10 * worked_ns
-    before_ns = levers.disk_ns
-    other = threading.Thread(target=disk.measured(thread.join))
+    disk = ScriptedWait(levers)
+    call = disk.measured(disk.pass_by)
+    call(10_000, 10_000)
+    assert levers.disk_ns == 0
+    call(50_000, 2_000)
+    assert levers.disk_ns == 48_000
+    disk.measured(call)(7_000, 0)
+    assert levers.disk_ns == 55_000, "a call within a call counts once"
+    other = threading.Thread(target=call, args=(9_000, 0))
     other.start()
     other.join()
-    assert levers.disk_ns == before_ns, "another thread's waits are its own"
+    assert levers.disk_ns == 55_000, "another thread's waits are its own"
+    call(1_000, 3_000)
+    assert levers.disk_ns == 55_000, "clocks that disagree take nothing away"
+
+
+def test_the_kernel_tells_what_a_thread_works_and_a_wait_is_seen(tmp_path: Path) -> None:
+    levers = Levers(tmp_path / "levers")
+    disk = DiskWait(levers)
+    before_ns = disk.busy_ns()
+
+    def worked() -> bool:
+        return sum(range(100_000)) > 0 and disk.busy_ns() > before_ns
+
+    until(worked)
+    read_end, write_end = os.pipe()
+
+    def waited() -> bool:
+        threading.Timer(0.01, os.write, (write_end, b"x")).start()
+        return disk.measured(os.read)(read_end, 1) == b"x" and levers.disk_ns > 0
+
+    until(waited)
+    os.close(read_end)
+    os.close(write_end)
 
 
 def test_swapped_batches_are_sound_and_have_other_values() -> None:
