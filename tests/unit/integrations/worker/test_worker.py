@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -185,7 +186,6 @@ def test_a_signal_ends_a_worker_whose_cluster_is_away(number: signal.Signals) ->
     """It waited for the cluster for a minute, deaf."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # and not listening
-        # Short of what a call that goes on would log into other tests.
         properties = {"default.api.timeout.ms": "5000"}
         app = Worker(f"127.0.0.1:{closed.getsockname()[1]}", group="g", properties=properties)
         app.handler("t")(coroutine)
@@ -197,3 +197,8 @@ def test_a_signal_ends_a_worker_whose_cluster_is_away(number: signal.Signals) ->
         began = time.monotonic()
         asyncio.run(run())
         assert time.monotonic() - began < 4
+        for (
+            thread
+        ) in threading.enumerate():  # it would log into other tests, and draw their chance
+            if thread.name == "prepare_group":
+                thread.join()
