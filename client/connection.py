@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import TypeVar
 
 from shareq.client.config import Address, ClientConfig
-from shareq.client.core.connection import Connection, Exchange, step
+from shareq.client.core.connection import Connection, Sent, step
 from shareq.client.core.tries import Clock
 from shareq.client.errors import AuthenticationFailed, Disconnected, Unreachable
 from shareq.client.opening import (
@@ -66,7 +66,7 @@ class SocketWire:
             self.connection.close("was interrupted")
             raise
 
-    async def wait(self, exchange: Exchange[T], by: float) -> None:
+    async def wait(self, exchange: Sent[T], by: float) -> None:
         """Read answers until this one has come, or the connection is closed, which it is at this time."""
         while not exchange.done:
             self._receive(by)

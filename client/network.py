@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from shareq.client.config import ClientConfig
-from shareq.client.core import ports
+from shareq.client.core.connection import Connection, Sent
 from shareq.client.core.network import NetworkCore
 from shareq.client.core.tries import Clock, Tries
 from shareq.client.sockets import SocketDriver, run_now
@@ -33,7 +33,7 @@ class Exchange:
 
     __slots__ = ("_run", "sent")
 
-    def __init__(self, sent: ports.Exchange, run: Run) -> None:
+    def __init__(self, sent: Sent[Message], run: Run) -> None:
         self.sent = sent
         self._run = run
 
@@ -114,7 +114,7 @@ class Network:
         timeout_ms: int | None = None,
         min_version: int = 0,
         max_version: int | None = None,
-        on: ports.Connection | None = None,
+        on: Connection | None = None,
     ) -> Exchange:
         """Send a request and do not wait for its answer; see `NetworkCore.submit`."""
         sent = self._submit(

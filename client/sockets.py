@@ -11,11 +11,9 @@ from typing import Any, TypeVar, cast
 
 from shareq.client.config import Address, ClientConfig
 from shareq.client.connection import SocketWire, open_connection
-from shareq.client.core import ports
 from shareq.client.core.connection import Connection, Exchange
 from shareq.client.core.tries import Clock
 from shareq.client.security.tls import tls_context
-from shareq.protocol.primitives import Message
 
 T = TypeVar("T")
 
@@ -53,10 +51,9 @@ class SocketDriver:
             self._context = tls_context(self._config.tls)
         return await open_connection(address, name, self._config, self._context, by, self.now)
 
-    async def collect(self, exchanges: Sequence[ports.Exchange]) -> None:
+    async def collect(self, exchanges: Sequence[Exchange]) -> None:
         """Wait until all are done, and read each answer when it comes."""
-        ours = cast("Sequence[Exchange[Message]]", exchanges)
-        while waiting := [exchange for exchange in ours if not exchange.done]:
+        while waiting := [exchange for exchange in exchanges if not exchange.done]:
             first = min(waiting, key=lambda exchange: exchange.deadline)
             wires = {cast("SocketWire", exchange.connection.wire) for exchange in waiting}
             heard = _heard(wires, first.deadline - self.now())

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, TypeVar, cast
 
 from shareq.client.config import Address, ClientConfig
-from shareq.client.core.connection import TOO_LATE, Connection, Exchange, step
+from shareq.client.core.connection import TOO_LATE, Connection, Sent, step
 from shareq.client.errors import AuthenticationFailed, Disconnected, Unreachable
 from shareq.client.opening import (
     dialogue_with,
@@ -73,7 +73,7 @@ class LoopWire(asyncio.Protocol):
         assert self._transport is not None
         self._transport.write(data)
 
-    async def wait(self, exchange: Exchange[T], by: float) -> None:
+    async def wait(self, exchange: Sent[T], by: float) -> None:
         """Return when an exchange is done, or at this time."""
         waiter: asyncio.Future[None] = self._loop.create_future()
         exchange.waiters.append(waiter)

@@ -7,15 +7,12 @@ import contextlib
 import ssl
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import cast
 
 from shareq.client.aio.connection import LoopWire, open_connection
 from shareq.client.config import Address, ClientConfig
-from shareq.client.core import ports
 from shareq.client.core.connection import Connection, Exchange
 from shareq.client.core.network import NetworkCore
 from shareq.client.security.tls import tls_context
-from shareq.protocol.primitives import Message
 
 
 class LoopDriver:
@@ -49,10 +46,9 @@ class LoopDriver:
             self._context = tls_context(self._config.tls)
         return await open_connection(address, name, self._config, self._context, self._sockets, by)
 
-    async def collect(self, exchanges: Sequence[ports.Exchange]) -> None:
+    async def collect(self, exchanges: Sequence[Exchange]) -> None:
         """Wait until all are done."""
-        ours = cast("Sequence[Exchange[Message]]", exchanges)
-        await asyncio.gather(*(exchange.settled() for exchange in ours))
+        await asyncio.gather(*(exchange.settled() for exchange in exchanges))
 
     async def wait_closed(self) -> None:
         """Return when no socket is open any more: a second or so after all connections were closed, at the latest."""

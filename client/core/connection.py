@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from struct import Struct
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
 from shareq.client.errors import ClientError, Disconnected
 from shareq.client.protocol import ConnectionProtocol, Setup
@@ -55,7 +55,7 @@ class Wire(Protocol):
     async def write(self, data: bytes, by: float) -> None:
         """Send. How it fails is left with the connection."""
 
-    async def wait(self, exchange: Exchange[T], by: float) -> None:
+    async def wait(self, exchange: Sent[T], by: float) -> None:
         """Return when an exchange is done, or at this time."""
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
@@ -68,7 +68,7 @@ class Wire(Protocol):
         """Close the socket."""
 
 
-class Exchange(Generic[T]):
+class Sent(Generic[T]):
     """A request that was sent. `read` is what makes the answer of its frame; `name` "" is not shown."""
 
     __slots__ = ("_answer", "_failure", "_name", "_read", "connection", "deadline", "waiters")
@@ -123,6 +123,10 @@ class Exchange(Generic[T]):
                 waiter.set_result(None)
 
 
+Exchange: TypeAlias = Sent[Message]
+"""A request whose answer the caller wants."""
+
+
 class Connection:
     """An open connection, past version negotiation and login once `set_up` has returned."""
 
@@ -130,7 +134,7 @@ class Connection:
         self.wire = wire
         self._protocol = protocol
         self._max_frame_bytes = max_frame_bytes
-        self._waiting: deque[Exchange[Message] | Exchange[bytes]] = deque()
+        self._waiting: deque[Sent[Message] | Sent[bytes]] = deque()
         self._login = wire.lock()  # held while a login is renewed: nothing else is sent meanwhile
         self._renew_login_at: float | None = None
         self.closed: ClientError | None = None
@@ -162,7 +166,7 @@ class Connection:
         """
         await self._talk(self._protocol.setup(), by)
 
-    async def send(self, message: Message, by: float, lowest: int = 0, highest: int | None = None) -> Exchange[Message]:
+    async def send(self, message: Message, by: float, lowest: int = 0, highest: int | None = None) -> Exchange:
         """Send a request whose answer must come by this time, in a version of `lowest` to `highest`.
 
         Another login, and a peer that does not read, are waited for. Raises Disconnected, UnsupportedApi,
@@ -180,7 +184,7 @@ class Connection:
         except Disconnected as error:
             raise Disconnected(f"{error} (before {name})") from None
         data = self._protocol.request(message, lowest, highest)
-        exchange = Exchange(self, name, by, self._protocol.answer)
+        exchange = Sent(self, name, by, self._protocol.answer)
         await self._write(exchange, data)
         return exchange
 
@@ -243,7 +247,7 @@ class Connection:
                     await self._talk(self._protocol.log_in(), by)
         await self.wire.writable()
 
-    async def _write(self, exchange: Exchange[Message] | Exchange[bytes], data: bytes) -> None:
+    async def _write(self, exchange: Sent[Message] | Sent[bytes], data: bytes) -> None:
         self._waiting.append(exchange)
         await self.wire.write(frame(data), exchange.deadline)
         self._check_open()
@@ -267,11 +271,11 @@ class Connection:
         lifetime_ms = self._protocol.session_lifetime_ms
         self._renew_login_at = self.wire.now() + lifetime_ms * SESSION_SHARE / 1000 if lifetime_ms > 0 else None
 
-    async def _ask(self, data: bytes | None, by: float) -> Exchange[bytes] | None:
+    async def _ask(self, data: bytes | None, by: float) -> Sent[bytes] | None:
         if data is None:
             return None
         self._check_open()
-        exchange = Exchange(self, "", by, bytes)
+        exchange = Sent(self, "", by, bytes)
         await self._write(exchange, data)
         return exchange
 

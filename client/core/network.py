@@ -14,7 +14,8 @@ from typing import Final
 from shareq.client.chance import CHANCE
 from shareq.client.cluster import Cluster
 from shareq.client.config import Address, ClientConfig
-from shareq.client.core.ports import Connection, Driver, Exchange
+from shareq.client.core.connection import Connection, Exchange
+from shareq.client.core.ports import Driver
 from shareq.client.core.tries import DownAddresses, Tries
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unintelligible, Unreachable, understood
 from shareq.protocol.errors import ErrorCode, is_retriable

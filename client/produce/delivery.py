@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from shareq.client.core.connection import Exchange
 from shareq.client.core.network import GENERAL, NetworkCore
-from shareq.client.core.ports import Exchange
 from shareq.client.errors import BrokerError, ClientError, Unreachable, is_transient, understood
 from shareq.client.produce.batches import Batch, Lane
 from shareq.protocol.errors import ErrorCode

@@ -11,8 +11,8 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
+from shareq.client.core.connection import Connection, Exchange
 from shareq.client.core.network import GENERAL, NetworkCore
-from shareq.client.core.ports import Connection, Exchange
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable, understood
 from shareq.client.share.leaders import Leader, ShareLeaders
 from shareq.client.share.meanings import Meaning, meaning_of

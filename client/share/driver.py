@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from shareq.client.core.connection import Exchange
 from shareq.client.core.network import NetworkCore
-from shareq.client.core.ports import Exchange
 from shareq.client.errors import ClientError, Unreachable
 from shareq.client.share.core import ABSENT_MS, LONGEST_PAUSE_MS, Fetched, ShareCore
 from shareq.client.share.leaders import Leader, ShareLeaders

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from shareq.client.core.ports import Connection
+from shareq.client.core.connection import Connection
 from shareq.client.share.session import ShareSession, TopicIdPartition
 
 

@@ -15,9 +15,8 @@ from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.client.config import Address
-from shareq.client.core import ports
-from shareq.client.core.connection import Connection, Exchange, step
-from shareq.client.errors import ClientError, Disconnected, Unreachable
+from shareq.client.core.connection import Connection, Exchange, Sent, step
+from shareq.client.errors import Disconnected, Unreachable
 from shareq.client.protocol import ConnectionProtocol, Setup
 
 T = TypeVar("T")
@@ -156,7 +155,7 @@ class Wire:
         self._to_broker_at = max(self._to_broker_at, clock.now_ms() + self._driver.delay_ms())
         clock.call_at(self._to_broker_at, lambda: None if self.lost else self._outlet.send_raw(data))
 
-    async def wait(self, exchange: Exchange[T], by: float) -> None:
+    async def wait(self, exchange: Sent[T], by: float) -> None:
         """Wait."""
         waiter = _Waiter()
         exchange.waiters.append(waiter)
@@ -243,13 +242,10 @@ class VirtualDriver:
             raise Unreachable(str(error)) from None
         return wire.connection
 
-    async def collect(self, exchanges: Sequence[ports.Exchange]) -> None:
+    async def collect(self, exchanges: Sequence[Exchange]) -> None:
         """Wait until all are done."""
         for exchange in exchanges:
-            try:
-                await exchange.answer()
-            except ClientError:
-                continue
+            await exchange.settled()
 
     def delay_ms(self) -> int:
         """Return how long something is on its way."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from shareq.client.core.ports import Exchange
+from shareq.client.core.connection import Exchange
 from shareq.client.errors import ClientError, Disconnected
 from shareq.client.produce.batches import Batch, Lane
 from shareq.client.produce.delivery import Delivery

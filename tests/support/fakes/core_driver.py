@@ -5,64 +5,78 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
+from typing import TypeVar
 
 from shareq.client.config import Address
-from shareq.client.core import ports
-from shareq.client.errors import Disconnected, Unreachable
+from shareq.client.core.connection import Connection, Exchange, Sent, step
+from shareq.client.errors import Unreachable
+from shareq.client.protocol import ConnectionProtocol, Setup
+from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.framing import SIZE_BYTES
+from shareq.protocol.generated.api_versions import ApiVersionsResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
+from shareq.protocol.headers import decode_request_header, response_header
 from shareq.protocol.primitives import Message
+from tests.support.fakes.scripted_peer import EVERYTHING
 
+T = TypeVar("T")
+MAX_FRAME_BYTES = 1 << 20
 Answer = Callable[[Message], Message | None]
 """What a broker says to a request; None: its connection ends."""
 
 
-class MemoryExchange:
-    """An answer that is there when the request is sent."""
+class MemoryWire:
+    """The wire of a connection to a broker of a `MemoryDriver`, which answers when it is asked."""
 
-    done = True
+    is_writable = True
 
-    def __init__(self, found: Message | None) -> None:
-        self.found = found
-
-    async def answer(self) -> Message:
-        """Return it. Raises Disconnected where there is none."""
-        if self.found is None:
-            raise Disconnected("the connection was lost")
-        return self.found
-
-
-class MemoryConnection:
-    """An open connection to a broker of a `MemoryDriver`."""
-
-    in_flight = 0
-
-    def __init__(self, address: Address, says: Answer) -> None:
+    def __init__(self, driver: MemoryDriver, address: Address, says: Answer) -> None:
+        self.now = driver.now
+        self.lock = driver.lock
         self.address = address
         self.says = says
-        self.asked: list[tuple[Message, float]] = []
+        self.asked: list[Message] = []
         self.closed = False
+        self._cut = False
+        self.connection = Connection(ConnectionProtocol(str(address), "me", None), self, MAX_FRAME_BYTES)
 
-    def alive(self) -> bool:
-        """Return whether it is of use."""
-        return not self.closed
+    def within(self, by: float) -> AbstractAsyncContextManager[object]:
+        """Return what does nothing: nothing waits."""
+        return contextlib.nullcontext()
 
-    def version(self, api_key: int, lowest: int = 0) -> int:
-        """Return the least."""
-        return lowest
+    async def writable(self) -> None:
+        """Return."""
 
-    def offers(self, api_key: int) -> bool:
-        """Return whether the broker serves an API, which it does."""
-        return True
-
-    async def send(self, message: Message, by: float, lowest: int = 0, highest: int | None = None) -> MemoryExchange:
+    async def write(self, data: bytes, by: float) -> None:
         """Ask the broker."""
-        self.asked.append((message, by))
-        found = self.says(message)
-        self.closed = self.closed or found is None
-        return MemoryExchange(found)
+        header = decode_request_header(data[SIZE_BYTES:])
+        key, version = header.api_key, header.api_version
+        if key == ApiKey.API_VERSIONS:
+            found: Message | None = ApiVersionsResponse(api_keys=EVERYTHING)
+        else:
+            request, _ = codec(key).request_class.decode(data[SIZE_BYTES:], version, header.body_offset)
+            self.asked.append(request)
+            found = self.says(request)
+        if found is None:
+            self._cut = True
+        else:
+            self.connection.take(response_header(key, version, header.correlation_id) + found.encode(version))
 
-    def close(self, why: str = "was closed") -> None:
-        """End it."""
+    async def wait(self, exchange: Sent[T], by: float) -> None:
+        """Notice that the connection has ended: it is all that there is to wait for."""
+        assert self._cut
+        self.connection.close("closed the connection")
+
+    async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
+        """Let a dialogue go on."""
+        return step(dialogue, answer)
+
+    def probe(self) -> str | None:
+        """Return how it has ended."""
+        return "closed the connection" if self._cut else None
+
+    def end(self) -> None:
+        """Note it."""
         self.closed = True
 
 
@@ -72,7 +86,7 @@ class MemoryDriver:
     def __init__(self) -> None:
         self.time = 1000.0
         self.brokers: dict[Address, Answer] = {}
-        self.opened: list[MemoryConnection] = []
+        self.opened: list[MemoryWire] = []
         self.bounds: list[float] = []
         self.slept: list[float] = []
         self.on_open: Callable[[Address], None] = lambda _: None
@@ -91,18 +105,21 @@ class MemoryDriver:
         self.slept.append(seconds)
         self.time += seconds
 
-    async def open(self, address: Address, name: str, by: float) -> MemoryConnection:
+    async def open(self, address: Address, name: str, by: float) -> Connection:
         """Connect to a broker that is there. Raises Unreachable."""
         self.bounds.append(by)
         self.on_open(address)
         if address not in self.brokers:
             raise Unreachable(f"{address} cannot be reached")
-        connection = MemoryConnection(address, self.brokers[address])
-        self.opened.append(connection)
-        return connection
+        wire = MemoryWire(self, address, self.brokers[address])
+        self.opened.append(wire)
+        await wire.connection.set_up(by)
+        return wire.connection
 
-    async def collect(self, exchanges: Sequence[ports.Exchange]) -> None:
-        """Return: all are done."""
+    async def collect(self, exchanges: Sequence[Exchange]) -> None:
+        """Have all notice what became of them."""
+        for exchange in exchanges:
+            await exchange.settled()
 
 
 def brokers_of(*nodes: int) -> MetadataResponse:

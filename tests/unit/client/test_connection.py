@@ -80,11 +80,11 @@ def connect() -> Iterator[Open]:
         end.close()
 
 
-def submit(connection: Connection, message: Message, by: float, lowest: int = 0) -> Exchange[Message]:
+def submit(connection: Connection, message: Message, by: float, lowest: int = 0) -> Exchange:
     return run_now(connection.send(message, by, lowest))
 
 
-def result(exchange: Exchange[Message]) -> Message:
+def result(exchange: Exchange) -> Message:
     return run_now(exchange.answer())
 
 

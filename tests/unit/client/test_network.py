@@ -572,7 +572,7 @@ def test_a_broker_that_fails_again_is_left_alone_for_longer_until_it_was_reached
 
 
 def deadline_of(exchange: Exchange) -> float:
-    assert isinstance(exchange.sent, connection.Exchange)
+    assert isinstance(exchange.sent, connection.Sent)
     return exchange.sent.deadline
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from shareq.client.core.ports import Exchange
+from shareq.client.core.connection import Exchange
 from shareq.client.errors import BrokerError
 from shareq.client.network import Network
 from shareq.client.partitioner import murmur2

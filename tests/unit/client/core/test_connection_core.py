@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from shareq.client.core.connection import Connection, Exchange, step
+from shareq.client.core.connection import Connection, Exchange, Sent, step
 from shareq.client.errors import AuthenticationFailed, Disconnected
 from shareq.client.protocol import ConnectionProtocol, Setup
 from shareq.client.security.config import SaslConfig
@@ -75,7 +75,7 @@ class MemoryWire:
         else:
             self._due.append(answer)
 
-    async def wait(self, exchange: Exchange[T], by: float) -> None:
+    async def wait(self, exchange: Sent[T], by: float) -> None:
         self.waited_until.append(by)
         while not (exchange.done or self.silent):
             self.connection.take(self._due.pop(0))
@@ -89,11 +89,11 @@ class MemoryWire:
     def end(self) -> None:
         self.ended += 1
 
-    def send(self, by: float = 10.0) -> Exchange[Message]:
+    def send(self, by: float = 10.0) -> Exchange:
         return run_now(self.connection.send(MetadataRequest([]), by))
 
 
-def controller(exchange: Exchange[Message]) -> int:
+def controller(exchange: Exchange) -> int:
     answer = run_now(exchange.answer())
     assert isinstance(answer, MetadataResponse)
     return answer.controller_id

@@ -49,7 +49,7 @@ def test_a_try_that_the_deadline_cut_short_does_not_hide_why_the_one_before_it_f
 
     driver.brokers = {address_of(1): says}
     network = core(driver, 1, reconnect_backoff_ms="10000", retry_backoff_ms="100", retry_backoff_max_ms="100")
-    with pytest.raises(Unreachable, match=r"^the connection was lost; given up after 500 ms$"):
+    with pytest.raises(Unreachable, match=r"^b1:9092 closed the connection \(during Fetch\); given up after 500 ms$"):
         run_now(network.request(1, FetchRequest(), timeout_ms=500))
 
 

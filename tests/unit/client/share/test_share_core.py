@@ -93,7 +93,7 @@ class Scene:
             return ShareGroupHeartbeatResponse(0, error, None, "m", 1, 5000, None if error else assignment)
         partition = self.partition_errors.pop(0) if self.partition_errors else ErrorCode.NONE
         if isinstance(request, ShareFetchRequest):
-            rows = [ShareFetchableTopicResponse(TP[0], [PartitionData(TP[1], partition)])]
+            rows = [ShareFetchableTopicResponse(TP[0], [PartitionData(TP[1], partition, records=b"")])]
             return ShareFetchResponse(0, error, None, 30_000, rows)
         assert isinstance(request, ShareAcknowledgeRequest)
         answers = [ShareAcknowledgeTopicResponse(TP[0], [Acknowledged(TP[1], partition)])]
