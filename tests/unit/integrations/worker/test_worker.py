@@ -197,8 +197,6 @@ def test_a_signal_ends_a_worker_whose_cluster_is_away(number: signal.Signals) ->
         began = time.monotonic()
         asyncio.run(run())
         assert time.monotonic() - began < 4
-        for (
-            thread
-        ) in threading.enumerate():  # it would log into other tests, and draw their chance
+        for thread in threading.enumerate():  # it would log into other tests, and draw their chance
             if thread.name == "prepare_group":
                 thread.join()
