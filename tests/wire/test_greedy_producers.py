@@ -19,6 +19,7 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.testing import Broker
 from tests.support.clients.sasl import PLAIN_MODULE
+from tests.support.kafka.transactions import numbered
 
 NONE: Final = ErrorCode.NONE
 REFUSED: Final = ErrorCode.POLICY_VIOLATION
@@ -30,14 +31,8 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0
 
 def send(client: WireClient, topic: str, producer_id: int, sequence: int = 0, partition: int = 0) -> int:
     """The first batch of a producer, or a later one."""
-    records = build_batch(
-        [RecordData(None, b"x")],
-        timestamp_ms=1_700_000_000_000,
-        producer_id=producer_id,
-        producer_epoch=0,
-        base_sequence=sequence,
-    )
-    return produce(client, topic, bytes(records), partition=partition).error_code
+    records = numbered(b"x", producer_id=producer_id, sequence=sequence)
+    return produce(client, topic, records, partition=partition).error_code
 
 
 def share(client: WireClient, group: str) -> int:

@@ -19,6 +19,7 @@ from shareq.protocol.generated.produce import (
     TopicProduceData,
 )
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
+from tests.support.kafka.transactions import numbered
 
 SERVED = HANDLERS[ApiKey.PRODUCE].served
 
@@ -137,16 +138,7 @@ def test_zstd_needs_version_7(client: WireClient, topic: str) -> None:
 
 def test_a_transactional_batch_needs_a_transactional_id(client: WireClient, topic: str) -> None:
     create_topic(client, topic)
-    records = bytes(
-        build_batch(
-            [RecordData(None, b"x")],
-            timestamp_ms=TIMESTAMP_MS,
-            producer_id=1,
-            producer_epoch=0,
-            base_sequence=0,
-            transactional=True,
-        )
-    )
+    records = numbered(b"x", producer_id=1, transactional=True)
     assert produce(client, topic, records).error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
@@ -165,22 +157,12 @@ def test_a_repeated_idempotent_batch_gets_its_first_offset(client: WireClient, t
     create_topic(client, topic)
     producer_id = client.call(InitProducerIdRequest(None), 4, InitProducerIdResponse).producer_id
 
-    def numbered(sequence: int) -> bytes:
-        return bytes(
-            build_batch(
-                [RecordData(None, b"x")],
-                timestamp_ms=TIMESTAMP_MS,
-                producer_id=producer_id,
-                producer_epoch=0,
-                base_sequence=sequence,
-            )
-        )
-
-    assert produce(client, topic, numbered(0)).base_offset == 0
-    assert produce(client, topic, numbered(1)).base_offset == 1
-    again = produce(client, topic, numbered(0))
+    first, second, gap = (numbered(b"x", producer_id=producer_id, sequence=sequence) for sequence in (0, 1, 5))
+    assert produce(client, topic, first).base_offset == 0
+    assert produce(client, topic, second).base_offset == 1
+    again = produce(client, topic, first)
     assert (again.error_code, again.base_offset) == (ErrorCode.NONE, 0)
-    assert produce(client, topic, numbered(5)).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert produce(client, topic, gap).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_producer_ids_are_never_given_twice(connect: Callable[[], WireClient]) -> None:

@@ -47,10 +47,10 @@ from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.clients.access import STANDARD
 from tests.support.coroutines import paused_everywhere
 from tests.support.kafka.group_requests import consumer_heartbeat
+from tests.support.kafka.transactions import numbered
 
 COUNT = 3_000
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -197,16 +197,7 @@ def test_batches_of_a_transaction_that_the_coordinator_takes_time_for(monkeypatc
 
     monkeypatch.setattr(TransactionAdmission, "admit", admit_later)
     producer_id, epoch = committing.producer
-    records = bytes(
-        build_batch(
-            [RecordData(b"k", b"v")],
-            timestamp_ms=0,
-            producer_id=producer_id,
-            producer_epoch=epoch,
-            base_sequence=0,
-            transactional=True,
-        )
-    )
+    records = numbered(b"v", producer_id=producer_id, epoch=epoch, transactional=True)
     rows = [PartitionProduceData(each, records) for each in range(1_200)]
     request = ProduceRequest("tx", -1, 1_000, [TopicProduceData("t", partition_data=rows)])
     committing.client.send(request, 12)

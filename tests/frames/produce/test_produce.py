@@ -22,6 +22,7 @@ from shareq.protocol.generated.produce import (
 from shareq.protocol.names import CONSUMER_OFFSETS
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.support.fakes.host import ELSEWHERE
+from tests.support.kafka.transactions import numbered
 
 
 def produced(
@@ -81,16 +82,7 @@ def test_errors_on_the_short_way_are_those_of_the_ordinary_one(world: BrokerWorl
         assert produced(client, batch(b"x")).error_code == ErrorCode.NONE
     for nothing in (None, b"", b"\0" * 30, batch(b"x") * 2):
         assert produced(client, nothing).error_code == ErrorCode.INVALID_RECORD
-    transactional = bytes(
-        build_batch(
-            [RecordData(None, b"x")],
-            timestamp_ms=0,
-            producer_id=1,
-            producer_epoch=0,
-            base_sequence=0,
-            transactional=True,
-        )
-    )
+    transactional = numbered(b"x", producer_id=1, transactional=True)
     assert produced(client, transactional).error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     assert produced(client, batch(b"x")).base_offset == 4
 

@@ -37,8 +37,8 @@ from shareq.protocol.generated import (
     write_txn_markers,
 )
 from shareq.protocol.primitives import Message
-from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.clients.access import GROUP, PRODUCER, TOPIC, Access, Case
+from tests.support.kafka.transactions import numbered
 
 
 def state_request(module: object, topic: str, request: str, *partition: int) -> Callable[[Access], Message]:
@@ -205,16 +205,7 @@ def producers_request(_world: Access) -> Message:
 
 def transactional_batch() -> bytes:
     """One record of a producer that nobody knows."""
-    return bytes(
-        build_batch(
-            [RecordData(None, b"x")],
-            timestamp_ms=0,
-            producer_id=1,
-            producer_epoch=0,
-            base_sequence=0,
-            transactional=True,
-        )
-    )
+    return numbered(b"x", producer_id=1, transactional=True)
 
 
 def _begin_transaction(world: Access) -> None:

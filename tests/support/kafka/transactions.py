@@ -13,6 +13,27 @@ from shareq.protocol.records.control import ControlType, build_end_transaction_m
 TIMESTAMP_MS = 1_700_000_000_000
 
 
+def numbered(
+    *values: bytes,
+    producer_id: int,
+    epoch: int = 0,
+    sequence: int = 0,
+    transactional: bool = False,
+    timestamp_ms: int = TIMESTAMP_MS,
+) -> bytes:
+    """Return one batch of a producer that numbers what it sends."""
+    return bytes(
+        build_batch(
+            [RecordData(None, value) for value in values],
+            timestamp_ms=timestamp_ms,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            transactional=transactional,
+        )
+    )
+
+
 def append(
     log: PartitionLog,
     *values: bytes,

@@ -13,21 +13,14 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, read_header
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.control import ControlRecord, ControlType, build_end_transaction_marker
+from tests.support.kafka.transactions import numbered
 
 MAX = 2**31 - 1
 
 
 def header_of(sequence: int, count: int = 1, *, epoch: int = 0, producer: int = 9, txn: bool = False) -> BatchHeader:
-    return read_header(
-        build_batch(
-            [RecordData(None, b"")] * count,
-            timestamp_ms=1_000,
-            producer_id=producer,
-            producer_epoch=epoch,
-            base_sequence=sequence,
-            transactional=txn,
-        )
-    )
+    values, of = [b""] * count, {"producer_id": producer, "epoch": epoch, "sequence": sequence}
+    return read_header(numbered(*values, transactional=txn, timestamp_ms=1_000, **of))
 
 
 def marker(*, epoch: int = 0, producer: int = 9, coordinator_epoch: int = 0) -> BatchHeader:

@@ -20,8 +20,8 @@ from shareq.protocol.generated.offset_commit import (
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequestGroup
 from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from shareq.protocol.primitives import ZERO_UUID
-from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.fakes.transaction_rig import T0, T1, U0, TransactionRig
+from tests.support.kafka.transactions import numbered
 
 NONE = ErrorCode.NONE
 OFFSETS = "__consumer_offsets"
@@ -136,17 +136,7 @@ def test_what_a_log_fences_is_reported_beside_what_was_waited_for(rig: Rig) -> N
 
 
 def batch(producer_id: int, epoch: int, sequence: int = 0, *, transactional: bool = True) -> bytes:
-    record = [RecordData(None, b"v")]
-    return bytes(
-        build_batch(
-            record,
-            timestamp_ms=1,
-            producer_id=producer_id,
-            producer_epoch=epoch,
-            base_sequence=sequence,
-            transactional=transactional,
-        )
-    )
+    return numbered(b"v", producer_id=producer_id, epoch=epoch, sequence=sequence, transactional=transactional)
 
 
 def test_the_producer_of_a_batch() -> None:

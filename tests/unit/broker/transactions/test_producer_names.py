@@ -7,7 +7,8 @@ from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.quotas.owned_names import SWEEP_INTERVAL_MS
 from shareq.broker.transactions.names import SILENT_MS, ProducerNames
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import RecordData, build_batch, read_header
+from shareq.protocol.records.batch import read_header
+from tests.support.kafka.transactions import numbered
 
 
 class Log:
@@ -35,14 +36,8 @@ class World:
         known = producers.get(producer_id)
         if known is None and not self.names.admit("t", 0, producer_id, owner):
             return False
-        batch = build_batch(
-            [RecordData(None, b"")],
-            timestamp_ms=1,
-            producer_id=producer_id,
-            producer_epoch=0,
-            base_sequence=0 if known is None else known.batches[-1].last_sequence + 1,
-            transactional=transactional,
-        )
+        sequence = 0 if known is None else known.batches[-1].last_sequence + 1
+        batch = numbered(b"", producer_id=producer_id, sequence=sequence, transactional=transactional)
         producers.append(read_header(batch), 0, self.clock.wall_ms())
         producers.written()
         return True
