@@ -81,10 +81,11 @@ def let_in(host: str, port: int, properties: Mapping[str, str], timeout_s: float
     from shareq.client.config import ClientConfig
     from shareq.client.connection import open_connection
     from shareq.client.security.tls import tls_context
+    from shareq.client.sockets import run_now
 
     host = host or "127.0.0.1"
     bootstrap = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     config = ClientConfig.from_properties({**properties, "bootstrap.servers": bootstrap})
     context = None if config.tls is None else tls_context(config.tls)
     (address,) = config.bootstrap_servers
-    open_connection(address, "", config, context, monotonic() + timeout_s, monotonic).close()
+    run_now(open_connection(address, "", config, context, monotonic() + timeout_s, monotonic)).close()
