@@ -461,9 +461,16 @@ class LogManager:
             self.cleaner.look_soon()
 
     def _save_recovery_points(self) -> Pending[None]:
+        def write() -> None:
+            self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+
         try:
-            if self._release_lock is not None:
-                self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
+            if self._release_lock is None:
+                pass
+            elif self._disk is None:
+                write()
+            else:
+                self._disk.reserve.withheld_from(write)
         except OSError as error:
             logger.warning("%s not written, the next start may check more: %s", RECOVERY_POINT_FILE, error)
         return completed(None)
