@@ -118,9 +118,9 @@ async def test_the_properties_of_the_page_let_a_member_in(tmp_path: Path) -> Non
         changes = {"broker:9093": f"localhost:{broker.port}", "ca.pem": str(authority.certificate)}
         consumer = await run("ShareConsumer(\n", changes, password="wonderland")
         assert isinstance(consumer, ShareConsumer)
-        async with consumer:
-            assert await consumer.poll(timeout_s=0.1) == []
-            assert "SaslAuthenticate" in " ".join(broker.transcript())
+        async with consumer, asyncio.timeout(PATIENCE_S):
+            while "SaslAuthenticate" not in " ".join(broker.transcript()):
+                assert await consumer.poll(timeout_s=0.1) == []
         wrong = await run("ShareConsumer(\n", changes, password="jabberwocky")
         assert isinstance(wrong, ShareConsumer)
         with pytest.raises(AuthenticationFailed):
