@@ -320,6 +320,28 @@ def test_a_topic_deleted_in_the_middle_of_a_pass(caplog: pytest.LogCaptureFixtur
     assert offsets(world) == [0, 1]
 
 
+def test_a_deleted_topic_whose_segment_cannot_be_synced_is_not_left_alone() -> None:
+    """It would stay among the logs that cannot be cleaned, and so would one of its name that is made later."""
+    world = busy_world()
+    world.topics.images[TOPIC] = TopicImage(TOPIC, bytes(16), 3)
+    world.logs.delete_topic(TOPIC, TOPIC_ID)
+    world.clock.advance(50)  # it is forgotten
+    world.fs.fail = lambda kind, _path: OSError("no such file") if kind == "sync" else None
+    release_syncs(world)
+    assert not world.logs.cleaner.busy
+    assert world.logs.cleaner.uncleanable == []
+
+
+def test_a_segment_that_cannot_be_synced_is_left_alone() -> None:
+    world = busy_world()
+    world.fs.fail = lambda kind, _path: OSError("lost") if kind == "sync" else None
+    release_syncs(world)
+    assert not world.logs.cleaner.busy
+    assert world.logs.cleaner.uncleanable == [(TOPIC, 0)]
+    assert transient_files(world) == []
+    assert offsets(world) == list(range(4 * PER_SEGMENT))
+
+
 def test_a_deleted_topics_checkpoint_is_not_inherited_by_one_of_its_name(world: LogWorld) -> None:
     fill(world, 3 * PER_SEGMENT)
     world.clock.advance(MINUTE)
