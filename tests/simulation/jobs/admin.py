@@ -253,7 +253,10 @@ class JobAdministrator:
             self._is_cut(slot, due)
         world.note(f"records of {slot.index} below {to} are deleted")
         row = DeleteRecordsTopic(slot.topic, [DeleteRecordsPartition(slot.partition, to)])
-        answer = world.call("delete_records", DeleteRecordsRequest([row]), 2, self._connection).value
+        pending = world.call("delete_records", DeleteRecordsRequest([row]), 2, self._connection)
+        while not pending.done:  # another commit was made in this turn
+            assert world.clock.run_tick()
+        answer = pending.value
         assert isinstance(answer, DeleteRecordsResponse)
         ((found,),) = [topic.partitions for topic in answer.topics]
         error = ErrorCode(found.error_code)
