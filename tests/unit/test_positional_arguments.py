@@ -32,7 +32,7 @@ FREE: Final = (
 """What is called for each record or range, where keywords cost, and what is generated."""
 OF_A_FORMAT: Final = {"debug", "info", "warning", "error", "log", "pack"}
 """Methods whose arguments stand in the order of a text or of a structure."""
-OF_MANY: Final = {"Table"}
+OF_MANY: Final = {"Table", "chain"}
 """What takes any number of one kind."""
 
 

@@ -247,7 +247,7 @@ async def find_timestamp(
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         try:
             batch = walk.batch(header, at)
-            found = await _look_into(header, batch, timestamp, start_offset, upto, most_opened, breathe)
+            found = await _look_into(header, batch, timestamp, start_offset, upto, most_opened, breathe=breathe)
         except TooLargeToOpen:
             return Found(header.max_timestamp, max(header.base_offset, start_offset))
         except MalformedMessage as error:  # a producer's fault; its header has to do
@@ -265,6 +265,7 @@ async def _look_into(
     start_offset: int,
     upto: int,
     most_opened: int,
+    *,
     breathe: Callable[[int], Breath],
 ) -> tuple[int, int] | None:
     """Do `find_record`, in steps where that takes longer than a turn.
