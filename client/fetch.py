@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
+from shareq.client.core.tries import Tries
 from shareq.client.errors import BrokerError, ClientError, Unreachable, is_transient
 from shareq.client.network import Exchange, Network
 from shareq.protocol.errors import ErrorCode, MalformedMessage
@@ -30,7 +31,6 @@ GUESSED_BYTES: Final = 256
 """A record's size, until the first answer of its partition."""
 UNKNOWN_TOPIC_TRIES: Final = 6
 """A broker that is behind does not know a topic yet."""
-LONGEST_PAUSE_S: Final = 1.0
 
 _PREFIX: Final = Struct(">qi").unpack_from  # base offset, length
 _TAIL: Final = Struct(">bIhi").unpack_from  # magic, CRC, attributes, last offset delta
@@ -70,8 +70,6 @@ class RangeFetcher:
     """Fetches ranges from their leaders. One thread at a time; connections stay open for the next range."""
 
     def __init__(self, config: ClientConfig) -> None:
-        self._patience_ms = config.default_api_timeout_ms
-        self._backoff_ms = config.retry_backoff_ms
         self._most_bytes = min(config.fetch_max_bytes, config.max_partition_fetch_bytes, CHUNK_BYTES)
         self._network = Network(config, tries_again=False)
         self._admin = Admin(self._network)
@@ -129,7 +127,7 @@ class RangeFetcher:
         self, target: _NamedPartition, position: int, last: int, reply: Exchange | ClientError
     ) -> tuple[PartitionData, int, int]:
         """An answer that goes beyond `position`, how much of it is whole batches, and which offset follows them."""
-        limit = _FailureLimit(self._patience_ms, self._backoff_ms)
+        tries = Tries(self._network.config, self._network.config.default_api_timeout_ms, time.monotonic)
         unknown = 0
         while True:
             try:
@@ -151,7 +149,7 @@ class RangeFetcher:
                 if not is_transient(failure):
                     raise failure from None
                 self._look_up(target)
-            limit.wait(failure)
+            time.sleep(_pause_s(tries, failure))
             reply = self._ask(target, position, last)
 
     def _look_up(self, target: _NamedPartition) -> None:
@@ -178,19 +176,12 @@ class _NamedPartition(NamedTuple):
         return f"partition {self.topic}-{self.partition}"
 
 
-class _FailureLimit:
-    """How long an answer is asked for again after failures, and the pauses in between."""
-
-    def __init__(self, patience_ms: int, backoff_ms: int) -> None:
-        self._until = time.monotonic() + patience_ms / 1000
-        self._pause_s = backoff_ms / 1000
-
-    def wait(self, failure: ClientError) -> None:
-        """Pause. Raises `failure` when there is no time left."""
-        if time.monotonic() + self._pause_s > self._until:
-            raise failure
-        time.sleep(self._pause_s)
-        self._pause_s = min(2 * self._pause_s, LONGEST_PAUSE_S)
+def _pause_s(tries: Tries, failure: ClientError) -> float:
+    """Return how long to pause. Raises `failure` when there is no time for another try."""
+    try:
+        return tries.failed(failure)
+    except Unreachable:
+        raise failure from None
 
 
 def _partition_of(reply: Exchange | ClientError, target: _NamedPartition) -> PartitionData:
