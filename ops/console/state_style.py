@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from shareq.client.state_colours import LINES, LOOKS
+from shareq.ops.state_colours import LINES, LOOKS
 
 _OF_FIGURES: Final = {figure.replace(" ", "-"): line for figure, line in LINES.items()}
 

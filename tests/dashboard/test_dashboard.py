@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from shareq.client.state_colours import LINES, LOOKS
+from shareq.ops.state_colours import LINES, LOOKS
 from tests.dashboard.__main__ import without_series
 from tests.dashboard.dashboard import Panel, Query, panels, variables
 from tests.dashboard.page import Line, number, page

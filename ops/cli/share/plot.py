@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from shareq.client.state_colours import LOOKS, STATES, Look, Tone
 from shareq.ops.cli.share.record_choice import FINISHED
 from shareq.ops.records_api import RangeRow
+from shareq.ops.state_colours import LOOKS, STATES, Look, Tone
 
 _OTHER: Final = Look("!", Tone("#000000", "#ffffff", "#808080"), 245, "a state that this version does not know")
 _BLACK: Final = 16

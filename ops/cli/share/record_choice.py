@@ -7,7 +7,7 @@ from heapq import nlargest
 from itertools import islice
 from typing import Final, NamedTuple, Protocol, TypeVar
 
-from shareq.client.state_colours import STATES
+from shareq.ops.state_colours import STATES
 
 FINISHED: Final = ("acknowledged", "archived")
 _UNFINISHED: Final = tuple(state for state in STATES if state not in FINISHED)

@@ -11,7 +11,6 @@ import click
 from shareq.client.admin.calls import NotFound, Partition
 from shareq.client.errors import ClientError
 from shareq.client.fetch import OffsetsGone, RangeFetcher
-from shareq.client.state_colours import STATES
 from shareq.ops.cli.output.printing import printable
 from shareq.ops.cli.output.progress import Progress
 from shareq.ops.cli.records.decoding import FORMS, Decode, decoder
@@ -24,6 +23,7 @@ from shareq.ops.cli.shared.exits import USAGE, exit_with, say
 from shareq.ops.cli.shared.profile import profile_settings
 from shareq.ops.cli.shared.where import duration, iso, topics_and_partitions
 from shareq.ops.records_api import RangeRow, RecordsApi
+from shareq.ops.state_colours import STATES
 from shareq.protocol.records.batch import batch_headers, decode_records
 from shareq.protocol.records.record_codec import Record
 

@@ -11,9 +11,9 @@ from shareq.client.admin import Admin
 from shareq.client.admin.calls import Outcome, Partition, only
 from shareq.client.admin.share_groups import SharePosition
 from shareq.client.errors import ClientError
-from shareq.client.state_colours import STATES
 from shareq.ops.console.views.shared import MAX_ROWS, Json, Look, WrongRequest, ends_of, number, required
 from shareq.ops.share_states import WRITTEN, StoredState, stored_states
+from shareq.ops.state_colours import STATES
 
 RANGES: Final = 2_000
 """Ranges of a window that is shown alone."""

@@ -16,7 +16,7 @@ import yaml
 from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import Kind
 from shareq.broker.metrics.share_families import ACK_TYPES
-from shareq.client.state_colours import LINES, LOOKS, Tone
+from shareq.ops.state_colours import LINES, LOOKS, Tone
 
 DOCKER: Final = Path(__file__).parents[3] / "docker"
 MONITORING: Final = DOCKER / "monitoring"

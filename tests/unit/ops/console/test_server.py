@@ -15,7 +15,6 @@ from aiohttp.test_utils import TestClient, TestServer
 from shareq.client.admin.topics import PartitionInfo, TopicInfo
 from shareq.client.config import Address, ClientConfig
 from shareq.client.errors import BrokerError, Unreachable, UnsupportedApi
-from shareq.client.state_colours import FIGURES
 from shareq.ops.console import server as module
 from shareq.ops.console.guard import HEADERS, Rules
 from shareq.ops.console.lanes import Busy
@@ -23,6 +22,7 @@ from shareq.ops.console.routes import CHANGES, QUESTIONS, VIEWS
 from shareq.ops.console.server import Console, Wish, sweep
 from shareq.ops.console.static_files import static_files
 from shareq.ops.console.views.windows import Windows
+from shareq.ops.state_colours import FIGURES
 from shareq.protocol.errors import ErrorCode
 
 _CHARTED = re.compile(r'\b(?:line|speed)\("([^"]+)"|\{ name: "([^"]+)", values')

@@ -7,9 +7,9 @@ from collections import Counter
 
 import pytest
 
-from shareq.client.state_colours import LOOKS
 from shareq.ops.cli.share.plot import Span, cells, has_colour, legend, look_of, plot, strip
 from shareq.ops.records_api import RangeRow
+from shareq.ops.state_colours import LOOKS
 from tests.support.each import for_each
 
 

@@ -12,8 +12,8 @@ from datetime import datetime
 import pytest
 
 from shareq.client.share.consumer import AckRange, ShareRangeConsumer
-from shareq.client.state_colours import LOOKS
 from shareq.ops.cli.shared.profile import client_config
+from shareq.ops.state_colours import LOOKS
 from shareq.protocol.share import AcknowledgeType
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.share.core.window.ranges import STATES as OF_THE_API
-from shareq.client.state_colours import (
+from shareq.ops.state_colours import (
     DARK_BACKGROUND,
     FIGURES,
     GRAFANA_DARK,
