@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from shareq.broker.disk.policy import DiskState
 from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.foundation.environment import Environment, TimerHandle
-from shareq.broker.foundation.loop.coroutines import drive, in_ticks
+from shareq.broker.foundation.loop.coroutines import Waiting, beginner, in_ticks
 from shareq.broker.log.log_starts import LogStarts
 from shareq.broker.log.partition_log import PartitionLog
 
 __all__ = ["DEFAULT_CHECK_TIMES", "CheckTimes", "Upkeep"]
-
-logger = logging.getLogger(__name__)
 
 RETENTION_RETRY_MS: Final = 5_000
 """After that retention is tried again that a full disk has kept from saving where logs start."""
@@ -47,23 +44,22 @@ class Upkeep:
         self._starts = starts
         self._times = times
         self._disk = disk
-        self._retention_timer: TimerHandle | None = None
-        self._producer_timer: TimerHandle | None = None
+        self._begin = beginner(env.budget, in_ticks(env.clock.call_soon))
+        self._timers: dict[object, TimerHandle] = {}
         self._runs = False
         self._retries = False
 
     def start(self) -> None:
         """Look at the logs from time to time from now on."""
         self._runs = True
-        self._schedule_retention()
-        self._schedule_producer_check()
+        self._every(self._times.retention_ms, self._check_retention)
+        self._every(self._times.producers_ms, self._forget_silent_producers)
 
     def stop(self) -> None:
         """Look at nothing more. Harmless the second time."""
         self._runs = False
-        for timer in (self._retention_timer, self._producer_timer):
-            if timer is not None:
-                timer.cancel()
+        for timer in self._timers.values():
+            timer.cancel()
 
     def make_room_soon(self) -> None:
         """Apply retention in the next tick, since the disk is full."""
@@ -91,47 +87,31 @@ class Upkeep:
         if self._runs:
             self.apply_retention()
 
-    def _schedule_retention(self) -> None:
+    def _every(self, ms: int, check: Callable[[], Waiting[None]]) -> None:
         clock = self._env.clock
-        self._retention_timer = clock.call_at(clock.now_ms() + self._times.retention_ms, self._check_retention)
 
-    def _check_retention(self) -> None:
-        self._schedule_retention()
-        clock = self._env.clock
+        def due() -> None:
+            self._every(ms, check)
+            self._begin(check())
+
+        self._timers[check] = clock.call_at(clock.now_ms() + ms, due)
+
+    async def _check_retention(self) -> None:
         due: list[PartitionLog] = []
-
-        def look(log: PartitionLog) -> None:
-            if self._starts.is_due(log, clock.wall_ms()):
-                due.append(log)
-
-        def delete() -> None:
-            self._retain(due)
-            if self._disk is not None:
-                self._disk.writing()  # others may have filled the disk meanwhile
-
-        self._look_at_all(look, delete)
-
-    def _schedule_producer_check(self) -> None:
-        clock = self._env.clock
-        self._producer_timer = clock.call_at(clock.now_ms() + self._times.producers_ms, self._forget_silent_producers)
-
-    def _forget_silent_producers(self) -> None:
-        self._schedule_producer_check()
-        now = self._env.clock.wall_ms()
-        self._look_at_all(lambda log: log.producers.remove_expired(now, log.settings.producer_id_expiration_ms))
-
-    def _look_at_all(self, look: Callable[[PartitionLog], object], then: Callable[[], None] = lambda: None) -> None:
-        drive(self._each_log(look, then), self._env.budget, in_ticks(self._env.clock.call_soon), _failed)
-
-    async def _each_log(self, look: Callable[[PartitionLog], object], then: Callable[[], None]) -> None:
-        """Look at each log, then at what came of it; at nothing more once stopped."""
         for log in list(self._logs()):
-            look(log)
+            if self._starts.is_due(log, self._env.clock.wall_ms()):
+                due.append(log)
             await self._env.budget.breathe()
             if not self._runs:
                 return
-        then()
+        self._retain(due)
+        if self._disk is not None:
+            self._disk.writing()  # others may have filled the disk meanwhile
 
-
-def _failed(error: Exception) -> None:
-    logger.error("logs were not looked at", exc_info=error)
+    async def _forget_silent_producers(self) -> None:
+        now = self._env.clock.wall_ms()
+        for log in list(self._logs()):
+            log.producers.remove_expired(now, log.settings.producer_id_expiration_ms)
+            await self._env.budget.breathe()
+            if not self._runs:
+                return

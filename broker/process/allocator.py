@@ -184,8 +184,8 @@ class FreedMemory:
                 budget.was_large = budget.held >= LARGE_BYTES  # what stays large is given back when it goes
             self._watch()
         elif (heap := self._heap()) is not None:
-            coroutine = give_back(heap, self._turn_budget.breathe)
-            begun = drive(coroutine, self._turn_budget, in_ticks(self._clock.call_soon), _failed)
+            coroutine, run = give_back(heap, self._turn_budget.breathe), in_ticks(self._clock.call_soon)
+            begun = drive(coroutine, self._turn_budget, lambda turn: run(turn, _failed), _failed)
             self._giving_back = begun if isinstance(begun, Driven) else None
 
 

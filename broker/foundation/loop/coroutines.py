@@ -85,14 +85,22 @@ def begin(
     return answer if isinstance(answer, Pending) else completed(answer)
 
 
-def in_ticks(call_soon: Callable[[Callable[[], None]], None]) -> Callable[[Turn], None]:
-    """Return what takes the turns of coroutines one in each tick of the loop, beside what goes on in `Turns`."""
+def in_ticks(call_soon: Callable[[Callable[[], None]], None]) -> Callable[[Turn, Callable[[Exception], None]], None]:
+    """Return a `Turns.run` that takes one turn in each tick of the loop, whatever else goes on."""
 
-    def take(turn: Turn) -> None:
-        if turn():
-            call_soon(partial(take, turn))
+    def take(turn: Turn, failed: Callable[[Exception], None]) -> None:
+        try:
+            goes_on = turn()
+        except Exception as error:
+            failed(error)
+            return
+        if goes_on:
+            run(turn, failed)
 
-    return lambda turn: call_soon(partial(take, turn))
+    def run(turn: Turn, failed: Callable[[Exception], None]) -> None:
+        call_soon(partial(take, turn, failed))
+
+    return run
 
 
 class Begin(Protocol):

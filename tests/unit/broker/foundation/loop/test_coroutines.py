@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.foundation.loop.coroutines import Driven, begin, beginner, drive, in_steps, sleep
+from shareq.broker.foundation.loop.coroutines import Driven, begin, beginner, drive, in_steps, in_ticks, sleep
 from shareq.broker.foundation.loop.turns import Turn, Turns
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.foundation.turn_budget import TURN_ELEMENTS, TurnBudget
+from shareq.broker.foundation.turn_budget import PAUSE, TURN_ELEMENTS, TurnBudget
 
 
 @dataclass
@@ -329,3 +329,26 @@ def test_every_program_takes_each_of_its_steps_once_in_order_and_ends_once(
         world.judge(at)
     planted = sum(FAULT in program for program in programs)
     assert planted - world.cancelled <= world.faults_at_once + len(world.loop.faults) <= planted
+
+
+def test_turns_beside_all_others_are_one_in_each_tick_and_end_with_what_they_raise() -> None:
+    loop = Loop()
+    steps: list[str] = []
+
+    async def work(name: str, error: Exception | None) -> None:
+        for _ in range(3):
+            steps.append(name)
+            await PAUSE
+        if error is not None:
+            raise error
+
+    begin_one = beginner(loop.budget, in_ticks(loop.clock.call_soon))
+    error = ZeroDivisionError()
+    ended = begin_one(work("a", None))
+    run = in_ticks(loop.clock.call_soon)
+    drive(work("b", error), loop.budget, lambda turn: run(turn, loop.faults.append), loop.faults.append)
+    while not ended.done:
+        steps.append("|")
+        loop.clock.run_tick()
+    assert "".join(steps) == "ab|ab|ab|"
+    assert loop.faults == [error]
