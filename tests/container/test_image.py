@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +15,7 @@ from shareq.broker.config.listeners import Listener
 from tests.container.support.buildah import Container, Image
 from tests.container.support.layout import CLIENT, DOCKER, EXAMPLE, ROOT
 from tests.container.support.network import Network
+from tests.support.processes import finished
 
 pytestmark = pytest.mark.container
 
@@ -35,7 +35,7 @@ def client(network: Network, bootstrap: str, *arguments: str) -> dict[str, list[
 
 
 def run(network: Network, *command: str) -> str:
-    done = subprocess.run(network.inside(command), capture_output=True, text=True, timeout=60, check=False)
+    done = finished(network.inside(command), timeout_s=60)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import struct
-import subprocess
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from devtools.kafka.apache_kafka import KAFKA_VERSION, broker_class_path, jars_of, why_unavailable
 from tests.support.kafka.random_messages import KnownMessage
+from tests.support.processes import finished
 
 JUDGE = Path(__file__).with_name("java") / "CodecJudge.java"
 SCHEMA_JARS = ("kafka-clients", "kafka-group-coordinator", "kafka-share-coordinator", "kafka-transaction-coordinator")
@@ -79,7 +79,7 @@ def _answers(data: bytes) -> Iterator[bytes | str]:
 def run_judge(*arguments: str) -> str:
     """Compile and run the judge; returns what it printed."""
     command = ["java", "-XX:TieredStopAtLevel=1", "-cp", broker_class_path(), str(JUDGE), *arguments]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    done = finished(command, timeout_s=120)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

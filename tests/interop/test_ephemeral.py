@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.clients.commands import Unavailable
 from tests.interop.support.clients.programs import with_franz_go, with_kafkajs
 from tests.interop.support.java_driver import why_no_java
+from tests.support.processes import finished
 
 pytestmark = pytest.mark.interop
 
@@ -37,9 +37,7 @@ def run(command: Sequence[str], folder: Path, temporary: Path, **environment: st
     temporary.mkdir()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables: Mapping[str, str] = {**child_environment(), "PATH": path, "TMPDIR": str(temporary), **environment}
-    done = subprocess.run(
-        command, cwd=folder, env=variables, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-    )
+    done = finished(command, cwd=folder, env=variables, timeout_s=TIMEOUT_S)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [each.name for each in temporary.iterdir() if each.name.startswith("shareq")] == []
     return done.stdout

@@ -19,6 +19,7 @@ from devtools.kafka.apache_kafka import CACHE
 from devtools.kafka.build_once import folder_made_once
 from shareq.testing.broker import child_environment
 from tests.interop.support.broker_under_test import Kind
+from tests.support.processes import finished
 
 pytestmark = pytest.mark.interop
 
@@ -44,7 +45,7 @@ def python() -> Path:
     def fill(folder: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, timeout=120)
         command = [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *wanted]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_FETCH_S)
+        done = finished(command, timeout_s=_FETCH_S)
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)
 
@@ -58,14 +59,11 @@ def run(python: Path, *arguments: str) -> str:
     """What pytest prints of tests in that environment, with the sources of this checkout."""
     plugins = ["-p", "shareq.testing.plugin", "-p", "no:cacheprovider"]
     options = ["-q", "-rs", "--tb=short", "--import-mode=importlib", "-o", "asyncio_mode=auto", "-W", "ignore"]
-    done = subprocess.run(
+    done = finished(
         [str(python), "-m", "pytest", "-c", "/dev/null", *plugins, *options, *arguments],
         cwd=ROOT,
         env={**child_environment(), "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        timeout_s=120,
     )
     return done.stdout + done.stderr
 

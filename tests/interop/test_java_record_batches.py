@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from devtools.kafka.apache_kafka import class_path
 from tests.interop.java_codecs_support import why_no_judge
+from tests.support.processes import finished
 
 HERE = Path(__file__).parent
 KEPT = HERE.parent / "spark" / "decode" / "java_batches.tsv"
@@ -22,6 +22,6 @@ pytestmark = [
 def test_kept_batches_are_those_of_java() -> None:
     program = HERE / "java" / "RecordBatches.java"
     command = ["java", "-XX:TieredStopAtLevel=1", "-cp", class_path(), str(program)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    done = finished(command, timeout_s=120)
     assert done.returncode == 0, done.stderr
     assert done.stdout == KEPT.read_text(), f"{program.name} has changed: keep what it prints in {KEPT}"

@@ -22,6 +22,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
 from tests.interop.support.broker_under_test import APACHE_JVM, APACHE_SETTINGS, BrokerUnderTest, why_unavailable_here
+from tests.support.processes import finished
 
 pytestmark = [
     pytest.mark.interop,
@@ -33,7 +34,7 @@ RECORDS = 300
 
 def shareq(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "shareq", *map(str, arguments)]
-    return subprocess.run(command, check=False, env=child_environment(), capture_output=True, text=True, timeout=120)
+    return finished(command, env=child_environment(), timeout_s=120)
 
 
 def ids(address: tuple[str, int]) -> dict[str, tuple[bytes, int]]:

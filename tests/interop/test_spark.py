@@ -9,7 +9,6 @@ import importlib.util
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from devtools.kafka.spark_kafka import connector_jars
 from shareq.spark.java_home import java_home
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.protocol import properties
+from tests.support.processes import finished
 
 JOB = Path(__file__).with_name("spark") / "job.py"
 TIMEOUT_S = 120
@@ -37,7 +37,7 @@ pytestmark = [
 def run_job(*arguments: str | Path) -> dict[str, Any]:  # JSON, as job.py prints it
     environment = {**os.environ, "JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
     command = [sys.executable, JOB, *arguments]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=TIMEOUT_S, env=environment)
+    done = finished(command, env=environment, timeout_s=TIMEOUT_S)
     assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
     reported: dict[str, Any] = json.loads(done.stdout)
     return reported

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from devtools.kafka.apache_kafka import class_path
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.java_driver import why_no_java
+from tests.support.processes import finished
 
 pytestmark = [pytest.mark.interop, pytest.mark.skipif(why_no_java() is not None, reason=str(why_no_java()))]
 
@@ -22,7 +22,7 @@ PAGE = (ROOT / "docs" / "start" / "java.md").read_text()
 def test_the_worker_prints_what_the_page_shows(broker: BrokerUnderTest) -> None:
     ((command, shown),) = re.findall(r"^```sh\n(java .*?)\n```\n\n```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     command = command.replace("'jars/*'", f"'{class_path()}'").replace("127.0.0.1:9092", broker.bootstrap)
-    ran = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    ran = finished(["sh", "-c", command], cwd=ROOT, timeout_s=120)
     assert ran.returncode == 0, ran.stderr[-2000:]
     assert sorted(ran.stdout.splitlines()) == sorted(shown.splitlines())
     assert ran.stdout.splitlines()[-1] == "divide by zero: reject"

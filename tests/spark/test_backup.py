@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import pytest
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
 from tests.spark.support.share_stream import ShareStream
+from tests.support.processes import finished
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def shareq(*arguments: object) -> None:
     command = [sys.executable, "-m", "shareq", *map(str, arguments)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, env=child_environment(), check=False)
+    result = finished(command, env=child_environment(), timeout_s=60)
     assert result.returncode == 0, result.stderr
 
 

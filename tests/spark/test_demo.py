@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 
 import pytest
 
 from tests.spark.support.session import spark_environment
+from tests.support.processes import finished
 
 
 def test_the_demo_with_a_part_of_the_flights(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--broker") == "apache":
         pytest.skip("the demo starts its own broker")
     command = [sys.executable, "-m", "examples.spark_flights", "--flights", "40000"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=440, env=spark_environment())
+    done = finished(command, env=spark_environment(), timeout_s=440)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[:3000] + "\n...\n" + done.stderr[-3000:]
     assert "broker killed with SIGKILL" in done.stdout
     assert "driver killed with SIGKILL" in done.stdout

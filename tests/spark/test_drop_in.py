@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 from tests.spark.support.session import spark_environment
+from tests.support.processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_suite_with_spark_passes() -> None:
     options = ["-q", "-p", "no:cacheprovider", "-W", "ignore", "--tb=short"]  # PySpark leaves its sockets to others
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-m", "pytest", *options, "examples/testing/drop_in/test_spark.py"],
         cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=240,
         env=spark_environment(),
+        timeout_s=240,
     )
     assert re.search(r"^1 passed in ", done.stdout, re.MULTILINE), done.stdout + done.stderr

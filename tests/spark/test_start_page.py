@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final
@@ -11,6 +10,7 @@ import pytest
 
 from shareq.testing import Broker
 from tests.spark.support.session import spark_environment
+from tests.support.processes import finished
 from tests.wire.test_pages import blocks, commands, run
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -44,14 +44,6 @@ def test_the_page_shows_the_example_as_it_is() -> None:
 
 
 def _python(words: list[str]) -> str:
-    done = subprocess.run(
-        [sys.executable, *words],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        env=spark_environment(),
-    )
+    done = finished([sys.executable, *words], cwd=ROOT, env=spark_environment(), timeout_s=240)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

@@ -23,6 +23,7 @@ from tests.storage_matrix.kinds import Target
 from tests.storage_matrix.life import TIMESTAMP_MS, Stop
 from tests.storage_matrix.observe import UNREADABLE, Facts, facts_of
 from tests.storage_matrix.world import RealWorld, ServeError
+from tests.support.processes import finished
 
 REPAIR_S = 60
 LOSS: Final = re.compile("damaged|missing|cannot be read|cut off")  # what a line says that reports a loss
@@ -193,7 +194,7 @@ def _is_about(line: str, target: Target) -> bool:
 
 def _repair(work: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "shareq", "verify", work, "--repair"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=REPAIR_S, check=False)
+    return finished(command, timeout_s=REPAIR_S)
 
 
 def _last_line(text: str) -> str:

@@ -31,6 +31,7 @@ from tests.storage_matrix.judge import Allowed, Red, judge, records_in
 from tests.storage_matrix.life import Stop, Templates
 from tests.storage_matrix.observe import Facts, facts_of
 from tests.storage_matrix.world import SETTINGS, RealWorld
+from tests.support.processes import finished
 
 FILES: Final = (
     "shareq.data",
@@ -220,9 +221,7 @@ def _repair(refusal: str) -> tuple[str, str]:
     assert found is not None
     words = shlex.split(found[1])
     command = [sys.executable, "-m", "shareq", *words[1:]]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=REPAIR_S, check=False, env=child_environment()
-    )
+    done = finished(command, env=child_environment(), timeout_s=REPAIR_S)
     if done.returncode or "Traceback" in done.stderr:
         raise Red(f"refuses ({refusal}), and the repair ends with {done.returncode}: {done.stdout}{done.stderr}")
     return found[1], done.stdout

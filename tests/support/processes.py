@@ -1,13 +1,29 @@
-"""Other processes of this machine, as Linux shows them."""
+"""Other processes of this machine: commands that end, and what Linux shows of the rest."""
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 _ENDED: Final = (FileNotFoundError, ProcessLookupError)
 """Opening a file in /proc of what has ended, and reading it when that ends after it was opened."""
+
+
+def finished(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    timeout_s: float | None = None,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, whatever its exit code; what it printed is in the result."""
+    return subprocess.run(
+        command, cwd=cwd, env=env, input=stdin, timeout=timeout_s, capture_output=True, text=True, check=False
+    )
 
 
 def runs(pid: int) -> bool:

@@ -18,6 +18,7 @@ import pytest
 
 from shareq.compiled import FOLDER, LIBRARY, NAMES, SEEN, CompiledForms, is_compiled, stay_pure
 from shareq.protocol.compiled import wants_pure
+from tests.support.processes import finished
 from tests.support.python_form import FORM
 
 ROOT: Final = Path(__file__).parents[2]
@@ -194,5 +195,5 @@ def test_no_function_of_theirs_may_return_a_number_or_an_error() -> None:
 @pytest.mark.parametrize("path", ["tests/interop/test_client_cluster.py", "tests/spark", "tests/container"])
 def test_pytest_starts_where_conftests_of_folders_import_the_broker_first(path: str) -> None:
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", path]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    done = finished(command, cwd=ROOT, timeout_s=120)
     assert done.returncode in (0, 5), done.stdout + done.stderr  # 5: none is collected, without PySpark

@@ -18,6 +18,7 @@ import pytest
 
 from shareq.kombu.names import Options
 from shareq.testing import Broker
+from tests.support.processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "celery.md").read_text()
@@ -51,15 +52,7 @@ def worker(folder: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 def run(folder: Path, code: str) -> str:
     """What a program prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = finished([sys.executable, "-c", code], cwd=folder, env=ENVIRONMENT, timeout_s=60)
     assert done.returncode == 0, done.stderr + (folder / "log").read_text()
     return done.stdout
 

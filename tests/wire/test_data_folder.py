@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +18,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 
 TOPICS: Final = 3
 IMAGES: Final = 20  # of each of three kinds of damage
@@ -27,7 +27,7 @@ IMAGES: Final = 20  # of each of three kinds of damage
 def refused(data_dir: Path) -> str:
     """The one line with which it does not start."""
     command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
+    result = finished(command, env=child_environment(), timeout_s=30)
     assert result.returncode == 1, result
     lines = result.stderr.splitlines()
     assert "Traceback" not in result.stderr

@@ -17,6 +17,7 @@ import pytest
 
 from devtools.kafka.certificates import why_unavailable
 from devtools.ports import free_port
+from tests.support.processes import finished
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -53,15 +54,7 @@ class Document:
 
 def sh(command: str, folder: Path, **environment: str) -> str:
     """Run it as it is written, with these variables beside the others; its output."""
-    done = subprocess.run(
-        ["sh", "-e", "-c", command],
-        cwd=folder,
-        env=ENVIRONMENT | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = finished(["sh", "-e", "-c", command], cwd=folder, env=ENVIRONMENT | environment, timeout_s=60)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
 

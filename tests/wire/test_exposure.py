@@ -17,6 +17,7 @@ from shareq.broker.process.exposure import is_loopback
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 
 JAAS: Final = "plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_a=b;"
 SASL: Final = f"sasl.enabled.mechanisms=PLAIN\nlistener.name.sasl_plaintext.{JAAS}\n"
@@ -29,7 +30,7 @@ def sasl_options(tmp_path: Path) -> list[str]:
 
 def refused(tmp_path: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data"), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
+    done = finished(command, env=child_environment(), timeout_s=30)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "data").exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -18,13 +17,14 @@ from shareq.protocol.generated.api_versions import ApiVersionsResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
 from tests.support.clients.sasl import sasl_properties
+from tests.support.processes import finished
 
 PATIENT_S = 30.0
 
 
 def run_check(*arguments: str) -> tuple[int, str, str]:
     command = [sys.executable, "-m", "shareq", "check", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=child_environment(), check=False)
+    done = finished(command, env=child_environment(), timeout_s=60)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from shareq.client.network import Network
 from shareq.kombu.engine import EngineEnded
 from shareq.kombu.queue_consumer import ConsumerEnded, LocksLost
 from shareq.testing import Broker
+from tests.support.processes import finished
 from tests.support.waiting import until
 
 PATIENCE_S = 30.0
@@ -345,9 +345,7 @@ with Connection(f"kafka-share://{sys.argv[1]}//") as connection:
 
 
 def test_a_forked_process_has_a_client_of_its_own(connect: Connect, name: str, broker: Broker) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FORK, broker.bootstrap, name], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = finished([sys.executable, "-c", FORK, broker.bootstrap, name], timeout_s=60)
     assert done.returncode == 0, done.stderr
     assert Taking(connect(), Queue(name)).until(3) == ["parent", "child", "parent again"]
 

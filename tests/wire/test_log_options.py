@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 
 
 def log_of(tmp_path: Path, *arguments: str, **variables: str) -> list[str]:
@@ -58,7 +59,7 @@ def test_an_option_wins_over_the_environment(tmp_path: Path) -> None:
 )
 def test_a_wrong_value_is_refused_in_one_line(tmp_path: Path, option: str, value: str) -> None:
     command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data"), option, value]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
+    done = finished(command, env=child_environment(), timeout_s=30)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"shareq: {option} {value}: must be one of ")

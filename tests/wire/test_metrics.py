@@ -35,6 +35,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from shareq.testing import Broker
 from shareq.testing.broker import Mode, child_environment
+from tests.support.processes import finished
 from tests.support.worlds.metrics import Scraped
 
 LISTENER = "kafka_server_socket_server_metrics"
@@ -200,7 +201,7 @@ def test_the_process_reports_itself() -> None:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "shareq", "serve", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
+    return finished(command, env=child_environment(), timeout_s=30)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -26,6 +25,7 @@ from shareq.testing import Broker, BrokerFailed
 from shareq.testing.broker import child_environment
 from tests.support.clients.access import STANDARD
 from tests.support.clients.tokens import MODULE, SigningKey, jwks, oauth_properties, unsecured
+from tests.support.processes import finished
 from tests.support.waiting import until
 
 KEY, OTHER = SigningKey("one"), SigningKey("two", "ES256")
@@ -239,13 +239,10 @@ def test_a_start_without_the_extra_names_it(tmp_path: Path) -> None:
     path.write_bytes(jwks(KEY))
     hidden = "import sys; sys.modules['jwt'] = None; from shareq.__main__ import main; main()"
     options = [text for name, value in oauth_properties(path).items() for text in ("--set", f"{name}={value}")]
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-c", hidden, "serve", "--data-dir", tmp_path / "data", *options],
-        check=False,
         env=child_environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
+        timeout_s=60,
     )
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (

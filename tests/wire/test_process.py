@@ -27,12 +27,13 @@ from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker, BrokerFailed
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 from tests.support.waiting import until
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "shareq", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
+    return finished(command, env=child_environment(), timeout_s=30)
 
 
 def test_version() -> None:
@@ -42,7 +43,7 @@ def test_version() -> None:
 
 def test_the_package_is_the_command_too() -> None:
     command = [sys.executable, "-m", "shareq", "--version"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=30, env=child_environment(), check=False)
+    result = finished(command, env=child_environment(), timeout_s=30)
     assert (result.returncode, result.stdout) == (0, f"shareq {shareq.__version__}\n")
 
 
@@ -374,7 +375,7 @@ def test_the_pytest_fixture(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-m", "pytest", "-q", "-p", "shareq.testing.plugin", "-p", "no:cacheprovider"]
     environment = {**child_environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # where shareq is installed, it is one
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
+    result = finished(command, cwd=tmp_path, env=environment)
     assert result.returncode == 0, result.stdout + result.stderr
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 
 A_TEST = """
 import importlib.util
@@ -23,13 +23,10 @@ def test_is_imported_as_it_is(name):
 def test_modules_of_the_product_are_not_compiled_again_for_their_asserts(tmp_path: Path) -> None:
     (tmp_path / "test_loaders.py").write_text(A_TEST)
     for workers in ([], ["--numprocesses=1"]):
-        done = subprocess.run(
+        done = finished(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *workers, "test_loaders.py"],
             cwd=tmp_path,
-            capture_output=True,
-            text=True,
             env=child_environment(),
-            timeout=60,
-            check=False,
+            timeout_s=60,
         )
         assert done.returncode == 0, done.stdout + done.stderr

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 RECIPES = sorted((ROOT / "examples" / "testing").glob("test_*.py"))
@@ -76,14 +77,11 @@ def test_right_code_passes_and_wrong_code_fails_for_what_is_wrong_with_it(mode: 
 def test_suites_for_testcontainers_pass_with_our_container() -> None:
     """With FastStream and Quix Streams: tests/interop/test_frameworks.py; with Spark: tests/spark/test_drop_in.py."""
     suites = [f"examples/testing/drop_in/test_{name}.py" for name in ("aiokafka", "confluent_kafka")]
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *suites],
         cwd=ROOT,
-        capture_output=True,
-        text=True,
         env=child_environment(),
-        timeout=120,
-        check=False,
+        timeout_s=120,
     )
     assert re.search(r"^4 passed in ", done.stdout, re.MULTILINE), done.stdout + done.stderr
 

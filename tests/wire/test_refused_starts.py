@@ -20,6 +20,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 
 COMMAND: Final = re.compile(r"`shareq (verify [^`]*)`")
 METADATA: Final = ("meta.db", "metadata.journal")
@@ -58,7 +59,7 @@ def _make(data_dir: Path, topic: str) -> None:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "shareq", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=child_environment(), check=False)
+    return finished(command, env=child_environment(), timeout_s=60)
 
 
 def take(data: Path, source: Path, *names: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Final
@@ -12,6 +11,7 @@ import pytest
 from shareq.broker.config.sources.on_command_line import has_secret
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 
 SECRET: Final = "through-the-looking-glass"
 PLAIN: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -52,14 +52,7 @@ def test_what_is_a_secret(name: str, text: str, expected: bool) -> None:
 )
 def test_a_secret_in_an_option_is_refused_in_one_line(tmp_path: Path, setting: str, variable: str) -> None:
     command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data")]
-    done = subprocess.run(
-        [*command, "--set", f"{setting}={SECRET}"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        env=child_environment(),
-        check=False,
-    )
+    done = finished([*command, "--set", f"{setting}={SECRET}"], env=child_environment(), timeout_s=30)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"shareq: --set {setting}: every user of this machine can read it here: put it into the file of --config or "

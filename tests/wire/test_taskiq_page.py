@@ -13,6 +13,7 @@ from pathlib import Path
 
 from shareq.taskiq import ShareqBroker
 from shareq.testing import Broker
+from tests.support.processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "taskiq.md").read_text()
@@ -44,15 +45,7 @@ def test_the_example(broker: Broker, tmp_path: Path) -> None:
             start_new_session=True,
         )
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", sending],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        done = finished([sys.executable, "-c", sending], cwd=tmp_path, env=environment, timeout_s=PATIENCE_S)
         assert done.returncode == 0, done.stderr
         broker.wait_until(lambda: OUTPUT[0] in output.read_text(), PATIENCE_S, output.name)
         broker.assert_acknowledged("tasks", "tasks", 1)

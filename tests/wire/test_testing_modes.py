@@ -20,7 +20,7 @@ from devtools.clients.wire import WireClient
 from shareq.testing import Broker, BrokerFailed, KafkaContainer, wait_until
 from shareq.testing.broker import Mode, child_environment
 from shareq.testing.process import Nursery
-from tests.support.processes import runs
+from tests.support.processes import finished, runs
 
 MODES: list[Mode] = ["thread", "process", "command"]
 
@@ -188,7 +188,7 @@ for one in (Broker(mode="{mode}", config={{"num.partitions": "x"}}), KafkaContai
 """
     # Not -X dev: asyncio's debug mode prints what holds a loop for 100 ms, which a start does where cores are busy.
     command = [sys.executable, "-W", "error", "-c", script]
-    ended = subprocess.run(command, capture_output=True, text=True, env=child_environment(), check=False)
+    ended = finished(command, env=child_environment())
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
@@ -288,7 +288,7 @@ def test_an_ephemeral_broker_whose_parent_was_faster_ends_with_the_shell_of_the_
 
 def test_an_ephemeral_broker_has_no_folder_to_keep(tmp_path: Path) -> None:
     command = [*EPHEMERAL, "--data-dir", str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, env=child_environment(), check=False)
+    result = finished(command, env=child_environment(), timeout_s=60)
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.startswith("shareq: --ephemeral: --data-dir: ")
 

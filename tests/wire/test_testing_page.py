@@ -17,6 +17,7 @@ from devtools.clients.requests import create_topic
 from devtools.clients.wire import WireClient
 from shareq.testing import Broker, KafkaContainer
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 from tests.wire.test_documents import ENVIRONMENT
 
 PAGE: Final = (Path(__file__).resolve().parents[2] / "docs" / "testing.md").read_text()
@@ -54,9 +55,7 @@ def pytest_of(folder: Path, *texts: str, code: int = 0) -> str:
         (folder / f"test_shown_{number}.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "shareq.testing.plugin", "-p", "no:cacheprovider"]
     environment = {**child_environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # where shareq is installed, it is one
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
+    done = finished(command, cwd=folder, env=environment, timeout_s=120)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 

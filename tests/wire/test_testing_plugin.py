@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shareq.testing.broker import child_environment
+from tests.support.processes import finished
 
 
 def run(folder: Path, suite: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -17,7 +18,7 @@ def run(folder: Path, suite: str, *arguments: str) -> subprocess.CompletedProces
     plugins = ["-p", "shareq.testing.plugin", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", "-q", *plugins, "--strict-markers", *arguments]
     environment = {**child_environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # where shareq is installed, it is one
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
+    return finished(command, cwd=folder, env=environment)
 
 
 def test_each_scope_has_its_broker_and_marks_say_how(tmp_path: Path) -> None:

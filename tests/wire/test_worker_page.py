@@ -16,6 +16,7 @@ import pytest
 from shareq.client.aio.early import NOT_BEFORE, not_before_s
 from shareq.testing import Broker
 from shareq.worker import Retry, Worker
+from tests.support.processes import finished
 from tests.support.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,9 +44,7 @@ def test_the_ten_minutes(broker: Broker, tmp_path: Path) -> None:
         return [sys.executable, "-m", *words]
 
     def run(command: list[str]) -> str:
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        done = finished(command, cwd=tmp_path, env=environment, timeout_s=60)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.support.processes import finished
 
 PROGRAM = """
 import sys
@@ -23,5 +24,5 @@ for fault in (FAULTS | REMOVAL_FAULTS).values():
 def test_every_moment_and_fault_finds_what_it_replaces(tmp_path: Path) -> None:
     """In a process of its own: nothing is put back."""
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "handed-out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = finished(command)
     assert (done.returncode, done.stderr) == (0, "")

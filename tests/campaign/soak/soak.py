@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -34,6 +33,7 @@ from tests.campaign.soak.verdicts import Turn, Verdict
 from tests.campaign.storage.drain import Drain
 from tests.campaign.storage.scene import GROUP_TOPICS, JOB_GROUP, PLAIN, SETTINGS, SIMPLE_GROUP
 from tests.campaign.storage.workload import Workload
+from tests.support.processes import finished
 
 ROUND_S: Final = (8.0, 45.0)
 """At least, and at most: a short soak has four, since only between rounds what stays open shows."""
@@ -202,13 +202,7 @@ class Soak:
         asked = time.monotonic()
         self._node.stop()
         took_s = time.monotonic() - asked
-        checked = subprocess.run(
-            [sys.executable, "-m", "shareq", "verify", str(self._node.data_dir)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=dict(os.environ),
-        )
+        checked = finished([sys.executable, "-m", "shareq", "verify", str(self._node.data_dir)], env=dict(os.environ))
         result.verdicts = [
             verdicts.memory(result.samples),
             verdicts.descriptors(result.samples, file_shares(OPEN_FILES).logs),

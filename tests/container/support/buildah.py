@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.container.support.network import Network
-from tests.support.processes import children
+from tests.support.processes import children, finished
 
 START_S: Final = 60.0
 STOP_S: Final = 30.0
@@ -35,7 +35,7 @@ class Buildah:
 
     def run(self, *arguments: str) -> str:
         """What the command prints. RuntimeError, with the end of all it said, when it fails."""
-        done = subprocess.run(self.command(*arguments), capture_output=True, text=True, check=False)
+        done = finished(self.command(*arguments))
         if done.returncode:
             said = (done.stdout + done.stderr)[-3000:]
             raise RuntimeError(f"buildah {' '.join(arguments)} failed with {done.returncode}:\n{said}")
@@ -109,7 +109,7 @@ class Container:
 
     def execute(self, *command: str) -> subprocess.CompletedProcess[str]:
         """A second process beside the main one, as `docker exec` does."""
-        return subprocess.run(self._inside(command), capture_output=True, text=True, timeout=START_S, check=False)
+        return finished(self._inside(command), timeout_s=START_S)
 
     def start(self, ready: str) -> None:
         """Run the image's command until it has said `ready`."""

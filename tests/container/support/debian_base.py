@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Final
+
+from tests.support.processes import finished
 
 RELEASE: Final = "bookworm"
 _PACKAGES: Final = ("python3", "python3-venv")
@@ -39,6 +40,6 @@ def _mirror() -> list[str]:
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = finished(command)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed with {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")

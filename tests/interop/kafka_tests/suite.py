@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from devtools.kafka.apache_kafka import CACHE, JARS, ROOT, why_unavailable
 from devtools.kafka.build_once import folder_made_once
+from tests.support.processes import finished
 
 SOURCES: Final = ROOT / "tests" / "interop" / "java" / "kafka_tests"
 TESTS_VERSION: Final = "4.3.1"
@@ -86,14 +87,7 @@ def command(libraries: str, *arguments: str) -> list[str]:
 
 def methods(suite: Suite) -> list[str]:
     """Of the class, as the runner takes them. RuntimeError where it cannot be loaded."""
-    done = subprocess.run(
-        command(suite.libraries, "list"),
-        input=suite.name,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = finished(command(suite.libraries, "list"), stdin=suite.name, timeout_s=120)
     listed = (line for line in done.stdout.splitlines() if line.startswith(f"{suite.name}#"))
     found = sorted({line for line in listed if suite.has(name_of(line))})
     if done.returncode or not found:
@@ -122,7 +116,7 @@ def _jars(libraries: str) -> str:
     def fetch(folder: Path) -> None:
         command = ["mvn", "-q", "-B", "-f", str(_POM), "dependency:copy-dependencies", "-DincludeScope=runtime"]
         command += [f"-DoutputDirectory={folder}", f"-Dkafka.version={libraries}"]
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=480)
+        done = finished(command, timeout_s=480)
         if done.returncode:
             raise RuntimeError(f"Maven could not fetch Apache Kafka's tests:\n{done.stdout}{done.stderr}")
 

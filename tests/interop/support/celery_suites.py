@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tarfile
 import xml.etree.ElementTree as ElementTree
@@ -15,6 +14,7 @@ from typing import Final
 
 from devtools.kafka.apache_kafka import CACHE
 from devtools.kafka.build_once import folder_made_once
+from tests.support.processes import finished
 
 KOMBU: Final = "5.6.2"
 CELERY: Final = "5.6.3"
@@ -174,14 +174,11 @@ def _pytest(
     command += ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", f"--junitxml={results}", *arguments]
     paths = [folder, sources() / "libraries", ROOT / "src", os.environ.get("PYTHONPATH", "")]
     path = os.pathsep.join(map(str, paths))
-    done = subprocess.run(
+    done = finished(
         command,
         cwd=folder,
         env={**os.environ, **environment, "PYTHONPATH": path, "PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}"},
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
+        timeout_s=timeout_s,
     )
     if done.returncode not in (0, 1):
         raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -220,6 +217,6 @@ def _fetch(folder: Path) -> None:
 
 
 def _run(command: Sequence[str]) -> None:
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_FETCH_S)
+    done = finished(command, timeout_s=_FETCH_S)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tarfile
 import xml.etree.ElementTree as ElementTree
@@ -15,6 +14,7 @@ from typing import Final
 
 from devtools.kafka.apache_kafka import CACHE, KAFKA_VERSION
 from devtools.kafka.build_once import folder_made_once
+from tests.support.processes import finished
 
 VERSION: Final = "3.0.12"
 """That of the client itself, which pyproject.toml names."""
@@ -50,9 +50,7 @@ def _fetch(folder: Path) -> None:
     wanted = folder / "wanted.txt"
     wanted.write_text(f"kafka-python=={VERSION} --hash=sha256:{_SHA_256}\n")
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", "-d", str(folder)]
-    done = subprocess.run(
-        [*command, "-r", str(wanted)], check=False, capture_output=True, text=True, timeout=_TIMEOUT_S
-    )
+    done = finished([*command, "-r", str(wanted)], timeout_s=_TIMEOUT_S)
     if done.returncode:
         raise RuntimeError(f"pip could not fetch kafka-python {VERSION}:\n{done.stdout}{done.stderr}")
     with tarfile.open(folder / f"kafka_python-{VERSION}.tar.gz") as packed:
@@ -71,15 +69,7 @@ def run(bootstrap: str, results: Path, *, only: Sequence[str] = (), leave_out: S
     command += [f"--ignore=test/integration/{name}" for name in leave_out]
     command += [f"test/integration/{name}" for name in only] or ["test/integration"]
     environment: Mapping[str, str] = {"KAFKA_URI": f"kafka://{bootstrap}", "KAFKA_VERSION": KAFKA_VERSION}
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **environment},
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_S,
-    )
+    done = finished(command, cwd=folder, env={**os.environ, **environment}, timeout_s=_TIMEOUT_S)
     if done.returncode not in (0, 1):
         raise RuntimeError(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
     return _outcome(ElementTree.parse(results).getroot())

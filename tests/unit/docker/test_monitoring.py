@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +16,7 @@ from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import Kind
 from shareq.broker.metrics.share_families import ACK_TYPES
 from shareq.ops.state_colours import LINES, LOOKS, Tone
+from tests.support.processes import finished
 
 DOCKER: Final = Path(__file__).parents[3] / "docker"
 MONITORING: Final = DOCKER / "monitoring"
@@ -92,7 +92,7 @@ def promtool() -> str:
 
 
 def run(*command: str, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    done = finished(command, cwd=cwd, timeout_s=60)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from click.testing import CliRunner
 
 from shareq.broker.metrics.endpoint import HEALTH_PATH, READY_PATH
 from shareq.ops.cli.main import main
+from tests.support.processes import finished
 
 DOCKER: Final = Path(__file__).parents[3] / "docker"
 UNIT: Final = DOCKER / "shareq.service"
@@ -53,7 +53,7 @@ def analyze(tmp_path: Path, *arguments: str) -> None:
         pytest.skip("systemd-analyze is missing (Debian: systemd)")
     copy = tmp_path / UNIT.name
     copy.write_text(UNIT.read_text().replace("/opt/shareq/bin/shareq", sys.executable))
-    done = subprocess.run([tool, *arguments, str(copy)], capture_output=True, text=True, timeout=60, check=False)
+    done = finished([tool, *arguments, str(copy)], timeout_s=60)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
 
 
@@ -90,7 +90,7 @@ def test_the_unit_has_options_that_the_broker_has_and_a_folder_of_its_own() -> N
 
 def test_kubernetes_takes_the_manifest() -> None:
     command = [str(Path(sys.executable).with_name("kubernetes-validate")), "--strict", str(MANIFEST)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = finished(command, timeout_s=120)
     assert done.returncode == 0, done.stdout + done.stderr
     for kind in resources():
         assert f"passed for resource {kind.lower()}/shareq" in done.stdout + done.stderr

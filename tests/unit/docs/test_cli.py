@@ -15,6 +15,7 @@ import pytest
 from scripts import cli_reference
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import LEAVES, Shell
+from tests.support.processes import finished
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "cli.md"
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -47,7 +48,7 @@ def test_the_first_block_runs_in_a_shell(tmp_path: Path) -> None:
             "SHAREQ_BOOTSTRAP_SERVERS": broker.bootstrap,
         }
         command = ["sh", "-e", "-u", "-x", "-c", blocks()[0]]
-        ran = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        ran = finished(command, cwd=tmp_path, env=environment)
     assert ran.returncode == 0, ran.stderr[-2000:]
     assert "apples" in ran.stdout
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from scripts.quick_tests import CORES, ROOT, UNITS, chosen, imported, importers, module_of
+from tests.support.processes import finished
 
 TESTS = sorted((ROOT / UNITS).rglob("test_*.py"))
 
@@ -61,7 +61,7 @@ def test_when_time_is_up_no_further_test_begins_and_their_number_is_shown(tmp_pa
     test.write_text("import pytest\n@pytest.mark.parametrize('n', range(5))\ndef test_it(n): pass\n")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.support.time_limit", "--begin-within=0"]
     command += ["-p", "no:xdist", "-p", "no:cacheprovider", f"--rootdir={tmp_path}", str(test)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = finished(command, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "time is up: 4 tests left out" in done.stdout
     assert "1 passed" in done.stdout

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shareq.spark.java_home import MODULE, JavaNotFound, java_home
+from tests.support.processes import finished
 
 # Prints its modules, and otherwise the arguments it was given, one a line.
 FAKE = """\
@@ -108,5 +109,5 @@ def test_help_teaches_and_an_argument_is_refused() -> None:
     command = [sys.executable, "-m", "shareq.spark.java_home"]
     reported = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True, timeout=60)
     assert "export JAVA_HOME=$(python -m shareq.spark.java_home)" in reported.stdout
-    refused = subprocess.run([*command, "17"], capture_output=True, text=True, check=False, timeout=60)
+    refused = finished([*command, "17"], timeout_s=60)
     assert (refused.returncode, refused.stdout) == (2, "")

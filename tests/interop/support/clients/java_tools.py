@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +10,7 @@ from devtools.kafka.apache_kafka import class_path
 from tests.interop.support.clients.commands import JAVA_TOKENS, OAUTHBEARER, Unavailable, java_security, properties_text
 from tests.interop.support.java_driver import JavaDriver, why_no_java
 from tests.interop.support.json_process import ProgramError
+from tests.support.processes import finished
 
 TIMEOUT_S: Final = 60
 
@@ -63,7 +63,7 @@ def _produce(common: list[str], values: list[str]) -> dict[str, Any]:
     command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
     command += ["-cp", class_path(), "org.apache.kafka.tools.ConsoleProducer", *common]
     given = "".join(f"{value}\n" for value in values)
-    done = subprocess.run(command, check=False, input=given, capture_output=True, text=True, timeout=TIMEOUT_S)
+    done = finished(command, stdin=given, timeout_s=TIMEOUT_S)
     if done.returncode or "ERROR" in done.stderr:
         raise ProgramError(done.stdout + done.stderr)
     return {}

@@ -12,6 +12,7 @@ from typing import Any, Final
 from tests.interop.support.clients.commands import Unavailable, librdkafka_security
 from tests.interop.support.json_process import ProgramError
 from tests.interop.support.protocol import PLAIN_LOGIN, program_arguments
+from tests.support.processes import finished
 
 TIMEOUT_S: Final = 40
 
@@ -43,7 +44,7 @@ def _command_line(command: Mapping[str, Any], *options: str) -> list[str]:
 
 def _run(command: Mapping[str, Any], *options: str, given: str = "") -> str:
     line = _command_line(command, *options)
-    done = subprocess.run(line, check=False, input=given, capture_output=True, text=True, timeout=TIMEOUT_S)
+    done = finished(line, stdin=given, timeout_s=TIMEOUT_S)
     if done.returncode:
         raise ProgramError(done.stderr)
     return done.stdout

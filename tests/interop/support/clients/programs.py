@@ -19,6 +19,7 @@ from devtools.kafka.build_once import folder_made_once
 from tests.interop.support.clients.commands import Unavailable
 from tests.interop.support.java_driver import JavaProcess, why_no_java
 from tests.interop.support.json_process import JsonProcess
+from tests.support.processes import finished
 
 HERE: Final = Path(__file__).parents[2]
 TIMEOUT_S: Final = 60
@@ -159,9 +160,7 @@ def _dotted(numbers: tuple[int, ...]) -> str:
 
 
 def _run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
-    done = subprocess.run(
-        command, check=False, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, timeout=400
-    )
+    done = finished(command, cwd=folder, env={**os.environ, **environment}, timeout_s=400)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
 

@@ -17,7 +17,7 @@ import pytest
 from shareq.broker.process.http import console as module
 from shareq.broker.process.http.console import for_commands, with_records_api
 from shareq.testing import wait_until
-from tests.support.processes import children, runs
+from tests.support.processes import children, finished, runs
 
 WAIT_S = 30.0
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -192,7 +192,7 @@ def test_the_console_logs_in_where_the_broker_wants_it(tmp_path: Path) -> None:
 def test_a_console_that_cannot_be_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...], text: str) -> None:
     command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data")]
     listen = () if any("listeners=" in each for each in words) else ("--listen", "127.0.0.1:0")
-    ran = subprocess.run([*command, *listen, *words], capture_output=True, text=True, timeout=WAIT_S, check=False)
+    ran = finished([*command, *listen, *words], timeout_s=WAIT_S)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.splitlines()[-1].startswith("shareq: ")
     assert text in ran.stderr.splitlines()[-1]
@@ -221,7 +221,7 @@ def test_the_token_of_the_console_opens_the_records_api_to_commands_as_the_log_s
         )
         assert said, served.log.read_text()
         words = [sys.executable, "-m", "shareq", "top", "--once", "-b", served.broker, *said[1].split()]
-        ran = subprocess.run(words, capture_output=True, text=True, timeout=WAIT_S, check=False)
+        ran = finished(words, timeout_s=WAIT_S)
         assert (ran.returncode, ran.stderr) == (0, "")
     finally:
         served.process.terminate()

@@ -27,6 +27,7 @@ from shareq.ops.cli.shared.failures import exit_code
 from shareq.protocol.errors import ErrorCode
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import LEAVES, SCHEMAS, Shell
+from tests.support.processes import finished
 
 NOWHERE = "127.0.0.1:1"
 SHAREQ = (sys.executable, "-m", "shareq")
@@ -152,7 +153,7 @@ def test_commands_and_options_are_completed() -> None:
         environment = {**os.environ, "_SHAREQ_COMPLETE": "bash_complete", "COMP_WORDS": line}
         environment["COMP_CWORD"] = str(len(line.split()) - (not line.endswith(" ")))
         code = "from shareq.__main__ import main; main(prog_name='shareq')"
-        ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+        ran = finished([sys.executable, "-c", code], env=environment)
         return [each.partition(",")[2] for each in ran.stdout.splitlines()]
 
     assert "topics" in completed("shareq to")

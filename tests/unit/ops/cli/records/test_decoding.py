@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import struct
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from shareq.ops.cli.records.text import line_of, record_row
 from shareq.ops.cli.shared.exits import CommandEnd
 from shareq.protocol.records.batch import decode_records
 from tests.support.bad_records.records import BadRecord, bad_records, batch_of
+from tests.support.processes import finished
 
 CHAIN = {"type": "record", "name": "Link", "fields": [{"name": "next", "type": ["null", "Link"]}]}
 SCHEMA = {"type": "record", "name": "Order", "fields": [{"name": "fruit", "type": "string"}]}
@@ -120,7 +120,7 @@ for deep in (1_000, 5_000, 1_000_000):
     assert decode(value) == (value.decode(), "utf-8")
 print(decode(b"\\0\\0\\0\\0\\r"))
 """
-    ended = subprocess.run([sys.executable, "-c", script, registry], capture_output=True, text=True, check=False)
+    ended = finished([sys.executable, "-c", script, registry])
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.splitlines() == [
         """Text(text='{"next": {"next": {"next": {"next": null}}}}', encoding='avro')""",

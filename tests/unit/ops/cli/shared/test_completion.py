@@ -18,6 +18,7 @@ import pytest
 from shareq.ops.cli.shared import completion
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell
+from tests.support.processes import finished
 
 BIN = Path(sys.executable).parent
 NOWHERE = "127.0.0.1:1"
@@ -59,7 +60,7 @@ def environment(bootstrap: str) -> dict[str, str]:
 def run(shell: str, script: str, bootstrap: str) -> list[str]:
     """The lines that a script of a shell prints; nothing may come on standard error."""
     command = [shell, *WITHOUT_FILES[shell], "-c", script]
-    ran = subprocess.run(command, env=environment(bootstrap), capture_output=True, text=True, timeout=60, check=False)
+    ran = finished(command, env=environment(bootstrap), timeout_s=60)
     assert (ran.returncode, ran.stderr) == (0, "")
     return ran.stdout.split()
 
