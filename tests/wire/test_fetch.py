@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -98,26 +97,6 @@ def test_a_long_poll_is_answered_by_the_next_record(connect: Callable[[], WireCl
     assert values(only_partition(response).records) == [b"a"]
 
 
-def test_a_long_poll_is_answered_empty_when_the_time_is_up(client: WireClient, topic: str) -> None:
-    create_topic(client, topic)
-    before = time.monotonic()
-    part = fetch(client, fetch_request(topic, max_wait_ms=60))
-    assert len(part.records or b"") == 0
-    assert 0.05 <= time.monotonic() - before < 5
-
-
-def test_a_long_poll_waits_for_min_bytes(connect: Callable[[], WireClient], topic: str) -> None:
-    consumer, producer = connect(), connect()
-    create_topic(producer, topic)
-    produce(producer, topic, batch(b"a" * 100))
-    consumer.send(fetch_request(topic, max_wait_ms=LONG_MS, min_bytes=500), 12)
-    for letter in (b"b", b"c", b"d"):
-        produce(producer, topic, batch(letter * 100))
-    response = consumer.receive()
-    assert isinstance(response, FetchResponse)
-    assert len(values(only_partition(response).records)) >= 3
-
-
 def test_a_long_poll_holds_only_its_own_connection_back(connect: Callable[[], WireClient], topic: str) -> None:
     consumer, other = connect(), connect()
     create_topic(other, topic)
@@ -127,14 +106,6 @@ def test_a_long_poll_holds_only_its_own_connection_back(connect: Callable[[], Wi
     produce(other, topic, batch(b"a"))
     assert isinstance(consumer.receive(), FetchResponse)
     assert isinstance(consumer.receive(), ListOffsetsResponse)
-
-
-def test_a_consumer_that_goes_away_while_it_waits_leaves_nothing(connect: Callable[[], WireClient], topic: str) -> None:
-    consumer, other = connect(), connect()
-    create_topic(other, topic)
-    consumer.send(fetch_request(topic, max_wait_ms=LONG_MS), 12)
-    consumer.close()
-    assert produce(other, topic, batch(b"a")).error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("offset", [2, -1, 2**62])

@@ -124,16 +124,6 @@ def test_an_end_that_is_refused_writes_no_marker(rig: TransactionRig, producer: 
     assert rig.ends(T0) == []
 
 
-def test_a_new_producer_has_the_old_ones_transaction_aborted_first(rig: TransactionRig) -> None:
-    rig.begun(T0)
-    pending = rig.init()
-    rig.ports.logs.flush()
-    assert pending.value.error is ErrorCode.CONCURRENT_TRANSACTIONS
-    assert [how for how, _, _ in rig.ends(T0)] == ["abort"]
-    answer = rig.ports.answer(rig.init())
-    assert (answer.error, answer.producer_epoch) == (NONE, 2)
-
-
 # -- markers that cannot be written
 
 
