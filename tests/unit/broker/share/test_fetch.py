@@ -177,15 +177,42 @@ def test_what_is_behind_the_log_end_is_never_reported() -> None:
     assert rig.start().value == [FetchedPartition(rig.topic_id, 0, NONE)]
 
 
+def passed_over(rig: ShareRig) -> list[tuple[int, int, int]]:
+    """What a fetch acquires behind damage that it passes over."""
+    pending = rig.start(wait_ms=100)
+    assert not pending.done
+    rig.clock.run_until_idle()
+    return ranges(pending.value)
+
+
 def test_damage_is_reported_until_the_delivery_limit_and_then_passed_over_within_the_fetch() -> None:
     rig = filled(3)
     rig.settings.share = ShareGroupSettings(delivery_count_limit=2)
     rig.source().contents.unreadable = [(0, 2)]
     assert rig.start(wait_ms=100).value == [FetchedPartition(rig.topic_id, 0, ErrorCode.CORRUPT_MESSAGE)]
-    pending = rig.start(wait_ms=100)
-    assert not pending.done
-    rig.clock.run_until_idle()
-    assert ranges(pending.value) == [(2, 2, 1)]
+    assert passed_over(rig) == [(2, 2, 1)]
+
+
+def test_acknowledging_around_what_cannot_be_read_moves_the_start_offset() -> None:
+    rig = filled(3)
+    rig.settings.share = ShareGroupSettings(delivery_count_limit=1)
+    rig.source().contents.unreadable = [(1, 2)]
+    assert rig.acquire() == [(0, 0, 1)]
+    assert passed_over(rig) == [(2, 2, 1)]
+    rig.acknowledge(0, 0)
+    rig.acknowledge(2, 2)
+    assert rig.leader().core.start_offset == 3
+
+
+def test_available_records_that_became_unreadable_are_passed_over_too() -> None:
+    """They had been delivered and released before the damage."""
+    rig = filled(3)
+    rig.settings.share = ShareGroupSettings(delivery_count_limit=2)
+    assert rig.acquire() == [(0, 2, 1)]
+    rig.acknowledge(0, 2, AcknowledgeType.RELEASE)
+    rig.source().contents.unreadable = [(0, 2)]
+    assert rig.start(wait_ms=100).value == [FetchedPartition(rig.topic_id, 0, ErrorCode.CORRUPT_MESSAGE)]
+    assert passed_over(rig) == [(2, 2, 2)]
 
 
 def test_a_read_that_succeeds_forgets_the_damage_before_it() -> None:

@@ -117,6 +117,18 @@ def test_a_renewed_lock_is_looked_at_at_the_old_deadline_and_kept() -> None:
     assert state(rig)[0] is RecordState.AVAILABLE
 
 
+def test_a_renewed_lock_leaves_the_timer_to_an_earlier_deadline() -> None:
+    """Simulation seed 20285: the timer went to the renewed lock's deadline, past one that was due earlier."""
+    rig = filled()
+    rig.acquire(0)
+    rig.clock.advance(500)
+    rig.acquire(1)
+    rig.clock.advance(400)
+    rig.acknowledge(0, 2, RENEW)
+    rig.clock.advance(600)
+    assert [state(rig, partition=each)[0] for each in (0, 1)] == [RecordState.ACQUIRED, RecordState.AVAILABLE]
+
+
 def test_an_expiry_goes_by_the_settings_of_the_moment() -> None:
     rig = filled()
     rig.acquire()
