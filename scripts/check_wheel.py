@@ -2,7 +2,7 @@
 a bill of what the wheel needs (`sbom.py`).
 
 Catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml. Where a
-compiler is, what an installation compiles has to run compiled: what compiles it is in the sdist.
+compiler is, the passes have to run compiled: what compiles them is in the sdist.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from compile_forms import why_not  # type: ignore[import-not-found] # beside this file
+from compile_passes import why_not  # type: ignore[import-not-found] # beside this file
 
 ROOT = Path(__file__).resolve().parents[1]
+COMPILED = """
+from importlib import import_module
+from shareq.protocol.passes import FOLDER, sources
+forms = [import_module(f"shareq.protocol.passes.{source.stem}") for source in sources(FOLDER)]
+assert forms and not any(form.__file__.endswith(".py") for form in forms), forms
+"""
 
 
 def main() -> int:
@@ -37,8 +43,7 @@ def main() -> int:
         packages = "import importlib.util, shareq.client.network, shareq.spark; "
         _run([str(python), "-c", packages + "assert importlib.util.find_spec('pyspark_shareq')"], outside)
         if why_not() is None:
-            forms = "import shareq.broker.share.service, shareq.compiled; from shareq.protocol.records import walk; "
-            _run([str(python), "-c", forms + "assert shareq.compiled.is_compiled() and walk.COMPILED"], outside)
+            _run([str(python), "-c", COMPILED], outside)
         pages = "from importlib.resources import files; page = files('shareq.ops.console') / 'static' / 'views'"
         _run([str(python), "-c", f"{pages} / 'window.js'; assert page.is_file()"], outside)
     if len(versions) != 1:

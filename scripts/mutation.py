@@ -87,8 +87,8 @@ AREAS: Final[Mapping[str, Area]] = {
         ),
     ),
     "order-passes": Area(  # of log-formats, whose many tests have each endless loop take minutes
-        tuple(f"protocol/records/{each}.py" for each in ("key_chains", "offset_walk")),
-        _tests("tests/unit/protocol/records", "key_chains offset_walk"),
+        tuple(f"protocol/passes/{each}.py" for each in ("chains", "offsets")),
+        _tests("tests/unit/protocol/passes", "chains offsets"),
     ),
     "redrive": Area(
         tuple(f"broker/redrive/{each}.py" for each in ("letter", "progress", "reading", "rounds", "spec")),
@@ -262,7 +262,7 @@ def stage(folder: Path, area: Area, only: str) -> None:
     """
     shutil.rmtree(folder, ignore_errors=True)
     package = folder / "src" / "shareq"
-    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so", "*.pyd", "compiled_forms")
+    ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "*.so", "*.pyd", "compiled")
     shutil.copytree(ROOT / "src" / "shareq", package, ignore=ignored)  # what its links lead to
     shutil.copytree(ROOT / "tests", folder / "tests", ignore=ignored)
     for name in ("devtools", "schemas", "bench", "examples", "docs", "scripts"):

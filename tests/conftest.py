@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, settings
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from tests.support.file_order import in_order
-from tests.support.python_form import FORM
 from tests.support.shared_rewriting import import_all, share_of
 
 pytest.register_assert_rewrite("tests.support.scenarios")
@@ -83,14 +82,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Compiled classes cannot be changed, and do not show their insides: what does that is for the Python form."""
+    """Have each process run the files of a test run in one order."""
     if hasattr(config, "workerinput"):
         places = {file: at for at, file in enumerate(in_order(list(dict.fromkeys(map(_file_of, items)))))}
         items.sort(key=lambda item: places[_file_of(item)])
-    if FORM == "compiled":
-        for item in items:
-            if item.get_closest_marker("python_form") is not None:
-                item.add_marker(pytest.mark.skip(reason="changes or looks into what is compiled"))
 
 
 def _file_of(item: pytest.Item) -> str:

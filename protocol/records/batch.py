@@ -38,7 +38,7 @@ from shareq.protocol.records.record_codec import (
     encode_record,
     read_records,
 )
-from shareq.protocol.records.walk import CANNOT_TELL, NOT_FOUND, find_time
+from shareq.protocol.passes.records import CANNOT_TELL, NOT_FOUND, find_time
 
 __all__ = [
     "ATTRIBUTES_AT",

@@ -19,7 +19,7 @@ from shareq.protocol.records.batch import (
     with_records,
 )
 from shareq.protocol.records.compression import compress
-from shareq.protocol.records.walk import ahead, pick
+from shareq.protocol.passes.records import ahead, pick
 
 __all__ = ["MOST_COMPRESSED", "Cut", "cut"]
 

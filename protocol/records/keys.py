@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import CODEC_MASK, CONTROL, HEADER_SIZE, LENGTH_OVERHEAD, read_header, records_view
-from shareq.protocol.records.walk import key_hashes
+from shareq.protocol.passes.records import key_hashes
 
 __all__ = ["KeyHashes", "add_key_hashes"]
 

@@ -20,7 +20,7 @@ from shareq.protocol.records.compression import (
     snappy_blocks,
 )
 from shareq.protocol.records.lz4_frames import lz4_blocks
-from shareq.protocol.records.walk import CANNOT_TELL, NOT_FOUND, find_time, whole_records
+from shareq.protocol.passes.records import CANNOT_TELL, NOT_FOUND, find_time, whole_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable

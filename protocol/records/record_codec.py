@@ -10,7 +10,7 @@
         varint n >= 0, n bytes of UTF-8 key;  varint m (-1 = null), m bytes of value
 
 All varints are zig-zag. A record ends exactly at its length. Nothing here is on the produce or fetch path:
-`record_walk` checks what comes, and the broker passes batches through as bytes.
+`passes.records` checks what comes, and the broker passes batches through as bytes.
 
 Brokers, Apache Kafka too, take header keys of any bytes. Read for a person or a program, what is no UTF-8 in them is
 U+FFFD, as in Java; read to be written again ("exact"), it is a lone surrogate (PEP 383), of which `header_key` makes

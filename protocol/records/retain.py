@@ -31,7 +31,7 @@ from shareq.protocol.records.batch import (
 )
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, compress, compress_in_steps
 from shareq.protocol.records.opening import pieces
-from shareq.protocol.records.walk import read_keys
+from shareq.protocol.passes.records import read_keys
 
 __all__ = [
     "OPENED_AT_ONCE",

@@ -8,7 +8,6 @@ table into docs/evidence/small-scope.md.
 
 from __future__ import annotations
 
-import tests.support.python_form  # noqa: F401
 
 # isort: split
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import tests.support.python_form  # noqa: F401
 from tests.support.planting import Fault
 
 # isort: split

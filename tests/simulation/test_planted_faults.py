@@ -11,7 +11,6 @@ from tests.simulation.noticing import FAULTS, JOB_FAULTS, first_to_notice, is_ab
 from tests.simulation.runner import Outcome, run_seed
 from tests.support.planting import Fault
 
-pytestmark = pytest.mark.python_form
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)

@@ -8,8 +8,6 @@ from functools import wraps
 from inspect import iscoroutinefunction
 from typing import Any
 
-from shareq.compiled import is_compiled
-
 Fault = Callable[[], AbstractContextManager[object]]
 """A context manager that replaces one piece of the product while it is open."""
 
@@ -20,7 +18,6 @@ Function = Callable[..., Any]
 @contextmanager
 def replaced(*places: tuple[object, str, Function]) -> Iterator[None]:
     """`setattr` for a while."""
-    assert not is_compiled(), "what is compiled goes on as it is"
     with ExitStack() as stack:
         for owner, name, new in places:
             stack.callback(setattr, owner, name, getattr(owner, name))

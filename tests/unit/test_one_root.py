@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-OWN: Final = {"__init__.py", "__main__.py", "compiled.py", "py.typed"}
-"""Files of the package itself; `compiled.py` runs before any other module."""
-MADE: Final = {"__pycache__", "compiled_forms"}
+OWN: Final = {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
+"""Of the package itself."""
 
 
 def test_every_package_is_a_folder_at_the_root_with_a_link_to_it() -> None:
-    entries = {path.name: path for path in (ROOT / "src" / "shareq").iterdir() if path.name not in OWN | MADE}
+    entries = {path.name: path for path in (ROOT / "src" / "shareq").iterdir() if path.name not in OWN}
     assert {name for name, path in entries.items() if not path.is_symlink()} == set()
     assert {name for name, path in entries.items() if path.resolve().relative_to(ROOT).parts[0] == "src"} == set()
     assert all(path.exists() for path in entries.values())

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from shareq.broker.share.core.values import Acknowledged, AckRanges, AcquiredRange
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.run_passes import ascend
+from shareq.protocol.passes.runs import ascend
 from shareq.protocol.share import AcknowledgeType
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ from shareq.broker.log.segments.reader import BatchSpan, ReadResult
 from shareq.broker.share.core.values import AcquiredRange
 from shareq.protocol.records.cut import cut
 from shareq.protocol.records.keys import KeyHashes, add_key_hashes
-from shareq.protocol.records.run_passes import edges
+from shareq.protocol.passes.runs import edges
 
 LEAST_CUT: Final = 2 * 1024
 LEAST_RECORDS: Final = 16

@@ -8,7 +8,6 @@ SHAREQ_HANDED_OUT a file that has a line for what was handed out, also in answer
 
 from __future__ import annotations
 
-import tests.support.python_form  # noqa: F401
 
 # isort: split
 

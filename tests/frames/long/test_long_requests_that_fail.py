@@ -143,7 +143,6 @@ def test_a_defect_in_the_reading_is_logged_and_closes_the_connection(
     assert "a defect" in caplog.text
 
 
-@pytest.mark.python_form
 def test_a_defect_among_many_acknowledgements_closes_the_connection(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

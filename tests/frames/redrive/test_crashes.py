@@ -169,7 +169,6 @@ def test_redrives_beside_each_other_and_beside_producers(model: CrashModel, seed
 # -- planted faults: the tests above would notice
 
 
-@pytest.mark.python_form
 @pytest.mark.parametrize("fault", OF_CRASHES, ids=lambda fault: fault.__name__)
 def test_a_planted_fault_is_noticed(fault: Fault) -> None:
     with fault():

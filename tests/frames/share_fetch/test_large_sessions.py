@@ -73,7 +73,6 @@ def test_no_states_are_made_for_a_group_that_is_deleted_meanwhile(monkeypatch: p
     assert not [key for each in world.services.share_states.partitions for key in each.shard.share_partitions()]
 
 
-@pytest.mark.python_form
 def test_each_request_looks_at_some_and_loads_them_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """10 µs for each partition, with every request: a small one held the loop as long as the session was large."""
     member, places = member_of(PARTITIONS)
@@ -111,7 +110,6 @@ def test_a_session_of_few_partitions_waits_as_long_as_it_asked_for() -> None:
     assert waited(member) == WAIT_MS
 
 
-@pytest.mark.python_form
 def test_a_session_has_no_more_partitions_than_the_largest_topic(monkeypatch: pytest.MonkeyPatch) -> None:
     member, places = member_of(16)
     topic_id = places[0][0]

@@ -245,7 +245,6 @@ def test_a_topic_that_is_deleted_while_records_are_held(queue: Queue) -> None:
     assert fetch_errors(member.fetch()) == {queue.place: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
-@pytest.mark.python_form
 def test_our_own_fault_costs_the_request_and_no_other(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, queue: Queue
 ) -> None:

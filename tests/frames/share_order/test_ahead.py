@@ -57,7 +57,6 @@ def test_the_next_batch_enters_once_the_answer_was_given_and_the_next_fetch_find
     assert take(rig) == [(10, 19, 1)]
 
 
-@pytest.mark.python_form
 def test_the_answer_is_with_the_socket_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     world, place = ordered_world(share_partition_max_record_locks="100")
     member = member_of(world, place)
@@ -117,7 +116,6 @@ def test_one_with_nothing_to_do_takes_no_turn(*, waits: bool) -> None:
     assert ticks == ahead.TURNS_TO_LEAVE + 1
 
 
-@pytest.mark.python_form
 def test_a_read_that_comes_to_nothing_takes_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "MOST_OFFSETS", 0)
     assert sorted(set(reads_by_turn())) == [2, 3, 4]
@@ -206,7 +204,6 @@ def test_at_the_end_of_the_log_nothing_is_read() -> None:
     assert read_offsets(rig) == [0]
 
 
-@pytest.mark.python_form
 def test_a_record_batch_that_would_hold_up_the_loop_is_left_to_the_fetch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ahead, "MOST_OFFSETS", 15)
     for count, entered in ((15, 15), (16, 0)):

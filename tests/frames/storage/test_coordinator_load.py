@@ -84,7 +84,6 @@ def loaded_from(world: BrokerWorld, buffer_bytes: int = 1_000) -> set[str]:
     return {listed.group_id for listed in shard.list_groups().response}
 
 
-@pytest.mark.python_form
 @pytest.mark.parametrize("buffer_bytes", [1_000, 5_000_000])
 def test_a_batch_that_is_larger_still_is_skipped(
     buffer_bytes: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch

@@ -23,9 +23,8 @@ def python(path: Path, version: str) -> Path:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """With an environment of Python 3.11.7, younger than what it is made of."""
-    compiled = ("record_walk", "run_walk", "key_chains", "offset_walk")
-    walks = (f"protocol/records/{name}.py" for name in compiled)
-    made_of = ("pyproject.toml", "scripts/find_python.sh", "hatch_build.py", "scripts/compile_forms.py", *walks)
+    passes = (str(path.relative_to(ROOT)) for path in (ROOT / "protocol" / "passes").glob("*.py"))
+    made_of = ("pyproject.toml", "scripts/find_python.sh", "hatch_build.py", "scripts/compile_passes.py", *passes)
     for name in ("Makefile", *made_of):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

@@ -18,7 +18,7 @@ TESTS = sorted((ROOT / UNITS).rglob("test_*.py"))
     [
         ("broker/log/flush.py", "shareq.broker.log.flush"),
         ("broker/log/__init__.py", "shareq.broker.log"),
-        ("src/shareq/compiled.py", "shareq.compiled"),
+        ("src/shareq/__main__.py", "shareq.__main__"),
         ("tests/support/worlds/log_world.py", "tests.support.worlds.log_world"),
         ("scripts/within.py", "scripts.within"),
     ],
@@ -33,7 +33,7 @@ def test_modules_are_imported_by_their_name_and_out_of_their_package() -> None:
 
 
 def test_what_changed_comes_first_then_what_imports_it_then_its_mirror_then_the_cores() -> None:
-    own, change = "tests/unit/scripts/test_run_tests.py", "broker/log/transactions.py"
+    own, change = "tests/unit/scripts/test_lock.py", "broker/log/transactions.py"
     files = chosen([own, change])
     importing = [str(path.relative_to(ROOT)) for path in importers([module_of(change)], TESTS)]
     mirrored = ["tests/unit/broker/log/test_transactions.py", "tests/unit/broker/log/test_flush.py"]

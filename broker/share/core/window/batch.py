@@ -17,7 +17,7 @@ from operator import is_not
 from typing import Any, ClassVar, Final
 
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.protocol.records.run_passes import accept, available_in, from_front, hand_out, replaced, settle
+from shareq.protocol.passes.runs import accept, available_in, from_front, hand_out, replaced, settle
 
 _NEW: Final = tuple.__new__
 
@@ -100,7 +100,7 @@ class InFlightBatch:
     def from_front(
         self, first: int, last: int, waits: object, taken: int, passed: int, fetch_cost: int, far: float
     ) -> tuple[list[tuple[int, int, DeliveryStatus]], int, int]:
-        """Of `first..last` (inclusive), a part of the batch, the parts to hand out: see `run_walk.from_front`."""
+        """Of `first..last` (inclusive), a part of the batch, the parts to hand out: see `runs.from_front`."""
         end = self.last_offset + 1
         return from_front(self.starts, self.statuses, end, first, last, waits, taken, passed, fetch_cost, far)
 
@@ -130,7 +130,7 @@ class InFlightBatch:
     def accept(
         self, acks: list[Any], at: int, owned: DeliveryStatus, target: DeliveryStatus, rows: list[Any], row_type: Any
     ) -> tuple[int, int, int]:
-        """Accept by `acks` from `at` on, as many as can be in one pass: see `run_walk.accept`."""
+        """Accept by `acks` from `at` on, as many as can be in one pass: see `runs.accept`."""
         end = self.last_offset + 1
         return accept(self.starts, self.statuses, end, acks, at, owned, target, rows, _NEW, row_type)
 

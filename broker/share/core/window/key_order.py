@@ -16,8 +16,9 @@ from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.offset_batch import MOST_OFFSETS, OffsetBatch
 from shareq.broker.share.core.window.window import InFlightWindow, Run
+from shareq.protocol.passes.chains import KeyChains
+from shareq.protocol.passes.offsets import free, runs_in
 from shareq.protocol.records.keys import KeyHashes
-from shareq.protocol.records.order_passes import KeyChains, free, runs_in
 from shareq.protocol.share import RecordState
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
-from shareq.protocol.records.order_passes import (
+from shareq.protocol.passes.offsets import (
     accept,
     available_run,
     count_available,

@@ -62,7 +62,6 @@ def test_a_batch_takes_what_fits_to_the_byte(compression: Compression) -> None:
     assert not BatchLimit(exact - 1, compression).takes([record])
 
 
-@pytest.mark.python_form
 def test_what_surely_fits_is_not_built_and_what_surely_does_not_is_not_compressed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -110,7 +109,6 @@ def test_parts_are_as_large_as_may_be_and_a_larger_record_is_alone(sizes: list[i
     assert found == parts
 
 
-@pytest.mark.python_form
 def test_many_records_that_surely_do_not_fit_are_not_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_args: object, **_kwargs: object) -> bytes:
         raise AssertionError("built")

@@ -173,7 +173,6 @@ def test_damage_of_which_nothing_is_known_is_passed_offset_by_offset() -> None:
     assert (shard.names, loaded) == (["a", "b"], Loaded(2, 3))
 
 
-@pytest.mark.python_form
 def test_a_batch_that_is_too_large_is_skipped_and_one_that_is_larger_than_the_buffer_is_not(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -221,7 +220,6 @@ def test_a_plain_batch_of_a_producer_is_no_transactions(caplog: pytest.LogCaptur
     assert caplog.messages == []
 
 
-@pytest.mark.python_form
 def test_a_batch_that_cannot_be_decoded_is_skipped_as_a_whole(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

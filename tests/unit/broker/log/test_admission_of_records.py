@@ -35,7 +35,7 @@ from shareq.protocol.records.compression import compress
 from tests.support.coroutines import finished
 from tests.support.kafka.odd_batches import Answer, odd_batches
 from tests.support.kafka.raw_batches import raw_batch, raw_record
-from tests.support.kafka.walk_forms import FORMS, RecordWalk
+from tests.support.pass_forms import FORMS, RecordWalk
 
 NOW = 1_700_000_000_000
 NOT_TAKEN = CONTROL | DELETE_HORIZON | LOG_APPEND_TIME

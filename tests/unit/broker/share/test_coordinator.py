@@ -281,7 +281,6 @@ def test_a_deleted_topic_takes_its_states_with_it(rig: Rig) -> None:
     assert rig.service.read_summary(gone[0]).value.error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-@pytest.mark.python_form
 def test_the_deletion_of_a_topic_looks_at_its_own_states_alone(monkeypatch: pytest.MonkeyPatch, rig: Rig) -> None:
     gone, others = rig.key(0, "u"), [rig.key(group=f"g{n}") for n in range(50)]
     rig.initialized(gone, *others)

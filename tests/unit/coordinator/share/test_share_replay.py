@@ -147,5 +147,5 @@ class ShareReplay(RuleBasedStateMachine):
                 assert getattr(one, name) == getattr(other, name), name
 
 
-TestShareReplay = pytest.mark.python_form(ShareReplay.TestCase)
+TestShareReplay = ShareReplay.TestCase
 TestShareReplay.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)

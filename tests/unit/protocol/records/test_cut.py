@@ -25,7 +25,7 @@ from shareq.protocol.records.compression import compress
 from shareq.protocol.records.cut import MOST_COMPRESSED, cut
 from shareq.protocol.records.retain import open_batch, retained
 from tests.support.kafka.raw_batches import raw_record
-from tests.support.kafka.walk_forms import FORMS, RecordWalk
+from tests.support.pass_forms import FORMS, RecordWalk
 
 T0 = 1_700_000_000_000
 BASE = 2**40

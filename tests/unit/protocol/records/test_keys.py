@@ -13,7 +13,7 @@ from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.control import build_end_transaction_marker
 from shareq.protocol.records.keys import KeyHashes, add_key_hashes
 from tests.support.kafka.raw_batches import raw_record
-from tests.support.kafka.walk_forms import FORMS, RecordWalk
+from tests.support.pass_forms import FORMS, RecordWalk
 
 nullable = st.none() | st.binary(max_size=200)
 records = st.tuples(nullable, nullable).map(lambda pair: RecordData(*pair))

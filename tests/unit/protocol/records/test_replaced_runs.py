@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 from tests.support.each import for_each
-from tests.support.kafka.walk_forms import RUN_FORMS
+from tests.support.pass_forms import RUN_FORMS
 
 pytestmark = pytest.mark.parametrize("form", RUN_FORMS)
 

@@ -22,7 +22,7 @@ from shareq.protocol.records.batch import Compression
 from shareq.protocol.records.compression import STEP_BYTES
 from shareq.protocol.records.opening import pieces
 from shareq.protocol.records.retain import SLICE_RECORDS
-from shareq.protocol.records.walk import read_keys
+from shareq.protocol.passes.records import read_keys
 from tests.support.worlds.cleaner import COMPACTED, append, clean, fill, transient_files
 from tests.support.worlds.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all
 

@@ -104,7 +104,6 @@ class Life:
             self.seen.append(self.core.on_state_written(self.writes.pop(0), error, step))
 
 
-@pytest.mark.python_form
 def test_in_one_pass_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = 0
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.protocol.compiled import is_made_of
-from shareq.protocol.records import record_walk
+from shareq.protocol.passes import records as records_walk
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, decode_records
 from shareq.protocol.records.record_codec import read_records
-from shareq.protocol.records.record_walk import CANNOT_TELL, KEYLESS, NOT_FOUND, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
+from shareq.protocol.passes.records import CANNOT_TELL, KEYLESS, NOT_FOUND, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 from tests.support.kafka.raw_batches import raw_headers, raw_record
-from tests.support.kafka.walk_forms import FORMS, RecordWalk, compiled_form
+from tests.support.pass_forms import FORMS, RecordWalk
 
 ALWAYS = (-(2**63) + 1, 2**63 - 1, 0)
 nullable = st.none() | st.binary(max_size=200)
@@ -24,12 +22,6 @@ records = st.builds(RecordData, nullable, nullable, headers, st.integers(-5, 2**
 batches = st.lists(records, min_size=1, max_size=12)
 
 pytestmark = pytest.mark.parametrize("form", FORMS)
-
-
-def test_the_compiled_form_is_of_this_source(form: RecordWalk) -> None:
-    """Else `make` has to set up the environment again."""
-    if form is compiled_form():
-        assert is_made_of(import_module("shareq.protocol.records._record_walk"), record_walk.__name__)
 
 
 @given(batches)
@@ -63,7 +55,7 @@ def test_damaged_records_are_readable_to_both_or_to_neither(
 
 
 def _pure(data: bytes, count: int) -> tuple[int, int]:
-    found, newest = record_walk.walk(data, 0, count, *ALWAYS)
+    found, newest = records_walk.walk(data, 0, count, *ALWAYS)
     return found, newest if found != UNREADABLE else 0
 
 

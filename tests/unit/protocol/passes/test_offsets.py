@@ -1,15 +1,13 @@
-"""Passes over a status for each offset, in both forms, beside models that look at every one, and beside `run_walk`."""
+"""Passes over a status for each offset, in both forms, beside models that look at every one, and beside `runs`."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from random import Random
 from types import ModuleType
 
 import pytest
 
-from shareq.protocol.compiled import is_made_of
-from shareq.protocol.records import offset_walk, run_walk
+from shareq.protocol.passes import runs
 from tests.support.each import for_each
 from tests.support.kafka.run_statuses import (
     AGAIN,
@@ -25,7 +23,7 @@ from tests.support.kafka.run_statuses import (
     chance,
     runs_of,
 )
-from tests.support.kafka.walk_forms import OFFSET_FORMS
+from tests.support.pass_forms import OFFSET_FORMS
 
 pytestmark = pytest.mark.parametrize("form", OFFSET_FORMS)
 
@@ -42,12 +40,6 @@ def runs_among(plain: list[Status], base: int, first: int, last: int) -> list[tu
     starts, statuses = runs_of(plain[first - base : last - base + 1], first)
     ends = [start - 1 for start in starts[1:]] + [last]
     return list(zip(starts, ends, statuses, strict=True))
-
-
-def test_the_compiled_form_is_of_this_source(form: ModuleType) -> None:
-    """Else `make` has to set up the environment again."""
-    if form is not offset_walk:
-        assert is_made_of(import_module("shareq.protocol.records._offset_walk"), offset_walk.__name__)
 
 
 @for_each("seed", SEEDS)
@@ -96,7 +88,7 @@ def test_parts_from_the_front_are_those_of_runs(form: ModuleType, seed: int) -> 
     rng, base, plain = chance(seed, FREE, FREE, AGAIN, WAITS, LATER, Status("again", state=5), HELD)
     first, last = part_of(rng, base, plain)
     taken, passed, cost = rng.choice((0, 0, 1, 9)), rng.randint(0, 3), rng.randint(1, 6)
-    of_runs = run_walk.from_front(*runs_of(plain, base), base + len(plain), first, last, 5, taken, passed, cost, 1.2)
+    of_runs = runs.from_front(*runs_of(plain, base), base + len(plain), first, last, 5, taken, passed, cost, 1.2)
     assert form.from_front(plain, base, first, last, 5, taken, passed, cost, 1.2) == of_runs
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from random import Random
 from types import ModuleType
 
 import pytest
 
-from shareq.protocol.compiled import is_made_of
-from shareq.protocol.records import run_walk
 from tests.support.each import for_each
 from tests.support.kafka.run_statuses import (
     AGAIN,
@@ -25,7 +22,7 @@ from tests.support.kafka.run_statuses import (
     chance,
     runs_of,
 )
-from tests.support.kafka.walk_forms import RUN_FORMS
+from tests.support.pass_forms import RUN_FORMS
 
 pytestmark = pytest.mark.parametrize("form", RUN_FORMS)
 
@@ -35,12 +32,6 @@ SEEDS = range(150)
 def plain_of(starts: list[int], statuses: list[Status], end: int) -> list[Status]:
     ends = [*starts[1:], end]
     return [status for start, stop, status in zip(starts, ends, statuses, strict=True) for _ in range(start, stop)]
-
-
-def test_the_compiled_form_is_of_this_source(form: ModuleType) -> None:
-    """Else `make` has to set up the environment again."""
-    if form is not run_walk:
-        assert is_made_of(import_module("shareq.protocol.records._run_walk"), run_walk.__name__)
 
 
 @pytest.mark.parametrize(

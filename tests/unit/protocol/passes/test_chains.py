@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from random import Random
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from shareq.protocol.compiled import is_made_of
-from shareq.protocol.records import key_chains
 from tests.support.each import for_each
-from tests.support.kafka.walk_forms import CHAIN_FORMS
+from tests.support.pass_forms import CHAIN_FORMS
 from tests.support.models.key_hashes import key_hashes
 
 pytestmark = pytest.mark.parametrize("form", CHAIN_FORMS)
@@ -65,12 +62,6 @@ def link(chains: Any, keys: dict[int, int]) -> list[int]:
     waiting = {first + at for at, status in enumerate(statuses) if status is WAITS}
     assert waiting == keys.keys() - set(fresh)
     return fresh
-
-
-def test_the_compiled_form_is_of_this_source(form: ModuleType) -> None:
-    """Else `make` has to set up the environment again."""
-    if form is not key_chains:
-        assert is_made_of(import_module("shareq.protocol.records._key_chains"), key_chains.__name__)
 
 
 def chance_runs(rng: Random, everything: list[int]) -> list[tuple[int, int, Status]]:

@@ -1,7 +1,4 @@
-"""The chains of records that have the same key. Pure.
-
-As `record_walk` this file runs in two forms, and for its rules see there.
-"""
+"""The chains of records that have the same key. Pure."""
 
 from __future__ import annotations
 

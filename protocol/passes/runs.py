@@ -2,7 +2,7 @@
 
 A batch's runs are two lists: `starts`, ascending, and the status of each; the last run ends at `end` (exclusive). With
 order by key most runs are of a record or two, so a pass costs what the rest of a request costs for each of them.
-As `record_walk` this file runs in two forms, and for its rules see there. Statuses are compared as objects.
+Statuses are compared as objects.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Passes over an in-flight batch that has a status for each offset, as it suits short runs of order by key. Pure.
 
 The first of the statuses is that of the offset `base`; offsets that a pass is given have one, unless it says otherwise.
-So a pass over some offsets looks at no others, where `run_walk` would move all runs behind them. A run is (first, last
-(inclusive), status). As `record_walk` this file runs in two forms, and for its rules see there. Statuses are compared
-as objects.
+So a pass over some offsets looks at no others, where those of `runs` would move all runs behind them. A run is (first,
+last (inclusive), status). Statuses are compared as objects.
 """
 
 from __future__ import annotations
@@ -110,7 +109,7 @@ def from_front(
     fetch_cost: i64,
     far: float,
 ) -> tuple[list[Any], int, int]:
-    """What `run_walk.from_front` does, with the same result."""
+    """Do what `runs.from_front` does, with the same result."""
     parts: list[Any] = []
     chosen: i64 = 0
     chosen_passed: i64 = passed

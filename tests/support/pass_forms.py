@@ -1,17 +1,15 @@
-"""Both forms of the modules that are compiled: what tests of them run on."""
+"""Both forms of the passes: what tests of them run on."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from types import ModuleType
-from typing import Final, Protocol, cast
+from typing import Final, Protocol
 
 import pytest
 from _pytest.mark import ParameterSet
 
-from shareq.protocol.records import key_chains, offset_walk, record_walk, run_walk
+from devtools.pass_forms import as_python, compiled
 
-__all__ = ["CHAIN_FORMS", "FORMS", "OFFSET_FORMS", "RUN_FORMS", "RecordWalk", "compiled_form"]
+__all__ = ["CHAIN_FORMS", "FORMS", "OFFSET_FORMS", "RUN_FORMS", "RecordWalk"]
 
 
 class RecordWalk(Protocol):
@@ -40,25 +38,13 @@ class RecordWalk(Protocol):
     ) -> bool: ...
 
 
-def compiled_form() -> RecordWalk | None:
-    """None where nothing was compiled."""
-    return cast("RecordWalk | None", _compiled("_record_walk"))
+def _both(name: str) -> list[ParameterSet]:
+    form = compiled(name)
+    missing = pytest.mark.skipif(form is None, reason="nothing is compiled, or it is of other sources")
+    return [pytest.param(as_python(name), id="as Python"), pytest.param(form, id="compiled", marks=missing)]
 
 
-def _compiled(name: str) -> ModuleType | None:
-    try:
-        return import_module(f"shareq.protocol.records.{name}")
-    except ImportError:
-        return None
-
-
-def _both(python: ModuleType, name: str) -> list[ParameterSet]:
-    form = _compiled(name)
-    missing = pytest.mark.skipif(form is None, reason="there was no compiler")
-    return [pytest.param(python, id="as Python"), pytest.param(form, id="compiled", marks=missing)]
-
-
-FORMS: Final = _both(record_walk, "_record_walk")
-RUN_FORMS: Final = _both(run_walk, "_run_walk")
-CHAIN_FORMS: Final = _both(key_chains, "_key_chains")
-OFFSET_FORMS: Final = _both(offset_walk, "_offset_walk")
+FORMS: Final = _both("records")
+RUN_FORMS: Final = _both("runs")
+CHAIN_FORMS: Final = _both("chains")
+OFFSET_FORMS: Final = _both("offsets")

@@ -1,10 +1,5 @@
 """The walk over the records of a batch, number by number: what produce checks, and what finds a time. Pure.
 
-This one file runs in two forms: as it stands, and compiled by mypyc as `_record_walk` where a C compiler was found when
-shareq was installed (`hatch_build.py`); `walk.py` picks one. So: machine integers (`i64`), which wrap around in C and
-must therefore stay small here; no imports at run time but `typing`; and no tuple made of conditional expressions, of
-which mypyc makes objects.
-
 Layout of a record: see `record_codec`. Numbers of 32 bits take up to 5 bytes, those of 64 bits up to 10; one with more
 bits is unreadable. Where something cannot be read, the position becomes `_FAR`, which lies behind every end, and stays
 there: one look at the end of a record finds all of that.

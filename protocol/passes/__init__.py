@@ -1,0 +1,62 @@
+"""Passes over the records of a batch and over the offsets in flight: the one part of shareq that is compiled.
+
+A pass is a loop over bytes or flat lists, without a rule of its own; what decides calls it. Each module here is Python
+with types, and imports nothing of shareq. `scripts/compile_passes.py` has mypyc compile them where a C compiler is.
+Compiled modules have the names of their sources, and lie in a folder named after the CRC-32 of all sources. This
+package looks for its modules there first: so the sources run where nothing was compiled, where one of them has changed
+since, and where SHAREQ_PURE is set to anything but the empty string or 0.
+
+What compiles them loads this file by its path: it imports nothing of shareq either.
+
+Rules of the sources. Machine integers (`i64`) wrap around in C, so they must stay small here. A type is believed where
+Python does not look at it. Nothing but `typing` is imported at run time, and no tuple is made of conditional
+expressions, of which mypyc makes objects.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import zlib
+from pathlib import Path
+from typing import Final
+
+__all__ = ["FOLDER", "compiled_folder", "sources", "wants_python"]
+
+FOLDER: Final = Path(__file__).parent
+_logger: Final = logging.getLogger(__name__)
+
+
+def wants_python() -> bool:
+    """Return whether SHAREQ_PURE asks for Python alone."""
+    return os.environ.get("SHAREQ_PURE", "0") not in ("", "0")
+
+
+def sources(package: Path) -> list[Path]:
+    """Return the modules with passes in `package`, a folder like this one."""
+    return sorted(path for path in package.glob("*.py") if path.name != "__init__.py")
+
+
+def compiled_folder(package: Path) -> Path:
+    """Return where what is compiled of the sources in `package` belongs, as they are now."""
+    crc = 0
+    for source in sources(package):
+        crc = zlib.crc32(source.read_bytes(), crc)
+    return package / "compiled" / f"{crc:08x}"
+
+
+def search_path(package: Path) -> list[str]:
+    """Return where modules of `package` are looked for, the compiled ones first if they may run."""
+    compiled = compiled_folder(package)
+    if wants_python() or not compiled.parent.is_dir():
+        return [str(package)]
+    if compiled.is_dir():
+        return [str(compiled), str(package)]
+    _logger.warning(
+        "%s has changed since it was compiled: it runs as Python, more slowly (install shareq again, or run make)",
+        package,
+    )
+    return [str(package)]
+
+
+__path__ = search_path(FOLDER)
