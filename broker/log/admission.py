@@ -28,6 +28,7 @@ from shareq.broker.foundation.loop.effort import (
 from shareq.broker.log.settings import LEAST_OPENED_BYTES, MOST_RECORDS, UNLIMITED, LogSettings
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.passes import records as records_walk
+from shareq.protocol.passes.records import KEYLESS, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 from shareq.protocol.records.batch import (
     CODEC_MASK,
     CONTROL,
@@ -54,7 +55,6 @@ from shareq.protocol.records.compression import (
     compress_pieces,
     opens_at_once,
 )
-from shareq.protocol.passes.records import KEYLESS, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.turn_budget import Breath

@@ -312,7 +312,7 @@ class ShareFetch:
             result = self._fetch_one(leader, budget, left) if left > 0 else None
             fetched.append(result or FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE))
             if result is not None:
-                taken += sum(acquired.last_offset - acquired.first_offset + 1 for acquired in result.acquired)
+                taken += sum([last - first + 1 for first, last, _ in result.acquired])
                 rounded = max(rounded, result.rounded)
         return fetched
 
@@ -338,9 +338,7 @@ class ShareFetch:
         if isinstance(read, ErrorCode):
             return self._failed(leader, read)
         leader.unreadable = None
-        ordered = core.settings.order_by_key
-        if ordered:
-            from shareq.broker.share.ordered.answer import cut_to, key_hashes, size_of_last  # for these groups alone
+        kept = self._manager.kept_reads() if core.settings.order_by_key else None
         acquired = core.acquire(
             member_id=params.member_id,
             mode=params.mode,
@@ -350,35 +348,36 @@ class ShareFetch:
             batches=read.batches,
             now_ms=now,
             aborted=leader.aborted(read) if self._committed else (),
-            keys=key_hashes(read, core.keys_wanted(read.batches)) if ordered else NO_KEYS,
+            keys=NO_KEYS if kept is None else kept.key_hashes(read, core.keys_wanted(read.batches)),
         )
-        if ordered and core.take_freed():
+        if kept is not None and core.take_freed():
             self._manager.wake(leader)
         self._manager.arm(leader)
         if not acquired:
             self._passed_over = self._passed_over or core.next_fetch_offset() != offset
             return None
-        if ordered:
+        rounded = 0
+        if kept is not None:
             self._expected.append((leader, max_bytes))
-            records = cut_to(read, acquired, self._manager.kept_reads().marks(leader.key, read))
+            records = kept.cut_to(leader.key, read, acquired)
+            if params.mode is AcquireMode.BATCH_OPTIMIZED:
+                rounded = kept.size_of_last(read, acquired)
         else:
             records = _whole_batches(read, acquired)
         self._host.answer_budget.note_read(len(read.records))
         log.traffic.bytes_out += len(records)
-        rounded = size_of_last(read, acquired) if ordered and params.mode is AcquireMode.BATCH_OPTIMIZED else 0
         return FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE, records, acquired, rounded)
 
     def _read(
         self, leader: SharePartitionLeader, max_bytes: int, max_records: int
     ) -> tuple[int, ReadResult | ErrorCode | NotHereYet]:
         """The next fetch offset, and what the log has from there on, as far as it may be acquired."""
-        core, log = leader.core, leader.log
-        offset, upto = core.next_fetch_offset(), self._upto(leader)
+        core, log, upto = leader.core, leader.log, self._upto(leader)
         if not core.settings.order_by_key:
-            until = core.read_until(self._params.mode, max_records)
+            offset, until = core.next_read(self._params.mode, max_records)
             return offset, log.read(offset, max_bytes, upto=upto, max_records=until - offset + 1)
         kept = self._manager.kept_reads()
-        until = core.read_until(self._params.mode, max_records, kept.known_until(leader.key))
+        offset, until = core.next_read(self._params.mode, max_records, kept.known_until(leader.key))
         return offset, kept.read(leader, offset, until, upto, max_bytes)
 
 

@@ -16,8 +16,8 @@ from heapq import heappop, heappush
 from operator import itemgetter
 from typing import Final, NamedTuple, Protocol
 
-from shareq.protocol.primitives import Tags
 from shareq.protocol.passes.runs import is_account, is_combined, overlay
+from shareq.protocol.primitives import Tags
 
 PERSISTED_STATES: Final = frozenset((0, 2, 3, 4))  # available, acknowledged, archiving, archived; never acquired
 _STATE_BITS: Final = sum(1 << state for state in PERSISTED_STATES)

@@ -202,14 +202,15 @@ def accept(
     new_row: Any,
     row_type: Any,
 ) -> tuple[int, int, int]:
-    """From `acks[at]` on, as long as each accepts offsets that are all of the status `owned`: give them the status
-    `target`, and put what is to be written at the end of `rows`. Offsets may lie outside of the list here.
+    """From the acknowledgement `at` on, as long as each accepts offsets that are all of the status `owned`: give them
+    the status `target`, and put what is to be written at the end of `rows`. Offsets may lie outside of the list here.
 
+    `acks` has three numbers of each: its first and last offset (inclusive), and its type, which is 1 if it accepts.
     Returns the index of the first other one, how many offsets were accepted, and the last (inclusive) of them.
     `new_row(row_type, (first, last, state, count))` makes a row; a row that goes on where the last one ends, with its
     state and count, makes that longer.
     """
-    count: i64 = len(acks)
+    count: i64 = len(acks) // 3
     size: i64 = len(statuses)
     offsets: i64 = 0
     last: i64 = -1
@@ -219,9 +220,11 @@ def accept(
     state: Any = target.state
     deliveries: Any = target.delivery_count
     while at < count:
-        ack: Any = acks[at]
-        first_offset: Any = ack.first_offset
-        last_offset: Any = ack.last_offset
+        kind: i64 = acks[3 * at + 2]
+        if kind != 1:
+            break
+        first_offset: Any = acks[3 * at]
+        last_offset: Any = acks[3 * at + 1]
         begin: i64 = first_offset
         begin -= base
         stop: i64 = last_offset
@@ -232,9 +235,6 @@ def accept(
         while index < stop and statuses[index] is owned:
             index += 1
         if index < stop:
-            break
-        types: Any = ack.acknowledge_types
-        if len(types) != 1 or types[0] != 1:
             break
         index = begin
         while index < stop:

@@ -67,14 +67,15 @@ def accept(
     new_row: Any,
     row_type: Any,
 ) -> tuple[int, int, int]:
-    """From `acks[at]` on, as long as each accepts one run whose status is `owned` and whose neighbours are not
-    `target`: give that status to the run, and put what is to be written at the end of `rows`.
+    """From the acknowledgement `at` on, as long as each accepts one run whose status is `owned`, and no neighbour of it
+    is `target`: give that status to the run, and put what is to be written at the end of `rows`.
 
+    `acks` has three numbers of each: its first and last offset (inclusive), and its type, which is 1 if it accepts.
     Returns the index of the first other one, how many offsets were accepted, and the last (inclusive) of them.
     `new_row(row_type, (first, last, state, count))` makes a row; a row that goes on where the last one ends, with its
     state and count, makes that longer.
     """
-    count: i64 = len(acks)
+    count: i64 = len(acks) // 3
     runs: i64 = len(starts)
     index: i64 = 0
     offsets: i64 = 0
@@ -85,9 +86,11 @@ def accept(
     state: Any = target.state
     deliveries: Any = target.delivery_count
     while at < count:
-        ack: Any = acks[at]
-        first_offset: Any = ack.first_offset
-        last_offset: Any = ack.last_offset
+        kind: i64 = acks[3 * at + 2]
+        if kind != 1:
+            break
+        first_offset: Any = acks[3 * at]
+        last_offset: Any = acks[3 * at + 1]
         first: i64 = first_offset
         index = find(starts, first, index)
         if index == runs or statuses[index] is not owned:
@@ -100,9 +103,6 @@ def accept(
                 break
         ack_last: i64 = last_offset
         if start != first or ack_last != behind - 1 or (index > 0 and statuses[index - 1] is target):
-            break
-        types: Any = ack.acknowledge_types
-        if len(types) != 1 or types[0] != 1:
             break
         statuses[index] = target
         if row_last == first - 1 and rows[-1][2] == state and rows[-1][3] == deliveries:

@@ -28,6 +28,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.passes.records import CANNOT_TELL, NOT_FOUND, find_time
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, Compression, compress, decompress
 from shareq.protocol.records.record_codec import (
@@ -38,7 +39,6 @@ from shareq.protocol.records.record_codec import (
     encode_record,
     read_records,
 )
-from shareq.protocol.passes.records import CANNOT_TELL, NOT_FOUND, find_time
 
 __all__ = [
     "ATTRIBUTES_AT",
@@ -363,15 +363,13 @@ def _with_front(
     return out
 
 
-def with_records(data: bytes, position: int, attributes: int, count: int, payload: bytes) -> bytearray:
+def with_records(data: bytes, position: int, attributes: int, count: int, payload: bytes) -> bytes:
     """The batch at `position` of `data` with `count` other records, as they are, and `attributes` that may differ."""
-    out = bytearray(data[position : position + HEADER_SIZE])
-    out += payload
-    _LENGTH.pack_into(out, 8, len(out) - LENGTH_OVERHEAD)
-    _ATTRIBUTES.pack_into(out, 21, attributes)
-    _LENGTH.pack_into(out, 57, count)
-    _write_crc(out)
-    return out
+    base_offset, _, leader_epoch, magic, _ = _FRONT.unpack_from(data, position)
+    summed = _ATTRIBUTES.pack(attributes) + data[position + 23 : position + 57] + _LENGTH.pack(count)
+    length = HEADER_SIZE - LENGTH_OVERHEAD + len(payload)
+    front = _FRONT.pack(base_offset, length, leader_epoch, magic, crc32c(payload, crc32c(summed)))
+    return b"".join((front, summed, payload))
 
 
 def decode_records(

@@ -6,9 +6,11 @@ producer's fields and flags: so each record has the offset, time, key, value and
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.passes.records import ahead, pick
 from shareq.protocol.records.batch import (
     CODEC_MASK,
     HEADER_SIZE,
@@ -19,10 +21,10 @@ from shareq.protocol.records.batch import (
     with_records,
 )
 from shareq.protocol.records.compression import compress
-from shareq.protocol.passes.records import ahead, pick
 
 __all__ = ["MOST_COMPRESSED", "Cut", "cut"]
 
+_FIELDS: Final = Struct(">8xi9xh34xi")  # Length, Attributes and RecordsCount of a batch header
 MOST_COMPRESSED: Final = 256 * 1024
 """Bytes of records that are compressed again at most: some milliseconds of gzip."""
 
@@ -33,7 +35,7 @@ class Cut(NamedTuple):
     `opened`: how many bytes of compressed records were made readable for it.
     """
 
-    batch: bytearray | None
+    batch: bytes | None
     opened: int
 
 
@@ -50,13 +52,13 @@ def cut(
     `marks` of the caller, for this `data`: by `position`, the first wanted record of an earlier call and where it
     begins. What lies before it is not looked at again for one behind it.
     """
-    header = read_header(data, position)
-    size, count = header.length + LENGTH_OVERHEAD, header.records_count
+    length, all_attributes, count = _FIELDS.unpack_from(data, position)
+    size = length + LENGTH_OVERHEAD
     start, end, source, opened, index = position + HEADER_SIZE, position + size, data, 0, 0
-    codec = header.attributes & CODEC_MASK
-    if codec != Compression.NONE:
+    codec = all_attributes & CODEC_MASK
+    if codec:
         try:
-            source = bytes(records_view(data, position, header, max_opened))
+            source = bytes(records_view(data, position, read_header(data, position), max_opened))
         except MalformedMessage:  # what a consumer cannot read either, or too much
             return Cut(None, max_opened)
         start, end, opened = 0, len(source), len(source)
@@ -70,10 +72,10 @@ def cut(
         return Cut(None, opened)
     count, parts = picked
     if not count:
-        return Cut(bytearray(), opened)
-    attributes, payload = header.attributes & ~CODEC_MASK, b"".join(parts)
-    if len(payload) + HEADER_SIZE >= size and codec != Compression.NONE and len(payload) <= MOST_COMPRESSED:
-        attributes, payload = header.attributes, compress(Compression(codec), payload)
+        return Cut(b"", opened)
+    attributes, payload = all_attributes & ~CODEC_MASK, b"".join(parts)
+    if codec and len(payload) + HEADER_SIZE >= size and len(payload) <= MOST_COMPRESSED:
+        attributes, payload = all_attributes, compress(Compression(codec), payload)
     if len(payload) + HEADER_SIZE >= size:
         return Cut(None, opened)
     return Cut(with_records(data, position, attributes, count, payload), opened)

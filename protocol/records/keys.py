@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.records.batch import CODEC_MASK, CONTROL, HEADER_SIZE, LENGTH_OVERHEAD, read_header, records_view
 from shareq.protocol.passes.records import key_hashes
+from shareq.protocol.records.batch import CODEC_MASK, CONTROL, HEADER_SIZE, LENGTH_OVERHEAD, read_header, records_view
 
 __all__ = ["KeyHashes", "add_key_hashes"]
 
-_NONE: Final = 0
+_fields: Final = Struct(">qi9xh34xi").unpack_from  # BaseOffset, Length, Attributes and RecordsCount of a batch header
 
 
 class KeyHashes(NamedTuple):
@@ -27,16 +28,15 @@ def add_key_hashes(data: bytes, position: int, found: KeyHashes) -> None:
     read. The hash is this process's own of bytes: SipHash with a secret of each start, 64 bits, unless PYTHONHASHSEED
     says otherwise.
     """
-    header = read_header(data, position)
-    if header.attributes & CONTROL:
+    base_offset, length, attributes, count = _fields(data, position)
+    if attributes & CONTROL:
         return
-    count, base_offset = header.records_count, header.base_offset
-    if header.attributes & CODEC_MASK == _NONE:
-        end = position + header.length + LENGTH_OVERHEAD
+    if not attributes & CODEC_MASK:
+        end = position + length + LENGTH_OVERHEAD
         key_hashes(data, position + HEADER_SIZE, end, count, base_offset, found.offsets, found.hashes)
         return
     try:
-        records = bytes(records_view(data, position, header))
+        records = bytes(records_view(data, position, read_header(data, position)))
     except MalformedMessage:  # a consumer cannot read it either
         return
     key_hashes(records, 0, len(records), count, base_offset, found.offsets, found.hashes)

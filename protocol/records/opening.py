@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.passes.records import CANNOT_TELL, NOT_FOUND, find_time, whole_records
 from shareq.protocol.primitives import uvarint
 from shareq.protocol.records.batch import HEADER_SIZE, BatchHeader
 from shareq.protocol.records.compression import (
@@ -20,7 +21,6 @@ from shareq.protocol.records.compression import (
     snappy_blocks,
 )
 from shareq.protocol.records.lz4_frames import lz4_blocks
-from shareq.protocol.passes.records import CANNOT_TELL, NOT_FOUND, find_time, whole_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.passes.records import read_keys
 from shareq.protocol.primitives import zigzag_varint
 from shareq.protocol.records.batch import (
     CODEC_MASK,
@@ -31,7 +32,6 @@ from shareq.protocol.records.batch import (
 )
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, compress, compress_in_steps
 from shareq.protocol.records.opening import pieces
-from shareq.protocol.passes.records import read_keys
 
 __all__ = [
     "OPENED_AT_ONCE",

@@ -8,9 +8,6 @@ table into docs/evidence/small-scope.md.
 
 from __future__ import annotations
 
-
-# isort: split
-
 import argparse
 import os
 import sys

@@ -150,7 +150,7 @@ class World:
         if offset < self.log_start:
             core.on_log_start_moved(self.log_start, self.now_ms)
             offset = core.next_fetch_offset()
-        upto = core.read_until(step.mode, step.max_records)
+        upto = core.next_read(step.mode, step.max_records)[1]
         spans = [each for each in self.scope.spans if each.last_offset >= offset and each.base_offset <= upto]
         member = _name(step.member)
         acquired = core.acquire(

@@ -5,10 +5,6 @@
 
 from __future__ import annotations
 
-from tests.support.planting import Fault
-
-# isort: split
-
 import argparse
 import os
 import sys
@@ -42,6 +38,7 @@ from tests.simulation.known_seeds import KNOWN
 from tests.simulation.redrives import is_about_redrives
 from tests.simulation.runner import Outcome, run_seed
 from tests.simulation.world import is_about_jobs
+from tests.support.planting import Fault
 
 Words = Sequence[str]
 

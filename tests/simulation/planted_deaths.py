@@ -114,7 +114,7 @@ WRONG: Final = "a dead letter says"
 
 FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     death_persisted_as_archived: (NO_LETTER,),
-    start_offset_passes_the_dead: (NO_LETTER,),
+    start_offset_passes_the_dead: (NO_LETTER, "delivery complete count"),
     last_lock_that_runs_out_has_no_letter: (NO_LETTER, STILL),
     accepted_records_have_letters: ("cannot have died",),
     load_forgets_the_dead: (NO_LETTER, STILL, LOST),

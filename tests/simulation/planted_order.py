@@ -11,8 +11,8 @@ from shareq.broker.share.core.window.delivery_status import DeliveryStatus, sett
 from shareq.broker.share.core.window.key_order import KeyOrder
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.broker.share.ordered import answer
-from shareq.protocol.records import keys
 from shareq.protocol.passes.chains import KeyChains
+from shareq.protocol.records import keys
 from shareq.protocol.share import RecordState
 from tests.simulation.planted import LOST
 from tests.support.planting import Fault, Function, in_place_of, replaced

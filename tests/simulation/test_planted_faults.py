@@ -12,7 +12,6 @@ from tests.simulation.runner import Outcome, run_seed
 from tests.support.planting import Fault
 
 
-
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_planted_fault_is_noticed(fault: Fault) -> None:
     name, tried = fault.__name__, list[Outcome]()

@@ -64,7 +64,7 @@ class Acknowledgement:
 
     def apply(self, batches: Sequence[Acknowledged]) -> ErrorCode:
         """Apply the batches in order. The first error takes back what this request has changed, renewals apart."""
-        for ack in batches if len(batches) < 2 else self._chained(batches):
+        for ack in batches if len(batches) < 2 and self._window.order is None else self._chained(batches):
             error = self._apply_one(ack)
             if error is not ErrorCode.NONE:
                 self._change.undo(self._window)
@@ -77,12 +77,12 @@ class Acknowledgement:
         Clients that acknowledge record by record send a batch for each. Neither of two parts of an in-flight batch
         covers it, so both are treated offset by offset anyway, and in this order.
         """
-        if isinstance(batches, AckRanges):
-            batches = list(batches)
-        at, count, in_order = 0, len(batches), self._window.order is not None
+        at, count, numbers = 0, len(batches), None if self._window.order is None else _numbers(batches)
         while at < count:
-            if in_order and (at := self._accept_runs(batches, at)) == count:
+            if numbers is not None and (at := self._accept_runs(numbers, at)) == count:
                 return
+            if isinstance(batches, AckRanges):
+                batches = list(batches)
             ack = batches[at]
             at += 1
             if at == count or batches[at].first_offset != ack.last_offset + 1:
@@ -100,36 +100,28 @@ class Acknowledgement:
                 at += 1
             yield ack if last == ack.last_offset else AckBatch(first, last, types)
 
-    def _accept_runs(self, batches: Sequence[Acknowledged], at: int) -> int:
-        """Accept in one pass those from `at` on that are each one run, the member's own, of the same in-flight batch.
+    def _accept_runs(self, numbers: list[int], at: int) -> int:
+        """Accept those from `at` on that are each one run of the member's own, in one pass for each in-flight batch.
 
         Returns the index of the first that is not; `_apply_one` would do the same with each. With order by key many
-        runs are of one record.
+        runs are of one record. `numbers` are the first and last offset (inclusive) and the type of each.
         """
-        begun, first = at, batches[at].first_offset
-        batch = self._window.batches.floor(first)
-        if batch is None or not batch.offset_form or first < self._window.start_offset:
-            return at
-        change, records, last = self._change, 0, first
-        acks = batches if isinstance(batches, list) else list(batches)
-        while at < len(batches):
-            first = batches[at].first_offset
-            if first > batch.last_offset:
+        window, change, end = self._window, self._change, len(numbers) // 3
+        while at < end:
+            first = numbers[3 * at]
+            batch = window.batches.floor(first)
+            if batch is None or not batch.offset_form or not window.start_offset <= first <= batch.last_offset:
                 break
             status = batch.status_at(first)
             if not self._may_acknowledge(status, _ACCEPTED):
                 break
-            target = self._target(status, AcknowledgeType.ACCEPT, first)
-            before = at
-            at, accepted, accepted_last = batch.accept(acks, before, status, target, change.state_batches, StateBatch)
+            before, target = at, self._target(status, AcknowledgeType.ACCEPT, first)
+            at, records, last = batch.accept(numbers, before, status, target, change.state_batches, StateBatch)
             if at == before:
                 break  # not one run, or it becomes one with a neighbour
-            records += accepted
-            last = accepted_last
-        if at > begun:
-            self._window.delivery_complete_count += records
+            window.delivery_complete_count += records
             self._count(AcknowledgeType.ACCEPT, records)
-            change.touch(batch, batches[begun].first_offset, last)
+            change.touch(batch, first, last)
         return at
 
     def _apply_one(self, ack: Acknowledged) -> ErrorCode:
@@ -327,6 +319,17 @@ class Acknowledgement:
             return status.pending(state, self._change.write_id)
         time = not_before(self._settings.redelivery, self._now_ms, first, status.delivery_count)
         return status.pending(state, self._change.write_id, time)
+
+
+def _numbers(batches: Sequence[Acknowledged]) -> list[int]:
+    """Return the first and last offset (inclusive) and the type of each; -1 where it has several types."""
+    if isinstance(batches, AckRanges):
+        return batches.numbers
+    numbers: list[int] = []
+    for ack in batches:
+        types = ack.acknowledge_types
+        numbers += (ack.first_offset, ack.last_offset, types[0] if len(types) == 1 else -1)
+    return numbers
 
 
 def _type_per_offset(ack: Acknowledged, end: int) -> list[int]:

@@ -15,7 +15,7 @@ from shareq.broker.share.core.values import AcquiredRange, BatchSpan
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_limit import throttled_from
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
-from shareq.broker.share.core.window.offsets import move_gap_start, next_fetch_offset
+from shareq.broker.share.core.window.offsets import move_gap_start
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.share import AcquireMode, RecordState
@@ -50,16 +50,16 @@ def _allowed(window: InFlightWindow, limit: int, max_records: int) -> int:
 
 
 def read_until(
-    window: InFlightWindow, limit: int, mode: AcquireMode, max_records: int, delivery_count_limit: int
+    window: InFlightWindow, position: int, limit: int, mode: AcquireMode, max_records: int, delivery_count_limit: int
 ) -> int:
-    """The last offset (inclusive) that matters of a read at the next fetch offset: going on changes nothing.
+    """Return the last offset (inclusive) that matters of a read at `position`, the next fetch offset.
 
-    Only what can be acquired counts against `max_records`. Where a budget is rounded up to what is in flight together,
-    that is read to its end, or to its last available record once it is split; so is what may be throttled. New records
-    are counted without the holes that the log may have.
+    Going on changes nothing. Only what can be acquired counts against `max_records`. Where a budget is rounded up to
+    what is in flight together, that is read to its end, or to its last available record once it is split; so is what
+    may be throttled. New records are counted without the holes that the log may have.
     """
     allowed = _allowed(window, limit, max_records)
-    position, left = next_fetch_offset(window), allowed if allowed > 0 else max_records
+    left = allowed if allowed > 0 else max_records
     exact, throttled = mode is AcquireMode.RECORD_LIMIT, throttled_from(delivery_count_limit)
     missing = window.active_gap is not None
     for batch in window.batches.from_offset(position) if position <= window.end_offset else ():
@@ -93,11 +93,15 @@ def enter_until(window: InFlightWindow, limit: int, spans: Sequence[BatchSpan]) 
     At the in-flight limit nothing new does; below it the record batch that reaches it does so whole.
     """
     room, last = limit - window.in_flight(), spans[-1].last_offset
-    in_use = len(window.batches) > 0 and window.start_offset <= window.batches.last.last_offset
-    first_new = max(window.end_offset + in_use, spans[0].base_offset)
-    if room <= 0:
-        return min(last, first_new - 1)
-    return min(last, _end_of_batch(spans, first_new + room - 1))
+    first_new, base = window.end_offset, spans[0].base_offset
+    if window.start_offset <= window.batches.last_offset:
+        first_new += 1
+    if first_new < base:
+        first_new = base
+    until = first_new + max(room, 0) - 1
+    if room <= 0 or until >= last:
+        return min(last, until)
+    return min(last, _end_of_batch(spans, until))
 
 
 class RecordAcquisition:
@@ -112,7 +116,6 @@ class RecordAcquisition:
         "_deadline_ms",
         "_enough",
         "_first",
-        "_first_delivery",
         "_from_front",
         "_last",
         "_limited",
@@ -155,7 +158,6 @@ class RecordAcquisition:
         self._budget = 0
         self._enough = self._from_front = False
         self._passed = 0  # runs of records that wait, in front of what is acquired
-        self._first_delivery = _NEVER_DELIVERED.acquired(member_id, self._deadline_ms, now_ms)
         self.member_id = member_id
         self.batch_size = max(batch_size, 1)  # zero or less: cut at every record batch
         self.left = 0
@@ -201,7 +203,7 @@ class RecordAcquisition:
 
     def _acquire_again(self, batch: Batch) -> bool:
         """Acquire what is available of a batch. False when deliveries are throttled and this was enough."""
-        throttled = self._is_throttled(batch)
+        throttled = batch.peak_count >= self._throttle_from and self._is_throttled(batch)
         if throttled and self.acquired:
             return False
         whole = self._first <= batch.first_offset and batch.last_offset <= self._last
@@ -209,14 +211,12 @@ class RecordAcquisition:
             return not (self._acquire_part(batch) and throttled)
         status = batch.statuses[0]
         if status.available:
-            batch.statuses[0] = self._acquired(batch, status)
+            batch.statuses[0] = self._acquired_of(batch, status)
             self._acquired_range(batch.first_offset, batch.last_offset, status.delivery_count + 1)
         return True
 
     def _is_throttled(self, batch: Batch) -> bool:
         """Whether a record that failed half of the allowed deliveries is about to be delivered again."""
-        if batch.peak_count < self._throttle_from:
-            return False
         first, last = max(self._first, batch.first_offset), min(self._last, batch.last_offset)
         return any(
             status.available and status.delivery_count >= self._throttle_from
@@ -233,7 +233,7 @@ class RecordAcquisition:
         parts = self._choose_from_front(batch) if by_front else self._choose(batch)
         if not parts:
             return 0
-        taken = batch.hand_out(parts, self._acquired, self.acquired, AcquiredRange)
+        taken = batch.hand_out(parts, self._acquired_of, self.acquired, AcquiredRange)
         self.left -= taken
         self._locks.add(self._window, self._deadline_ms, parts[0][0], parts[-1][1])
         return taken
@@ -280,9 +280,11 @@ class RecordAcquisition:
         and a range for each run that waits shared by all. `_enough` says
         that it ended before the batch does.
         """
-        available_from = self._window.available_from
-        first, last = max(self._first, available_from or 0, batch.first_offset), min(self._last, batch.last_offset)
-        if available_from is None or first > last:
+        available_from, first, last = self._window.available_from, batch.first_offset, batch.last_offset
+        if available_from is None:
+            return []
+        first, last = max(self._first, available_from, first), self._last if self._last < last else last
+        if first > last:
             return []
         taken = self._budget - self.left
         parts, count, self._passed = batch.from_front(
@@ -321,7 +323,7 @@ class RecordAcquisition:
         yield first, last
 
     def _add(self, first: int, last: int) -> None:
-        self._window.batches.add(InFlightBatch(first, last, self._first_delivery, self._now_ms))
+        self._window.batches.add(InFlightBatch(first, last, self._acquired(_NEVER_DELIVERED), self._now_ms))
         self._acquired_range(first, last, 1)
 
     def _add_limited(self, first: int, last: int) -> None:
@@ -331,7 +333,7 @@ class RecordAcquisition:
             self._add(first, last)
             return
         batch = InFlightBatch(first, last, _NEVER_DELIVERED, self._now_ms)
-        batch.overwrite(first, acquired_last, [first], [self._first_delivery])
+        batch.overwrite(first, acquired_last, [first], [self._acquired(_NEVER_DELIVERED)])
         batch.peak_count = 1
         self._window.batches.add(batch)
         self._window.note_available(acquired_last + 1)
@@ -339,11 +341,16 @@ class RecordAcquisition:
 
     # -- both
 
-    def _acquired(self, batch: Batch, status: DeliveryStatus) -> DeliveryStatus:
+    def _acquired(self, status: DeliveryStatus) -> DeliveryStatus:
         acquired = self._memo.get(status)
         if acquired is None:
             acquired = self._memo[status] = status.acquired(self.member_id, self._deadline_ms, self._now_ms)
-        batch.peak_count = max(batch.peak_count, acquired.delivery_count)
+        return acquired
+
+    def _acquired_of(self, batch: Batch, status: DeliveryStatus) -> DeliveryStatus:
+        acquired = self._acquired(status)
+        if batch.peak_count < acquired.delivery_count:
+            batch.peak_count = acquired.delivery_count
         return acquired
 
     def _acquired_range(self, first: int, last: int, delivery_count: int) -> None:

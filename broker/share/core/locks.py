@@ -78,13 +78,17 @@ class Deadlines:
 
     def next_deadline_ms(self, window: InFlightWindow) -> int | None:
         """When to look again. Nothing need have expired then: the range may have been acknowledged meanwhile."""
-        if not window.batches:
-            self._heap.clear()
+        heap = self._heap
+        if not window.batches.count:
+            heap.clear()
+        if not heap:
             return None
         lowest = window.batches.first.first_offset
-        while self._heap and self._heap[0][2] < lowest:
-            heapq.heappop(self._heap)
-        return self._heap[0][0] if self._heap else None
+        while heap[0][2] < lowest:
+            heapq.heappop(heap)
+            if not heap:
+                return None
+        return heap[0][0]
 
     def due(self, now_ms: int) -> list[tuple[int, int]]:
         """Take out the ranges whose deadline is at or before `now_ms`."""

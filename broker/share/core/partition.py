@@ -137,7 +137,7 @@ class SharePartition:
     @property
     def in_flight_batches(self) -> int:
         """Into how many ranges those offsets were put together."""
-        return len(self._window.batches)
+        return self._window.batches.count
 
     def oldest_since_ms(self) -> int | None:
         """When the oldest record was put in flight that is not finished with; None with nothing in flight."""
@@ -245,19 +245,22 @@ class SharePartition:
             return True
         return not self._writes and make_room(window) and window.in_flight() < limit
 
-    def read_until(self, mode: AcquireMode, max_records: int, known_until: int = -1) -> int:
-        """The last offset (inclusive) that a read at the next fetch offset has to reach to acquire `max_records` > 0.
+    def next_read(self, mode: AcquireMode, max_records: int, known_until: int = -1) -> tuple[int, int]:
+        """Return the next fetch offset, and the last offset (inclusive) that a read there has to reach to acquire
+        `max_records` > 0.
 
         Whatever lies behind it would not be acquired, nor change what is. With order by key it may be further than need
         be if that is not beyond `known_until` (inclusive), up to where nothing has to be read.
         """
+        offset = self.next_fetch_offset()
         window, limit = self._window, self.settings.partition_max_record_locks
-        if window.end_offset <= known_until and window.in_flight() >= limit:
-            return window.end_offset  # and nothing behind that may enter
-        until = read_until(window, limit, mode, max_records, self.settings.delivery_count_limit)
-        if self._order is None or window.in_flight() < limit:
-            return until
-        return min(until, window.end_offset)
+        is_full = window.in_flight() >= limit
+        if is_full and window.end_offset <= known_until:
+            return offset, window.end_offset  # and nothing behind that may enter
+        until = read_until(window, offset, limit, mode, max_records, self.settings.delivery_count_limit)
+        if is_full and self._order is not None and window.end_offset < until:
+            until = window.end_offset
+        return offset, until
 
     def keys_wanted(self, batches: Sequence[BatchSpan]) -> tuple[int, int] | None:
         """Of a read that brought `batches`: between which offsets (inclusive) `acquire` needs keys; None: nowhere.
@@ -276,7 +279,8 @@ class SharePartition:
         None where that would enter nothing, or there is too little room below the in-flight limit to be worth it.
         """
         window, limit = self._window, self.settings.partition_max_record_locks
-        self.next_fetch_offset()  # the config may have changed
+        if self.settings.order_by_key is (self._order is None):
+            self._switch_order()
         if self._order is None or not self._active or not self._start_is_durable:
             return None
         worth_it = max(1, min(max_records, limit // _PARTS_TO_ENTER))
@@ -284,8 +288,8 @@ class SharePartition:
             return None
         first = self._order.frontier(window)
         if first is None:
-            first = window.end_offset + 1 if window.batches else window.end_offset
-        until = self.read_until(mode, max_records)
+            first = window.end_offset + 1 if window.batches.count else window.end_offset
+        _, until = self.next_read(mode, max_records)
         return (first, max(until, first + worth_it - 1)) if first <= until else None
 
     def take_freed(self) -> bool:
@@ -344,12 +348,12 @@ class SharePartition:
         acquisition = RecordAcquisition(
             window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms
         )
-        batches_before = len(window.batches)
+        batches_before = window.batches.count
         acquisition.run(budget, last)
         acquired = acquisition.acquired
         if aborted and acquired:
             acquired = self._without_aborted(acquired, aborted)
-        self.counters.add_deliveries(acquired, len(window.batches) - batches_before)
+        self.counters.add_deliveries(acquired, window.batches.count - batches_before)
         return acquired
 
     def _acquire_in_order(
@@ -366,7 +370,7 @@ class SharePartition:
         keys: KeyHashes,
     ) -> list[AcquiredRange]:
         """All of the read enters the window, as far as there is room; then what is available in there is acquired."""
-        window, batches_before = self._window, len(self._window.batches)
+        window, batches_before = self._window, self._window.batches.count
         if fetch_offset < batches[0].base_offset:
             compacted_away(window, fetch_offset, batches[0].base_offset)
         last = enter_until(window, self.settings.partition_max_record_locks, batches)
@@ -375,7 +379,7 @@ class SharePartition:
         )
         order.enter(window, batches[0].base_offset, last, keys, now_ms, acquisition.cut)
         move_gap_start(window, order.known_until)
-        new_batches = len(window.batches) - batches_before
+        new_batches = window.batches.count - batches_before
         if aborted:
             self._without_aborted((), aborted)
             for aborted_first, aborted_last in aborted:
@@ -562,8 +566,6 @@ class SharePartition:
         nothing to do.
         """
         locked = self._locks.next_deadline_ms(self._window)
-        if not len(self._times):
-            return locked
         waiting = self._times.next_deadline_ms(self._window)
         return waiting if locked is None else locked if waiting is None else min(locked, waiting)
 

@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.share.leader import SharePartitionLeader
-from shareq.broker.share.ordered.answer import key_hashes
 from shareq.broker.share.ordered.kept_reads import MOST_BYTES, KeptReads
 from shareq.coordinator.ports import IsolationLevel
 from shareq.protocol.share import AcquireMode
@@ -106,7 +105,7 @@ class Ahead:
             batches=read.batches,
             now_ms=self._clock.now_ms(),
             aborted=leader.aborted(read) if committed else (),
-            keys=key_hashes(read, wanted),
+            keys=self._kept.key_hashes(read, wanted),
         )
         if core.take_freed():
             self._wake(leader)

@@ -13,9 +13,9 @@ from typing import Final
 
 from shareq.broker.log.segments.reader import BatchSpan, ReadResult
 from shareq.broker.share.core.values import AcquiredRange
+from shareq.protocol.passes.runs import edges
 from shareq.protocol.records.cut import cut
 from shareq.protocol.records.keys import KeyHashes, add_key_hashes
-from shareq.protocol.passes.runs import edges
 
 LEAST_CUT: Final = 2 * 1024
 LEAST_RECORDS: Final = 16
@@ -57,8 +57,10 @@ def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange], marks: Marks | N
     answer = _Answer(read.records)
     left = MOST_OPENED
     for span, wanted in _wanted(read.batches, acquired):
-        whole = wanted[0] == 0 and wanted[1] == span.last_offset - span.base_offset
-        if whole or span.is_control or left <= 0 or _is_small(span):
+        offsets = span.last_offset - span.base_offset + 1
+        whole = wanted[0] == 0 and wanted[1] == offsets - 1
+        small = span.size < LEAST_CUT and offsets < LEAST_RECORDS
+        if whole or small or left <= 0 or span.is_control:
             answer.add_whole(span)
             continue
         batch, opened = cut(read.records, span.position, wanted, left, marks)
@@ -82,10 +84,6 @@ def _wanted(spans: Sequence[BatchSpan], acquired: Sequence[AcquiredRange]) -> It
             return
 
 
-def _is_small(span: BatchSpan) -> bool:
-    return span.size < LEAST_CUT and span.last_offset - span.base_offset + 1 < LEAST_RECORDS
-
-
 class _Answer:
     """Bytes to send, in the order they come; what stays as it was read is not copied before it must be."""
 
@@ -93,7 +91,7 @@ class _Answer:
 
     def __init__(self, records: bytes) -> None:
         self._records = records
-        self._parts: list[bytearray | memoryview] = []
+        self._parts: list[bytes | memoryview] = []
         self._start = self._end = 0  # of neighbours among the read that come next
 
     def add_whole(self, span: BatchSpan) -> None:
@@ -102,19 +100,19 @@ class _Answer:
             self._start = span.position
         self._end = span.position + span.size
 
-    def add(self, batch: bytearray) -> None:
+    def add(self, batch: bytes) -> None:
         self._flush()
         self._parts.append(batch)
 
     def _flush(self) -> None:
         if self._start < self._end:
             self._parts.append(memoryview(self._records)[self._start : self._end])
-        self._start = self._end = 0
+            self._start = self._end = 0
 
     def taken(self) -> bytes | memoryview:
         """All of it. A part of what was read is a view if it is half of that or more: else the rest would stay."""
         self._flush()
-        if len(self._parts) == 1 and isinstance(self._parts[0], memoryview):
+        if len(self._parts) == 1:
             only = self._parts[0]
-            return only if len(only) * 2 >= len(self._records) else bytes(only)
+            return only if isinstance(only, bytes) or len(only) * 2 >= len(self._records) else bytes(only)
         return b"".join(self._parts)

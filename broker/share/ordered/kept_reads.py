@@ -7,15 +7,19 @@ Reading a megabyte and checking its CRC for each of them would cost more than al
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final
 
-from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.log.segments.reader import BatchSpan, ReadResult
+from shareq.broker.share.core.values import AcquiredRange
 from shareq.broker.share.leader import SharePartitionLeader
+from shareq.broker.share.ordered import answer
 from shareq.broker.share.ordered.answer import Marks
 from shareq.broker.share.ports import NotHereYet
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.keys import KeyHashes
 
 LEAST_BYTES: Final = 16 * 1024
 """Less is read again: that costs little."""
@@ -25,6 +29,7 @@ TOTAL_BYTES: Final = 32 * 1024 * 1024
 """Of all share partitions together; what was not used for longest gives way."""
 
 _last_offset = attrgetter("last_offset")
+_new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
 
 
 class KeptReads:
@@ -107,8 +112,7 @@ class KeptReads:
         spans = kept[bisect_left(kept, leader.core.start_offset, key=_last_offset) :]
         gone = spans[0].position
         end = len(front.records) - gone
-        moved = [each._replace(position=each.position - gone) for each in spans]
-        moved += [each._replace(position=each.position + end) for each in more.batches]
+        moved = _moved(spans, -gone) + _moved(more.batches, end)
         records = b"".join((memoryview(front.records)[gone:], more.records))
         marks = self._marks[key][1]
         self.put(key, ReadResult(records, moved))
@@ -116,6 +120,20 @@ class KeptReads:
             left = {at - gone: (index, start - gone) for at, (index, start) in marks.items() if at >= gone}
             self._marks[key] = (records, left)
         return True
+
+    def cut_to(self, key: SharePartitionKey, read: ReadResult, acquired: Sequence[AcquiredRange]) -> bytes | memoryview:
+        """Return the record batches of the acquired ranges: see `answer.cut_to`."""
+        return answer.cut_to(read, acquired, self.marks(key, read))
+
+    @staticmethod
+    def key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> KeyHashes:
+        """See `answer.key_hashes`."""
+        return answer.key_hashes(read, wanted)
+
+    @staticmethod
+    def size_of_last(read: ReadResult, acquired: Sequence[AcquiredRange]) -> int:
+        """See `answer.size_of_last`."""
+        return answer.size_of_last(read, acquired)
 
     def marks(self, key: SharePartitionKey, read: ReadResult) -> Marks | None:
         """What is noted of where records lie in these very bytes; None when they are not kept."""
@@ -128,3 +146,11 @@ class KeptReads:
         if read is not None:
             del self._marks[key]
             self.held_bytes -= len(read.records)
+
+
+def _moved(spans: Sequence[BatchSpan], by: int) -> list[BatchSpan]:
+    """Return the batches as they lie when their bytes are `by` bytes further on."""
+    return [
+        _new(BatchSpan, (base, last, position + by, size, attributes, producer_id))
+        for base, last, position, size, attributes, producer_id in spans
+    ]

@@ -8,9 +8,6 @@ SHAREQ_HANDED_OUT a file that has a line for what was handed out, also in answer
 
 from __future__ import annotations
 
-
-# isort: split
-
 import os
 import signal
 from collections.abc import Callable, Sequence

@@ -24,6 +24,12 @@ class Ack(NamedTuple):
     acknowledge_types: list[int]
 
 
+def flat(acks: list[Ack]) -> list[int]:
+    """Return the numbers of acknowledgements as passes take them; -1 for several types."""
+    rows = ((first, last, types[0] if len(types) == 1 else -1) for first, last, types in acks)
+    return [number for row in rows for number in row]
+
+
 class Row(NamedTuple):
     first: int
     last: int

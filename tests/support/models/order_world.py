@@ -137,10 +137,10 @@ class OrderWorld:
             return False
         mode = self.rng.choice(list(AcquireMode))
         offset = core.next_fetch_offset()
-        until = core.read_until(mode, most)
+        until = core.next_read(mode, most)[1]
         if offset < self.log_start:
             core.on_log_start_moved(self.log_start, self.now_ms)
-            offset, until = core.next_fetch_offset(), core.read_until(mode, most)
+            offset, until = core.next_fetch_offset(), core.next_read(mode, most)[1]
         spans = self._read(offset, until - offset + 1)
         if not spans:
             return False

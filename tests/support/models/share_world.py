@@ -228,7 +228,7 @@ class ShareWorld:
             f"aborted={aborted} {[(span.base_offset, span.last_offset) for span in read]}"
         )
         mode = AcquireMode.RECORD_LIMIT if limited else AcquireMode.BATCH_OPTIMIZED
-        enough = read if aborted else self._cut(read, offset, self.core.read_until(mode, max_records))
+        enough = read if aborted else self._cut(read, offset, self.core.next_read(mode, max_records)[1])
         acquired = self.core.acquire(member, mode, batch_size, max_records, offset, enough, self.now, aborted=aborted)
         expected = self.model.acquire(
             member,

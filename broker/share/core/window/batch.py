@@ -128,7 +128,7 @@ class InFlightBatch:
         return sum(last - first + 1 for first, last, _ in parts)
 
     def accept(
-        self, acks: list[Any], at: int, owned: DeliveryStatus, target: DeliveryStatus, rows: list[Any], row_type: Any
+        self, acks: list[int], at: int, owned: DeliveryStatus, target: DeliveryStatus, rows: list[Any], row_type: Any
     ) -> tuple[int, int, int]:
         """Accept by `acks` from `at` on, as many as can be in one pass: see `runs.accept`."""
         end = self.last_offset + 1

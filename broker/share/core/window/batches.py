@@ -20,15 +20,16 @@ class BatchMap:
     that remains.
     """
 
-    __slots__ = ("_batches", "_firsts", "_head")
+    __slots__ = ("_batches", "_firsts", "_head", "count")
 
     def __init__(self) -> None:
         self._firsts: list[int] = []
         self._batches: list[Batch] = []
         self._head = 0
+        self.count = 0  # how many there are, without a call
 
     def __len__(self) -> int:
-        return len(self._firsts) - self._head
+        return self.count
 
     def __iter__(self) -> Iterator[Batch]:
         batches = self._batches
@@ -42,9 +43,14 @@ class BatchMap:
     @property
     def last(self) -> Batch:
         """The highest batch. IndexError when there is none."""
-        if not len(self):
+        if not self.count:
             raise IndexError("no batch is in flight")
         return self._batches[-1]
+
+    @property
+    def last_offset(self) -> int:
+        """The last offset of the highest batch; -1 when there is none."""
+        return self._batches[-1].last_offset if self.count else -1
 
     def floor(self, offset: int) -> Batch | None:
         """The highest batch that starts at or below `offset`; it need not reach it."""
@@ -58,11 +64,14 @@ class BatchMap:
 
     def overlapping(self, first: int, last: int) -> list[Batch]:
         """The batches with an offset in `first..last` (inclusive), ascending."""
-        low = max(bisect_right(self._firsts, first, self._head) - 1, self._head)
-        high = bisect_right(self._firsts, last, low)
-        if low < high and self._batches[low].last_offset < first:
+        firsts, head, batches = self._firsts, self._head, self._batches
+        low = bisect_right(firsts, first, head) - 1
+        if low < head:
+            low = head
+        high = bisect_right(firsts, last, low)
+        if low < high and batches[low].last_offset < first:
             low += 1
-        return self._batches[low:high]
+        return batches[low:high]
 
     def from_offset(self, offset: int) -> Iterator[Batch]:
         """The batches that end at or above `offset`, ascending. The map must not change meanwhile."""
@@ -78,6 +87,7 @@ class BatchMap:
 
     def add(self, batch: Batch) -> None:
         """Add a batch that overlaps none of those in here."""
+        self.count += 1
         if not self._firsts or batch.first_offset > self._firsts[-1]:
             self._firsts.append(batch.first_offset)
             self._batches.append(batch)
@@ -88,6 +98,7 @@ class BatchMap:
 
     def drop(self, count: int) -> None:
         """Remove the `count` lowest batches."""
+        self.count -= count
         self._head += count
         if self._head * 2 >= len(self._firsts):
             del self._firsts[: self._head]

@@ -84,7 +84,9 @@ class KeyOrder:
 
     def frontier(self, window: InFlightWindow) -> int | None:
         """The lowest offset of the window from `known_until` on that is unfinished, or missing; None: all is known."""
-        position = max(self.known_until, window.start_offset)
+        position = self.known_until
+        if position < window.start_offset:
+            position = window.start_offset
         if position > window.end_offset:
             self.known_until = position
             return None

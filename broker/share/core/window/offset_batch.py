@@ -102,7 +102,7 @@ class OffsetBatch:
         return hand_out(self.statuses, self.first_offset, parts, acquired, self, ranges, _NEW, range_type)
 
     def accept(
-        self, acks: list[Any], at: int, owned: DeliveryStatus, target: DeliveryStatus, rows: list[Any], row_type: Any
+        self, acks: list[int], at: int, owned: DeliveryStatus, target: DeliveryStatus, rows: list[Any], row_type: Any
     ) -> tuple[int, int, int]:
         return accept(self.statuses, self.first_offset, acks, at, owned, target, rows, _NEW, row_type)
 

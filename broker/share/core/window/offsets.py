@@ -15,11 +15,13 @@ def next_fetch_offset(window: InFlightWindow) -> int:
     With order by key also the first record whose key is not known.
     """
     batches = window.batches
-    if not batches or window.start_offset > batches.last.last_offset:
+    if window.start_offset > batches.last_offset:
         return window.end_offset
     if window.order is not None:
         unknown, available = window.order.frontier(window), window.first_available()
-        return min(window.end_offset + 1 if each is None else each for each in (unknown, available))
+        if unknown is None or (available is not None and available < unknown):
+            unknown = available
+        return window.end_offset + 1 if unknown is None else unknown
     gap, available = window.active_gap, window.first_available()
     hole = None if gap is None else gap.first_hole(batches)
     if hole is not None and (available is None or hole < available):
@@ -58,8 +60,8 @@ def advance_start(window: InFlightWindow) -> bool:
     """
     finished = 0  # whole batches
     done_up_to = -1  # inclusive
+    gap = window.active_gap
     for batch in window.batches:
-        gap = window.active_gap
         if gap is not None and batch.last_offset >= gap.start_offset:
             break
         unfinished = batch.unfinished_from()
@@ -72,7 +74,7 @@ def advance_start(window: InFlightWindow) -> bool:
     if done_up_to < 0:
         return False
     before = window.start_offset
-    if done_up_to == window.batches.last.last_offset:
+    if done_up_to == window.batches.last_offset:
         window.clear(max(before, done_up_to + 1))
     else:
         _advance_to(window, done_up_to, finished)
@@ -100,7 +102,7 @@ def _advance_to(window: InFlightWindow, done_up_to: int, finished: int) -> None:
         gap = window.active_gap
         start = following if gap is None else min(following, gap.start_offset)
     if start > window.start_offset:
-        window.move_start(start)
+        window.finish(start)
     window.batches.drop(finished)
     if partly is not None:
         partly.forget_below(start, _FORGOTTEN)

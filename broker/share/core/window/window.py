@@ -99,7 +99,7 @@ class InFlightWindow:
 
     def in_flight(self) -> int:
         """How much of the in-flight limit is taken: from start to end offset, with terminal offsets and holes."""
-        return self.end_offset - self.start_offset + 1 if self.batches else 0
+        return self.end_offset - self.start_offset + 1 if self.batches.count else 0
 
     @property
     def available_from(self) -> int | None:
@@ -109,13 +109,12 @@ class InFlightWindow:
     def first_available(self) -> int | None:
         """The lowest offset that may be acquired again."""
         offset = self._available_from
-        if offset is not None and not self._is_available(offset):
+        if offset is None:
+            return None
+        batch = self.batches.floor(offset)
+        if batch is None or offset > batch.last_offset or not batch.status_at(offset).available:
             self._available_from = self._find_available(offset)
         return self._available_from
-
-    def _is_available(self, offset: int) -> bool:
-        batch = self.batches.floor(offset)
-        return batch is not None and offset <= batch.last_offset and batch.status_at(offset).available
 
     def _find_available(self, offset: int) -> int | None:
         for batch in self.batches.from_offset(offset):
@@ -199,9 +198,18 @@ class InFlightWindow:
 
     def move_start(self, start_offset: int) -> None:
         """Move the start offset forward; terminal records below it no longer count. Batches stay."""
-        for first, last, status in self.runs(self.start_offset, start_offset - 1):
-            if status.terminal:
-                self.delivery_complete_count -= last - first + 1
+        if self.delivery_complete_count:
+            for first, last, status in self.runs(self.start_offset, start_offset - 1):
+                if status.terminal:
+                    self.delivery_complete_count -= last - first + 1
+        self.start_offset = start_offset
+
+    def finish(self, start_offset: int) -> None:
+        """Move the start offset forward over terminal records alone, and offsets in no batch."""
+        before = self.start_offset
+        for batch in self.batches.overlapping(before, start_offset - 1):
+            first, last = batch.first_offset, batch.last_offset
+            self.delivery_complete_count -= min(last + 1, start_offset) - max(first, before)
         self.start_offset = start_offset
 
     def clear(self, offset: int) -> None:

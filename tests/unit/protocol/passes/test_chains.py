@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.support.each import for_each
-from tests.support.pass_forms import CHAIN_FORMS
 from tests.support.models.key_hashes import key_hashes
+from tests.support.pass_forms import CHAIN_FORMS
 
 pytestmark = pytest.mark.parametrize("form", CHAIN_FORMS)
 

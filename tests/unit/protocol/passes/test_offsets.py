@@ -21,6 +21,7 @@ from tests.support.kafka.run_statuses import (
     Row,
     Status,
     chance,
+    flat,
     runs_of,
 )
 from tests.support.pass_forms import OFFSET_FORMS
@@ -137,7 +138,8 @@ def test_own_offsets_are_accepted_up_to_the_first_other_acknowledgement(form: Mo
         else:
             expected_rows.append(Row(first, last, 2, 1))
         upto, offsets, highest = upto + 1, offsets + len(inside), last
-    assert form.accept(plain, base, acks, at, HELD, DONE, rows, NEW, Row) == (upto, offsets, highest)
+    found = form.accept(plain, base, flat(acks), at, HELD, DONE, rows, NEW, Row)
+    assert found == (upto, offsets, highest)
     assert plain == expected
     assert rows == expected_rows
     assert all(type(row) is Row for row in rows)
@@ -158,15 +160,15 @@ def test_what_is_accepted_makes_a_row_longer_that_ends_before_it(
 ) -> None:
     rows = list(before)
     plain = [HELD] * 3 + [OTHER]
-    assert form.accept(plain, 10, [Ack(10, 12, [1])], 0, HELD, DONE, rows, NEW, Row) == (1, 3, 12)
+    assert form.accept(plain, 10, [10, 12, 1], 0, HELD, DONE, rows, NEW, Row) == (1, 3, 12)
     assert rows == after
-    assert form.accept(plain, 10, [Ack(13, 12, [1])], 0, OTHER, DONE, rows, NEW, Row) == (0, 0, -1), "no offset at all"
+    assert form.accept(plain, 10, [13, 12, 1], 0, OTHER, DONE, rows, NEW, Row) == (0, 0, -1), "no offset at all"
 
 
 @pytest.mark.parametrize("first", range(6))
 def test_the_first_row_is_one_of_its_own_at_any_offset(form: ModuleType, first: int) -> None:
     rows: list[Row] = []
-    assert form.accept([HELD], first, [Ack(first, first, [1])], 0, HELD, DONE, rows, NEW, Row) == (1, 1, first)
+    assert form.accept([HELD], first, [first, first, 1], 0, HELD, DONE, rows, NEW, Row) == (1, 1, first)
     assert rows == [Row(first, first, 2, 1)]
 
 

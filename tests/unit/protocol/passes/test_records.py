@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareq.protocol.passes import records as records_walk
+from shareq.protocol.passes.records import CANNOT_TELL, KEYLESS, NOT_FOUND, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, decode_records
 from shareq.protocol.records.record_codec import read_records
-from shareq.protocol.passes.records import CANNOT_TELL, KEYLESS, NOT_FOUND, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 from tests.support.kafka.raw_batches import raw_headers, raw_record
 from tests.support.pass_forms import FORMS, RecordWalk
 

@@ -20,6 +20,7 @@ from tests.support.kafka.run_statuses import (
     Row,
     Status,
     chance,
+    flat,
     runs_of,
 )
 from tests.support.pass_forms import RUN_FORMS
@@ -82,7 +83,7 @@ def test_own_runs_are_accepted_up_to_the_first_other_acknowledgement(form: Modul
         else:
             expected_rows.append(Row(ack.first_offset, ack.last_offset, 2, 1))
         upto, offsets, highest = upto + 1, offsets + len(inside), ack.last_offset
-    found = form.accept(starts, statuses, end, acks, at, HELD, target, rows, NEW, Row)
+    found = form.accept(starts, statuses, end, flat(acks), at, HELD, target, rows, NEW, Row)
     assert found == (upto, offsets, highest)
     assert plain_of(starts, statuses, end) == expected
     assert rows == expected_rows
@@ -104,7 +105,7 @@ def test_what_is_accepted_makes_a_row_longer_that_ends_before_it(
     form: ModuleType, before: list[Row], after: list[Row]
 ) -> None:
     rows = list(before)
-    found = form.accept([10, 13], [HELD, OTHER], 20, [Ack(10, 12, [1])], 0, HELD, DONE, rows, NEW, Row)
+    found = form.accept([10, 13], [HELD, OTHER], 20, [10, 12, 1], 0, HELD, DONE, rows, NEW, Row)
     assert (found, rows) == ((1, 3, 12), after)
 
 

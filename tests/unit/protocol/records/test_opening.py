@@ -8,11 +8,10 @@ import random
 import pytest
 
 from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.passes.records import LOWEST_DELTA, OUT_OF_ORDER, UNREADABLE, largest, walk
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, find_record, read_header
 from shareq.protocol.records.compression import Compression, TooLargeToOpen, compress
 from shareq.protocol.records.opening import PIECE_BYTES, Run, Step, find_in_steps, pieces, record_runs
-from shareq.protocol.passes.records import LOWEST_DELTA
-from shareq.protocol.passes.records import OUT_OF_ORDER, UNREADABLE, largest, walk
 from tests.support.kafka.raw_batches import raw_record
 
 CODECS = list(Compression)

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
+from shareq.protocol.passes.records import KEYLESS, walk
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, decode_records
 from shareq.protocol.records.record_codec import header_key
-from shareq.protocol.passes.records import KEYLESS, walk
 from tests.support.bad_records.records import BadRecord, bad_records, batch_of
 
 NOW_MS = 1_800_000_000_000

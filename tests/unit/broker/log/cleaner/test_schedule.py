@@ -17,12 +17,12 @@ from shareq.broker.log.partition_log import Origin, PartitionLog
 from shareq.broker.log.segments.reader import position_of
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.passes.records import read_keys
 from shareq.protocol.records import retain
 from shareq.protocol.records.batch import Compression
 from shareq.protocol.records.compression import STEP_BYTES
 from shareq.protocol.records.opening import pieces
 from shareq.protocol.records.retain import SLICE_RECORDS
-from shareq.protocol.passes.records import read_keys
 from tests.support.worlds.cleaner import COMPACTED, append, clean, fill, transient_files
 from tests.support.worlds.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, batch_of, read_all
 

@@ -116,7 +116,7 @@ def test_record_limit_hands_out_the_budget_and_keeps_the_rest_available(partitio
 def test_a_first_delivery_is_no_failed_one_also_where_a_batch_is_split_by_it() -> None:
     partition = share_partition(max_deliveries=3)
     fetch(partition, spans((0, 9)), max_records=4, mode=RECORDS)
-    assert partition.read_until(RECORDS, 2) == 5
+    assert partition.next_read(RECORDS, 2)[1] == 5
 
 
 def test_record_limit_does_not_cut_by_batch_size(partition: SharePartition) -> None:
@@ -451,33 +451,33 @@ def test_a_lowered_limit_archives_at_the_next_release() -> None:
 
 def test_a_read_for_new_records_ends_with_the_budget(partition: SharePartition) -> None:
     fetch(partition, spans((0, 9)))
-    assert partition.read_until(BATCHES, 5) == 14
+    assert partition.next_read(BATCHES, 5)[1] == 14
 
 
 def test_a_read_ends_where_the_locks_end() -> None:
     """A client may ask for any number of records; what it cannot get is not read either."""
     partition = share_partition(limit=20)
-    assert partition.read_until(BATCHES, 1_000_000) == 19
+    assert partition.next_read(BATCHES, 1_000_000)[1] == 19
     fetch(partition, spans((0, 11)))
-    assert partition.read_until(RECORDS, 1_000_000) == 19
+    assert partition.next_read(RECORDS, 1_000_000)[1] == 19
     settle(partition, 4, 4, RELEASE)
-    assert partition.read_until(RECORDS, 1_000_000) == 18  # one of the eight is delivered again
+    assert partition.next_read(RECORDS, 1_000_000)[1] == 18  # one of the eight is delivered again
     fetch(partition, spans((0, 30)), mode=RECORDS)
     settle(partition, 4, 4, RELEASE)
-    assert partition.read_until(RECORDS, 1) == 4  # no room for new ones
+    assert partition.next_read(RECORDS, 1)[1] == 4  # no room for new ones
 
 
 def test_a_read_with_room_for_one_record_ends_with_it() -> None:
     partition = share_partition(limit=10)
     fetch(partition, spans((0, 8)))
-    assert partition.read_until(BATCHES, 5) == 9
+    assert partition.next_read(BATCHES, 5)[1] == 9
 
 
 def test_a_read_counts_each_run_of_a_batch_where_records_are_counted(partition: SharePartition) -> None:
     fetch(partition, batches(0, 99, 10))
     for first, last in ((5, 7), (20, 24), (50, 59)):
         settle(partition, first, last, RELEASE)
-    assert [partition.read_until(RECORDS, most) for most in (1, 3, 4, 8, 9, 10)] == [5, 7, 20, 24, 50, 51]
+    assert [partition.next_read(RECORDS, most)[1] for most in (1, 3, 4, 8, 9, 10)] == [5, 7, 20, 24, 50, 51]
 
 
 def test_a_read_passes_over_a_natural_hole_which_counts_for_nothing(partition: SharePartition) -> None:
@@ -485,7 +485,7 @@ def test_a_read_passes_over_a_natural_hole_which_counts_for_nothing(partition: S
     fetch(partition, spans((20, 29)), at=10)
     settle(partition, 9, 9, RELEASE)
     settle(partition, 20, 29, RELEASE)
-    assert partition.read_until(RECORDS, 2) == 20
+    assert partition.next_read(RECORDS, 2)[1] == 20
 
 
 def test_a_read_goes_on_over_records_that_are_not_available(partition: SharePartition) -> None:
@@ -493,8 +493,8 @@ def test_a_read_goes_on_over_records_that_are_not_available(partition: SharePart
     fetch(partition, batches(0, 9, 1), batch_size=1)
     settle(partition, 2, 2, RELEASE)
     settle(partition, 7, 7, RELEASE)
-    assert partition.read_until(RECORDS, 2) == 7
-    assert partition.read_until(RECORDS, 3) == 10
+    assert partition.next_read(RECORDS, 2)[1] == 7
+    assert partition.next_read(RECORDS, 3)[1] == 10
     assert fetch(partition, batches(2, 10), max_records=3, mode=RECORDS) == [(2, 2, 2), (7, 7, 2), (10, 10, 1)]
 
 
@@ -502,8 +502,8 @@ def test_a_read_reaches_the_end_of_a_batch_that_is_handed_out_whole(partition: S
     """In batch mode the budget is rounded up to what was acquired together, which may be several record batches."""
     fetch(partition, batches(0, 99, 10))
     settle(partition, 0, 99, RELEASE)
-    assert partition.read_until(BATCHES, 1) == 99
-    assert partition.read_until(RECORDS, 1) == 0
+    assert partition.next_read(BATCHES, 1)[1] == 99
+    assert partition.next_read(RECORDS, 1)[1] == 0
 
 
 def test_a_read_reaches_the_last_available_record_of_a_split_batch(partition: SharePartition) -> None:
@@ -511,32 +511,32 @@ def test_a_read_reaches_the_last_available_record_of_a_split_batch(partition: Sh
     fetch(partition, batches(0, 99, 10))
     settle(partition, 5, 5, RELEASE)
     settle(partition, 55, 55, RELEASE)
-    assert partition.read_until(BATCHES, 1) == 55
-    assert partition.read_until(RECORDS, 1) == 5
+    assert partition.next_read(BATCHES, 1)[1] == 55
+    assert partition.next_read(RECORDS, 1)[1] == 5
     settle(partition, 4, 4, RELEASE)
     fetch(partition, spans((5, 99)), "m2", at=5)
-    assert partition.read_until(BATCHES, 1) == 4
+    assert partition.next_read(BATCHES, 1)[1] == 4
 
 
 def test_a_read_sees_that_a_batch_is_throttled(partition: SharePartition) -> None:
     """A record that keeps failing shrinks what is handed out of its in-flight batch, wherever it is in it."""
     fetch(partition, batches(0, 9))
     settle(partition, 0, 9, RELEASE, *[ACCEPT] * 8, RELEASE)
-    assert partition.read_until(RECORDS, 1) == 0
+    assert partition.next_read(RECORDS, 1)[1] == 0
     for _ in range(2):
         assert fetch(partition, spans((9, 9)), at=9) != []
         settle(partition, 9, 9, RELEASE)
     assert states(partition) == "0 Available(1), 1-8 Acknowledged(1), 9 Available(3)"
-    assert partition.read_until(RECORDS, 1) == 9
+    assert partition.next_read(RECORDS, 1)[1] == 9
 
 
 def test_a_read_after_a_reload_stops_in_a_hole() -> None:
     partition = share_partition(persisted=[(50, 59, 0, 1)])
-    assert partition.read_until(BATCHES, 10) == 9
-    assert partition.read_until(BATCHES, 50) == 49
-    assert partition.read_until(BATCHES, 51) == 59
+    assert partition.next_read(BATCHES, 10)[1] == 9
+    assert partition.next_read(BATCHES, 50)[1] == 49
+    assert partition.next_read(BATCHES, 51)[1] == 59
     partition = share_partition(start=10, persisted=[(50, 59, 0, 1)])
-    assert [partition.read_until(BATCHES, most) for most in (40, 41)] == [49, 59]
+    assert [partition.next_read(BATCHES, most)[1] for most in (40, 41)] == [49, 59]
 
 
 def test_records_that_fill_the_limit_exactly_stay_one_batch(partition: SharePartition) -> None:

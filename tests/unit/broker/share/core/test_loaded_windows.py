@@ -48,7 +48,7 @@ def drain(rng: Random, partition: SharePartition, log: list[Span]) -> list[int]:
         if not partition.can_acquire():
             continue
         offset = partition.next_fetch_offset()
-        upto = partition.read_until(mode, max_records)
+        upto = partition.next_read(mode, max_records)[1]
         read = [span for span in log if span.last_offset >= offset and span.base_offset <= upto]
         read = read[: rng.randint(1, 5)]  # its bytes are limited, too
         acquired = partition.acquire("m", mode, max_records, max_records, offset, read, 0)

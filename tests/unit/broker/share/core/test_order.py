@@ -147,20 +147,20 @@ def test_no_new_record_batch_is_opened_for_its_keys_at_the_limit() -> None:
 def test_at_the_limit_a_read_ends_with_the_window() -> None:
     """What is behind it could not enter."""
     world = Ordered([A] * 30, size=2, limit=6)
-    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 500) == 5
+    assert world.core.next_read(AcquireMode.RECORD_LIMIT, 500)[1] == 5
     assert world.fetch() == [0]
     assert world.core.in_flight_records == 6
-    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 500) == 5
+    assert world.core.next_read(AcquireMode.RECORD_LIMIT, 500)[1] == 5
 
 
 def test_with_a_full_window_at_hand_nothing_is_looked_for() -> None:
     world = Ordered([A, B] * 15, size=2, limit=6)
-    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 1, known_until=29) == 0  # nothing has entered
+    assert world.core.next_read(AcquireMode.RECORD_LIMIT, 1, known_until=29)[1] == 0  # nothing has entered
     assert world.fetch() == [0, 1]
     settle(world.core, 1, 1, RELEASE)
-    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 1) == 1
-    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 1, known_until=4) == 1
-    assert world.core.read_until(AcquireMode.RECORD_LIMIT, 1, known_until=5) == 5
+    assert world.core.next_read(AcquireMode.RECORD_LIMIT, 1)[1] == 1
+    assert world.core.next_read(AcquireMode.RECORD_LIMIT, 1, known_until=4)[1] == 1
+    assert world.core.next_read(AcquireMode.RECORD_LIMIT, 1, known_until=5)[1] == 5
 
 
 def test_the_key_of_a_single_record_is_asked_for() -> None:
@@ -227,7 +227,7 @@ def test_a_read_reaches_behind_a_single_record_whose_key_is_not_known() -> None:
     world.core.acquire("m2", RECORDS, 1, 1, 0, [Span(0, 0)], 0)
     world.core.settings = world.core.settings._replace(order_by_key=True)
     assert world.core.next_fetch_offset() == 0
-    assert world.core.read_until(RECORDS, 2) == 2
+    assert world.core.next_read(RECORDS, 2)[1] == 2
     assert world.fetch(most=2) == [1, 2]
     assert world.waiting() == [3]
 
@@ -275,7 +275,7 @@ def test_a_read_goes_beyond_the_window_while_there_is_room(limit: int, until: in
     ]
     written(core, ack(core, 0, 0, RELEASE).effects)
     assert core.next_fetch_offset() == 0
-    assert core.read_until(RECORDS, 10) == until
+    assert core.next_read(RECORDS, 10)[1] == until
 
 
 @pytest.mark.parametrize("hole", [3_000, 1 << 40])

@@ -107,7 +107,7 @@ class Life:
 def test_in_one_pass_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = 0
 
-    def counted(self: Acknowledgement, acks: list[AckBatch], at: int) -> int:
+    def counted(self: Acknowledgement, acks: list[int], at: int) -> int:
         nonlocal taken
         behind = _TAKEN(self, acks, at)
         taken += behind - at

@@ -7,7 +7,7 @@ from itertools import pairwise
 from random import Random
 
 from shareq.broker.share.core.effects import StateBatch
-from shareq.broker.share.core.values import AckBatch, AcquiredRange
+from shareq.broker.share.core.values import AcquiredRange
 from shareq.broker.share.core.window.batch import InFlightBatch, merged
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.offset_batch import OffsetBatch
@@ -72,23 +72,20 @@ class Both:
     def accept(self) -> None:
         """Runs of one holder; the form of offsets goes on where that of runs would do it another way."""
         first, _ = self.part()
-        acks = [
-            AckBatch(low, high, [1])
-            for low, high, status in self.runs.runs(FIRST, LAST)
-            if status.owner and low >= first
-        ]
-        if not acks:
+        spans = [(low, high) for low, high, status in self.runs.runs(FIRST, LAST) if status.owner and low >= first]
+        if not spans:
             return
-        owned = self.at(acks[0].first_offset)
+        acks = [number for low, high in spans for number in (low, high, 1)]
+        owned = self.at(spans[0][0])
         self.write_id += 1
         target = owned.pending(RecordState.ACKNOWLEDGED, self.write_id)
         rows: list[list[StateBatch]] = [[], []]
         done, offsets, upto = self.runs.accept(acks, 0, owned, target, rows[0], StateBatch)
-        found = self.offsets.accept(acks[:done], 0, owned, target, rows[1], StateBatch)
+        found = self.offsets.accept(acks[: 3 * done], 0, owned, target, rows[1], StateBatch)
         assert found == (done, offsets, upto)
         assert rows[0] == rows[1]
-        for ack in acks[:done]:
-            self.set(ack.first_offset, ack.last_offset, target)
+        for low, high in spans[:done]:
+            self.set(low, high, target)
 
     def commit(self) -> None:
         if not self.write_id:
