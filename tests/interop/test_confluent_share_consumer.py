@@ -7,27 +7,12 @@ from collections.abc import Callable
 import pytest
 from confluent_kafka import AcknowledgeType, Message
 
-from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
+from devtools.clients.admin import configure_group, produce, read_from_start
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.filled import filled_topic
 from tests.interop.support.share_ledger import Ledger, members, mixed, run_until, run_until_settled
 
 Unique = Callable[[str], str]
-
-
-def filled_topic(
-    broker: BrokerUnderTest, unique: Unique, partitions: int, records: int, batch_records: int = 1000
-) -> tuple[str, str]:
-    """A topic with `records` numbered records dealt out over its partitions, and a group that begins at the first."""
-    topic, group = unique("topic"), unique("group")
-    read_from_start(broker.bootstrap, group)  # first: a broker that knows the topic knows the config then
-    create_topic(broker.bootstrap, topic, partitions)
-    produce(
-        broker.bootstrap,
-        topic,
-        ((number % partitions, b"%d" % number) for number in range(records)),
-        batch_records=batch_records,
-    )
-    return topic, group
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 5])

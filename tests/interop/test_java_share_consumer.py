@@ -8,26 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
+from devtools.clients.admin import configure_group, produce
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.filled import filled_topic
 from tests.interop.support.java_driver import Delivered, JavaDriver, JavaError, JavaShareConsumer
 
 pytestmark = pytest.mark.interop
 BROKER_SETTINGS = {"group.share.min.record.lock.duration.ms": "1000"}
 Unique = Callable[[str], str]
 Place = tuple[int, int]
-
-
-def filled_topic(
-    broker: BrokerUnderTest, unique: Unique, partitions: int, records: int, batch_records: int = 1000
-) -> tuple[str, str]:
-    """A topic with `records` numbered records dealt out over its partitions, and a group that begins at the first."""
-    topic, group = unique("topic"), unique("group")
-    read_from_start(broker.bootstrap, group)
-    create_topic(broker.bootstrap, topic, partitions)
-    values = ((number % partitions, b"%d" % number) for number in range(records))
-    produce(broker.bootstrap, topic, values, batch_records=batch_records)
-    return topic, group
 
 
 def poll_until(consumer: JavaShareConsumer, timeout_s: float = 30) -> list[Delivered]:

@@ -30,6 +30,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import LENGTH_OVERHEAD, batch_headers
 from tests.interop.support import protocol
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.filled import filled_topic
 from tests.interop.support.share_wire import eventually
 
 BROKER_SETTINGS = {"group.share.min.record.lock.duration.ms": "1000"}
@@ -59,18 +60,6 @@ def member(broker: BrokerUnderTest, group: str, *topics: str) -> Iterator[ShareR
         yield consumer
 
 
-def filled(
-    broker: BrokerUnderTest, unique: Unique, partitions: int, records: int, batch_records: int = 1000
-) -> tuple[str, str]:
-    """A topic with `records` in each partition, and a group that begins at the first."""
-    topic, group = unique("topic"), unique("group")
-    read_from_start(broker.bootstrap, group)
-    create_topic(broker.bootstrap, topic, partitions)
-    values = ((number % partitions, b"%d" % number) for number in range(records * partitions))
-    produce(broker.bootstrap, topic, values, batch_records=batch_records)
-    return topic, group
-
-
 def acquire(consumer: ShareRangeConsumer, records: int, *, max_records: int = 10_000) -> list[AcquiredRange]:
     """Poll until so many records are there."""
     acquired: list[AcquiredRange] = []
@@ -98,7 +87,7 @@ def errors(results: Sequence[tuple[AckRange, ErrorCode]]) -> set[ErrorCode]:
 
 @pytest.mark.parametrize("partitions", [1, 3])
 def test_what_is_accepted_does_not_come_again(broker: BrokerUnderTest, unique: Unique, partitions: int) -> None:
-    topic, group = filled(broker, unique, partitions, 1000)
+    topic, group = filled_topic(broker, unique, partitions, 1000 * partitions)
     with member(broker, group, topic) as consumer:
         acquired = acquire(consumer, 1000 * partitions)
         assert held(acquired) == {partition: OffsetRanges([(0, 999)]) for partition in range(partitions)}
@@ -115,7 +104,7 @@ def test_what_is_accepted_does_not_come_again(broker: BrokerUnderTest, unique: U
 
 
 def test_released_ranges_come_again_and_rejected_ones_do_not(broker: BrokerUnderTest, unique: Unique) -> None:
-    topic, group = filled(broker, unique, 1, 300, batch_records=100)
+    topic, group = filled_topic(broker, unique, 1, 300, batch_records=100)
     with member(broker, group, topic) as consumer:
         topic_id = acquire(consumer, 300)[0].topic_id
         assert errors(consumer.acknowledge([AckRange(topic_id, 0, 10, 19)], RELEASE)) == {ErrorCode.NONE}
@@ -126,7 +115,7 @@ def test_released_ranges_come_again_and_rejected_ones_do_not(broker: BrokerUnder
 
 
 def test_one_range_whose_lock_is_gone_does_not_fail_the_others(broker: BrokerUnderTest, unique: Unique) -> None:
-    topic, group = filled(broker, unique, 1, 400, batch_records=10)
+    topic, group = filled_topic(broker, unique, 1, 400, batch_records=10)
     with member(broker, group, topic) as consumer:
         topic_id = acquire(consumer, 400)[0].topic_id
         consumer.acknowledge([AckRange(topic_id, 0, 130, 139)], REJECT)
@@ -139,7 +128,7 @@ def test_one_range_whose_lock_is_gone_does_not_fail_the_others(broker: BrokerUnd
 
 def test_a_strict_limit_is_kept(broker: BrokerUnderTest, unique: Unique) -> None:
     """KIP-1206: the records lie in one batch, which would be acquired as a whole."""
-    topic, group = filled(broker, unique, 2, 500)
+    topic, group = filled_topic(broker, unique, 2, 1000)
     with member(broker, group, topic) as consumer:
         total = 0
         while total < 21:
@@ -150,7 +139,7 @@ def test_a_strict_limit_is_kept(broker: BrokerUnderTest, unique: Unique) -> None
 
 def test_renewed_locks_hold_and_others_expire(broker: BrokerUnderTest, unique: Unique) -> None:
     """KIP-1222."""
-    topic, group = filled(broker, unique, 1, 20, batch_records=10)
+    topic, group = filled_topic(broker, unique, 1, 20, batch_records=10)
     configure_group(broker.bootstrap, group, {"share.record.lock.duration.ms": str(LOCK_MS)})
     with member(broker, group, topic) as holder, member(broker, group, topic) as other:
         acquired = acquire(holder, 20)
@@ -174,7 +163,7 @@ def test_renewed_locks_hold_and_others_expire(broker: BrokerUnderTest, unique: U
 
 
 def test_closing_gives_back_what_is_held(broker: BrokerUnderTest, unique: Unique) -> None:
-    topic, group = filled(broker, unique, 2, 50)
+    topic, group = filled_topic(broker, unique, 2, 100)
     started = time.monotonic()
     with member(broker, group, topic) as first:
         acquire(first, 100)
@@ -185,7 +174,7 @@ def test_closing_gives_back_what_is_held(broker: BrokerUnderTest, unique: Unique
 
 
 def test_two_members_share_a_topic(broker: BrokerUnderTest, unique: Unique) -> None:
-    topic, group = filled(broker, unique, 4, 500, batch_records=50)
+    topic, group = filled_topic(broker, unique, 4, 2000, batch_records=50)
     taken: list[tuple[int, int]] = []
     done = threading.Event()
 
@@ -231,7 +220,7 @@ def test_a_refused_member_says_why(broker: BrokerUnderTest, unique: Unique) -> N
 
 
 def test_a_fetch_brings_exactly_the_batches_of_a_range(broker: BrokerUnderTest, unique: Unique) -> None:
-    topic, _ = filled(broker, unique, 2, 300, batch_records=10)
+    topic, _ = filled_topic(broker, unique, 2, 600, batch_records=10)
     topic_id = id_of(broker, topic)
     fetcher = RangeFetcher(config(broker))
     for first, last in [(0, 299), (0, 0), (299, 299), (5, 5), (115, 224), (9, 10)]:
@@ -244,7 +233,7 @@ def test_a_fetch_brings_exactly_the_batches_of_a_range(broker: BrokerUnderTest, 
 @pytest.mark.parametrize("most", [500, 50])
 def test_a_fetch_in_small_answers_has_no_cut_batches(broker: BrokerUnderTest, unique: Unique, most: int) -> None:
     """Also where a single batch is larger than what an answer may take."""
-    topic, _ = filled(broker, unique, 1, 300, batch_records=10)
+    topic, _ = filled_topic(broker, unique, 1, 300, batch_records=10)
     fetcher = RangeFetcher(config(broker, max_partition_fetch_bytes=str(most)))
     fetched = list(fetcher.fetch(id_of(broker, topic), topic, 0, 3, 287))
     assert len(fetched) > 5
@@ -271,7 +260,7 @@ def test_a_range_may_end_with_a_marker(broker: BrokerUnderTest, unique: Unique) 
 
 
 def test_offsets_and_topics_that_are_gone(broker: BrokerUnderTest, unique: Unique) -> None:
-    topic, _ = filled(broker, unique, 1, 100, batch_records=10)
+    topic, _ = filled_topic(broker, unique, 1, 100, batch_records=10)
     topic_id = id_of(broker, topic)
     fetcher = RangeFetcher(config(broker))
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
@@ -292,7 +281,7 @@ def test_offsets_and_topics_that_are_gone(broker: BrokerUnderTest, unique: Uniqu
 
 def test_a_kill_takes_the_locks_and_nothing_else(broker: BrokerUnderTest, unique: Unique) -> None:
     """Acquired before, acknowledged after: refused; the records come again, and a fetch goes on where it was."""
-    topic, group = filled(broker, unique, 2, 500, batch_records=10)
+    topic, group = filled_topic(broker, unique, 2, 1000, batch_records=10)
     fetcher = RangeFetcher(config(broker, max_partition_fetch_bytes="500"))
     with member(broker, group, topic) as consumer:
         acquired = acquire(consumer, 1000)
