@@ -7,8 +7,8 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.coordinator_runtime.batches import MAX_BATCH_BYTES
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import decode_records
 from tests.interop.support.share_wire import ACCEPT, BATCH_OPTIMIZED, REJECT, Acquired, Member, ack_errors, begin_at
+from tests.support.worlds.log_world import read_all
 
 WIDTH = 60_000  # offsets; a batch of 900,000 bytes holds 45,000 state batches
 BATCH = 1_000  # records
@@ -56,14 +56,7 @@ class Queue:
     def largest_record(self) -> int:
         """Bytes of the largest value that the share coordinator's topic holds."""
         log = self.world.services.logs.get("__share_group_state", 0)
-        sizes: list[int] = []
-        offset = log.log_start_offset
-        while offset < log.high_watermark:
-            read = log.read(offset, 1, upto=log.high_watermark)
-            assert not isinstance(read, ErrorCode)
-            sizes += [len(record.value or b"") for record in decode_records(read.records)]
-            offset = read.batches[-1].last_offset + 1
-        return max(sizes)
+        return max(len(record.value or b"") for record in read_all(log))
 
 
 def test_every_record_may_go_another_way_than_its_neighbours() -> None:

@@ -31,9 +31,9 @@ from shareq.protocol.generated.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from shareq.protocol.names import CONSUMER_OFFSETS, TRANSACTION_STATE
-from shareq.protocol.records.batch import decode_records
 from shareq.protocol.records.control import ControlType
 from tests.support.kafka.transactions import batches_of
+from tests.support.worlds.log_world import read_all
 
 NONE = ErrorCode.NONE
 
@@ -260,14 +260,7 @@ def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int
     producer.write("a", b"x")
     producer.commit()
     log = world.world.services.logs.get(TRANSACTION_STATE, group_partition_for("t", 50))
-    read = log.read(0, 1 << 20, upto=log.high_watermark)
-    assert not isinstance(read, ErrorCode)
-    data = bytes(read.records)
-    values = [
-        record.value
-        for span in read.batches
-        for record in decode_records(data[span.position : span.position + span.size])
-    ]
+    values = [record.value for record in read_all(log)]
     assert {int.from_bytes(value[:2], "big") for value in values if value is not None} == value_versions
     world.world.restart()
     world.client = producer.client = world.world.connect()
