@@ -6,17 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from tests.differential.steps import (
-    ACCEPT,
-    GAP,
-    PARTITIONS,
-    REJECT,
-    RELEASE,
-    RENEW,
-    UNKNOWN_PARTITION,
-    AckRange,
-    Acks,
-)
+from tests.differential.steps import ACCEPT, GAP, PARTITIONS, REJECT, RELEASE, RENEW, UNKNOWN_PARTITION, AckRange, Acks
 from tests.differential.view import View
 
 _TYPES = (ACCEPT, RELEASE, REJECT, GAP)

@@ -14,12 +14,7 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from shareq.protocol.generated.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
+from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.records.batch import batch_headers, decode_records

@@ -39,15 +39,7 @@ from tests.interop.support.dead_letter_scenes import (
     set_level,
     transactions,
 )
-from tests.interop.support.share_wire import (
-    ACCEPT,
-    ARCHIVING,
-    REJECT,
-    RELEASE,
-    Acquired,
-    begin_at,
-    eventually,
-)
+from tests.interop.support.share_wire import ACCEPT, ARCHIVING, REJECT, RELEASE, Acquired, begin_at, eventually
 
 pytestmark = pytest.mark.interop
 

@@ -35,15 +35,7 @@ from tests.interop.support.dead_letter_scenes import (
     scenes,
 )
 from tests.interop.support.guarded_broker import guarded_broker
-from tests.interop.support.share_wire import (
-    ACCEPT,
-    REJECT,
-    RELEASE,
-    Acquired,
-    Member,
-    described_lag,
-    eventually,
-)
+from tests.interop.support.share_wire import ACCEPT, REJECT, RELEASE, Acquired, Member, described_lag, eventually
 from tests.interop.test_share_rights import login
 
 pytestmark = pytest.mark.interop

@@ -27,10 +27,7 @@ from shareq.coordinator.transaction.metadata import TransactionState
 from shareq.coordinator.transaction.outcome import ProducerResult
 from shareq.coordinator.transaction.shard import TransactionCoordinatorShard
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitResponseTopic,
-)
+from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitResponseTopic
 from tests.support.planting import Fault, Function, in_place_of, replaced
 
 # -- the end of a transaction

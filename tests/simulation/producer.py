@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
+from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.simulation.ledger import InvariantBroken

@@ -12,12 +12,7 @@ from shareq.broker.dispatch.table import HANDLERS
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from shareq.protocol.generated.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
+from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.support.kafka.transactions import numbered
 

@@ -10,11 +10,7 @@ import pytest
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from shareq.protocol.generated.update_features import (
-    FeatureUpdateKey,
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
-)
+from shareq.protocol.generated.update_features import FeatureUpdateKey, UpdateFeaturesRequest, UpdateFeaturesResponse
 from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
 
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3

@@ -16,11 +16,7 @@ from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from shareq.protocol.generated.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopics,
-)
+from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from shareq.protocol.primitives import Structure
 from tests.support.coroutines import begun
 

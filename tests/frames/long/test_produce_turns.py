@@ -13,12 +13,7 @@ from shareq.broker.handlers.shared.produce_append import ProduceAppend
 from shareq.broker.log import admission
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest
-from shareq.protocol.generated.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
+from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.protocol.records import batch, opening
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 

@@ -32,11 +32,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-from shareq.protocol.generated.offset_commit import (
-    OffsetCommitKey,
-    OffsetCommitResponse,
-    OffsetCommitValue,
-)
+from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitResponse, OffsetCommitValue
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from shareq.protocol.names import CONSUMER_OFFSETS
 from tests.support.worlds.internal_records import records

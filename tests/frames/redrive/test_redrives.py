@@ -17,11 +17,7 @@ from shareq.protocol.generated.cancel_redrive import CancelRedriveRequest, Cance
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.delete_records import DeleteRecordsResponse
 from shareq.protocol.generated.describe_redrives import DescribeRedrivesRequest, DescribeRedrivesResponse
-from shareq.protocol.generated.offset_fetch import (
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchResponse,
-)
+from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
 from tests.support.clients.administration import delete_records_request

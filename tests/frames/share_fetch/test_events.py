@@ -11,15 +11,7 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.foundation.bounded_log import MOST_LINES
 from shareq.broker.share.events import MOST_RANGES
 from shareq.protocol.errors import ErrorCode
-from tests.support.clients.share_client import (
-    REJECT,
-    RELEASE,
-    Place,
-    ShareClient,
-    append,
-    configure,
-    from_the_start,
-)
+from tests.support.clients.share_client import REJECT, RELEASE, Place, ShareClient, append, configure, from_the_start
 
 LOCK_MS = 15_000
 

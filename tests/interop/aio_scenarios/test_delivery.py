@@ -8,15 +8,7 @@ from collections import Counter
 import pytest
 
 from shareq.aio import ShareConsumer
-from tests.interop.aio_scenarios.scene import (
-    SHORT_LOCK,
-    Scene,
-    fetched_in_vain,
-    numbered,
-    places,
-    take,
-    values,
-)
+from tests.interop.aio_scenarios.scene import SHORT_LOCK, Scene, fetched_in_vain, numbered, places, take, values
 from tests.interop.aio_scenarios.stage import redoes
 from tests.support.waiting import comes_true
 

@@ -25,12 +25,7 @@ from devtools.clients.wire import WireClient
 from devtools.kafka.certificates import Authority
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from tests.interop.support.clients.commands import (
-    java_security,
-    librdkafka_security,
-    properties_text,
-    python_security,
-)
+from tests.interop.support.clients.commands import java_security, librdkafka_security, properties_text, python_security
 from tests.interop.support.listeners import one_listener, scram_users
 
 USER: Final = "alice"

@@ -14,9 +14,7 @@ from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import Right
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated import (
-    share_group_heartbeat,
-)
+from shareq.protocol.generated import share_group_heartbeat
 from shareq.protocol.primitives import Message
 
 TOPIC, GROUP, PRODUCER, ALICE, ADMIN = "t", "g", "p", "User:alice", "User:admin"

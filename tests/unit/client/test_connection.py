@@ -20,11 +20,7 @@ from shareq.client.security.sasl import sasl_client
 from shareq.client.sockets import run_now
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.fetch import (
-    FetchableTopicResponse,
-    FetchRequest,
-    FetchResponse,
-)
+from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse
 from shareq.protocol.generated.fetch import PartitionData as FetchedPartition
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateResponse

@@ -20,10 +20,7 @@ from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchRequest, FetchResponse
 from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorResponse
-from shareq.protocol.generated.metadata import (
-    MetadataRequest,
-    MetadataResponseTopic,
-)
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponseTopic
 from shareq.protocol.primitives import ZERO_UUID, Message
 from tests.support.fakes.scripted_peer import HangUp, ScriptedBroker
 from tests.support.fakes.scripted_world import ID, Clock, World, fetched, topic

@@ -9,15 +9,7 @@ from pathlib import Path
 import pytest
 
 from devtools.in_memory.memory_meta_db import MemoryMetaDb
-from shareq.broker.metadata.changes import (
-    DropAcl,
-    MetaChange,
-    MetaDb,
-    PutAcl,
-    PutConfig,
-    PutMeta,
-    ResourceName,
-)
+from shareq.broker.metadata.changes import DropAcl, MetaChange, MetaDb, PutAcl, PutConfig, PutMeta, ResourceName
 from shareq.broker.metadata.features import FEATURES
 from shareq.broker.metadata.sqlite import SqliteMetaDb
 from shareq.broker.metadata.store import MetadataStore, NewTopic

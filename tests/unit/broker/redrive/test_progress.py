@@ -7,15 +7,7 @@ from typing import Any, cast
 import pytest
 
 from shareq.broker.redrive.letter import is_meant, letter_of, place_of, redriven
-from shareq.broker.redrive.progress import (
-    PartitionProgress,
-    State,
-    UnderWay,
-    What,
-    progress_text,
-    saved_of,
-    totals,
-)
+from shareq.broker.redrive.progress import PartitionProgress, State, UnderWay, What, progress_text, saved_of, totals
 from shareq.broker.redrive.spec import (
     MOST_TEXT,
     LetterFilter,

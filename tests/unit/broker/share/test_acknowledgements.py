@@ -11,12 +11,7 @@ from shareq.broker.foundation.loop.coroutines import begin
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import TurnBudget
-from shareq.broker.share.acknowledgements import (
-    MOST_BATCHES,
-    AckResults,
-    PartitionAcks,
-    ShareAcknowledgements,
-)
+from shareq.broker.share.acknowledgements import MOST_BATCHES, AckResults, PartitionAcks, ShareAcknowledgements
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.partition import AckBatch
 from shareq.protocol.errors import ErrorCode

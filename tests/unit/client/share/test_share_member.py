@@ -6,11 +6,7 @@ import pytest
 
 from shareq.client.share.member import EAGER_HEARTBEATS, ShareMember, Verdict
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.share_group_heartbeat import (
-    Assignment,
-    ShareGroupHeartbeatResponse,
-    TopicPartitions,
-)
+from shareq.protocol.generated.share_group_heartbeat import Assignment, ShareGroupHeartbeatResponse, TopicPartitions
 
 T = bytes(15) + b"t"
 

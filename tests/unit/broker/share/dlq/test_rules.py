@@ -5,13 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.share.core.effects import Cause, DeadLetter
-from shareq.broker.share.dlq.letters import (
-    Origin,
-    died_before_for,
-    kept_letter,
-    letter_bytes,
-    plain_letter,
-)
+from shareq.broker.share.dlq.letters import Origin, died_before_for, kept_letter, letter_bytes, plain_letter
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic, delay_ms, partition_for, refusal
 from shareq.protocol.records.batch import HEADER_SIZE, Headers, Record, RecordData, build_batch
 

@@ -9,9 +9,7 @@ from shareq.coordinator.group.consumer.group import Activity, ConsumerGroup, Res
 from shareq.coordinator.group.consumer.member import CurrentAssignment, MemberState
 from shareq.coordinator.group.consumer.target.subscriptions import due
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.consumer_group_current_member_assignment import (
-    ConsumerGroupCurrentMemberAssignmentValue,
-)
+from shareq.protocol.generated.consumer_group_current_member_assignment import ConsumerGroupCurrentMemberAssignmentValue
 from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from tests.unit.coordinator.group.consumer.world import GROUP, INTERVAL_MS, REBALANCE_MS, ConsumerWorld
 from tests.unit.coordinator.group.migration.world import MixedWorld

@@ -11,12 +11,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataValue
 from shareq.protocol.generated.leave_group import MemberIdentity
 from tests.unit.coordinator.group.consumer.world import INTERVAL_MS, SESSION_MS
-from tests.unit.coordinator.group.migration.world import (
-    CLASSIC_REBALANCE_MS,
-    MixedWorld,
-    assignment,
-    parts_of,
-)
+from tests.unit.coordinator.group.migration.world import CLASSIC_REBALANCE_MS, MixedWorld, assignment, parts_of
 
 AGAIN = ErrorCode.REBALANCE_IN_PROGRESS
 

@@ -9,11 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareq.coordinator.group.assignment import Assignment
-from shareq.coordinator.group.consumer.target.assignors import (
-    ASSIGNORS,
-    STEP_EFFORT,
-    ConsumerAssignorMember,
-)
+from shareq.coordinator.group.consumer.target.assignors import ASSIGNORS, STEP_EFFORT, ConsumerAssignorMember
 from shareq.coordinator.shard import at_once
 
 A, B, C = b"A" * 16, b"B" * 16, b"C" * 16
