@@ -224,7 +224,7 @@ def test_what_a_call_waits_for_is_not_what_it_works(tmp_path: Path) -> None:
     assert levers.disk_ns == 55_000, "clocks that disagree take nothing away"
 
 
-def test_the_kernel_tells_what_a_thread_works_and_a_wait_is_seen(tmp_path: Path) -> None:
+def test_the_kernel_counts_what_a_thread_works_and_a_wait_is_seen(tmp_path: Path) -> None:
     levers = Levers(tmp_path / "levers")
     disk = DiskWait(levers)
     before_ns = disk.busy_ns()
