@@ -27,6 +27,7 @@ FREE: Final = (
     "broker/share/core/",
     "client/aio/consumer/consumer.py",
     "protocol/generated/",
+    "protocol/passes/",
     "protocol/records/",
 )
 """What is called for each record or range, where keywords cost, and what is generated."""
