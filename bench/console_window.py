@@ -29,7 +29,7 @@ from devtools.documents import add_write_option, show_and_write
 from devtools.ports import free_port
 from devtools.provenance import commit, machine
 from shareq.client.config import ClientConfig
-from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, ShareRangeConsumer
 from shareq.protocol.share import AcknowledgeType
 
 BEGIN: Final = "<!-- console window: begin -->"

@@ -11,7 +11,7 @@ from shareq.client.errors import (
 )
 from shareq.client.fetch import Fetched, OffsetsGone, RangeFetcher, TopicGone
 from shareq.client.offsets import OffsetRanges
-from shareq.client.share.consumer import ShareRangeConsumer
+from shareq.client.share.range_consumer import ShareRangeConsumer
 from shareq.client.share.session import AckRange, AcquiredRange
 from shareq.protocol.share import AcknowledgeType
 

@@ -29,7 +29,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, ConfigError, understood
 from shareq.client.network import Network
 from shareq.client.share.provision import configure_group, ensure_topic
-from shareq.client.share.window import reach
+from shareq.client.share.widest_window import reach
 from shareq.protocol.names import AUTO_OFFSET_RESET
 
 logger = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """Administration of groups: each operation goes through the group coordinator, the share coordinator, and back.
 
-The two steps at the group coordinator, and why there are two, are in `shareq.coordinator.group.share.administration`.
+The two steps at the group coordinator, and why there are two, are in `shareq.coordinator.group.share.change_plans`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
+from shareq.coordinator.group.share.change_plans import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
 from shareq.coordinator.group.share.group import ShareGroup, TopicsById
 from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.coordinator.ports import MetadataImage

@@ -10,7 +10,7 @@ from shareq.client.admin.calls import only
 from shareq.client.admin.configs import Change
 from shareq.client.admin.topics import NewTopic
 from shareq.client.errors import BrokerError, ClientError, Unreachable
-from shareq.client.share.window import widen
+from shareq.client.share.widest_window import widen
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.names import PARTITION_MAX_RECORD_LOCKS
 

@@ -24,7 +24,7 @@ from shareq.client.core.list_offsets import EARLIEST, LATEST
 from shareq.client.errors import BrokerError, ClientError, Unreachable, understood
 from shareq.client.network import Network as BlockingNetwork
 from shareq.client.share.provision import configure_group, ensure_topic
-from shareq.client.share.window import reach
+from shareq.client.share.widest_window import reach
 from shareq.kombu.tail import Tail
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest

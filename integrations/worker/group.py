@@ -12,7 +12,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, Unreachable, understood
 from shareq.client.network import Network
 from shareq.client.share.provision import configure_group
-from shareq.client.share.window import USUAL, reach
+from shareq.client.share.widest_window import USUAL, reach
 from shareq.protocol.names import DELIVERY_COUNT_LIMIT
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ BACKOFF: Final = "shareq.redelivery.backoff.ms"
 class GroupFacts(NamedTuple):
     """`delays`: the broker keeps records for a while that were released. `limit`: how often a record is delivered at
     most; None where the group has no such config of its own, and cannot be asked for the broker's. `window`: see
-    `client/share/window.py`."""
+    `client/share/widest_window.py`."""
 
     delays: bool = False
     limit: int | None = None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from shareq.client.errors import ClientError, Unreachable, UnsupportedApi, name_of
-from shareq.client.share.consumer import AcquiredRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AcquiredRange, ShareRangeConsumer
 from shareq.client.share.session import AckRange
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcknowledgeType

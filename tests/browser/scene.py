@@ -11,7 +11,7 @@ from typing import Final, Self
 
 from devtools.ports import free_port
 from shareq.client.config import ClientConfig
-from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, ShareRangeConsumer
 from shareq.protocol.share import AcknowledgeType
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell

@@ -25,7 +25,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.errors import AuthenticationFailed
 from shareq.client.fetch import RangeFetcher
 from shareq.client.network import Network
-from shareq.client.share.consumer import AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.records.batch import batch_headers, decode_records

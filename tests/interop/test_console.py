@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from shareq.client.config import ClientConfig
-from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, ShareRangeConsumer
 from shareq.ops.cli.shared.exits import read_properties
 from shareq.protocol.share import AcknowledgeType
 from tests.interop.support.broker_under_test import BrokerUnderTest

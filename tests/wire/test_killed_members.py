@@ -11,7 +11,7 @@ import pytest
 
 from devtools.clients.admin import configure_group, create_topic, produce
 from shareq.client.config import ClientConfig
-from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, ShareRangeConsumer
 from shareq.protocol.share import AcknowledgeType
 from shareq.testing import Broker
 
@@ -23,7 +23,7 @@ BOUND_S = 15.0
 MEMBER = """
 import sys
 from shareq.client.config import ClientConfig
-from shareq.client.share.consumer import ShareRangeConsumer
+from shareq.client.share.range_consumer import ShareRangeConsumer
 
 config = ClientConfig.from_properties({"bootstrap.servers": sys.argv[1]})
 with ShareRangeConsumer(config, "g", ["jobs"]) as member:

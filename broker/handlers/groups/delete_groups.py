@@ -11,7 +11,7 @@ from __future__ import annotations
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import DELETE_GROUP
-from shareq.coordinator.group.share.administration import DeleteGroupPlan
+from shareq.coordinator.group.share.change_plans import DeleteGroupPlan
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.handlers.shared import authorized_operations
-from shareq.broker.handlers.shared.topics_to_create import create_missing, may_create_topic
+from shareq.broker.handlers.shared.missing_topics import create_missing, may_create_topic
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
 from shareq.broker.security.rights import CREATE_TOPIC, DESCRIBE_TOPIC
 from shareq.broker.topics.leaders import mark_leaderless

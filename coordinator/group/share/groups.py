@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from shareq.coordinator.group.groups import Client, Group, GroupKind
 from shareq.coordinator.group.share import administration, heartbeat
-from shareq.coordinator.group.share.administration import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
+from shareq.coordinator.group.share.change_plans import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
 from shareq.coordinator.group.share.describe import share_group_entry, share_group_error_entry
 from shareq.coordinator.group.share.group import Activity, ShareGroup, StatePartitions, TopicsById
 from shareq.coordinator.group.share.heartbeat import HeartbeatInputs, HeartbeatPlan, refusal

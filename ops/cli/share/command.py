@@ -12,7 +12,7 @@ from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.fetch import OffsetsGone, RangeFetcher
 from shareq.client.reader import Reader
-from shareq.client.share.consumer import AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.ops.cli.groups.shared import (
     Described,
     GroupInfo,

@@ -10,7 +10,7 @@ from unittest.mock import ANY
 import pytest
 
 from shareq.client.errors import AuthenticationFailed, BrokerError, ConfigError, Unreachable
-from shareq.client.share.consumer import ShareRangeConsumer
+from shareq.client.share.range_consumer import ShareRangeConsumer
 from shareq.ops.cli.shared.profile import client_config
 from shareq.ops.records_api import ApiRefused, RecordsApi
 from shareq.protocol.errors import ErrorCode

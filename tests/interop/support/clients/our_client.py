@@ -11,7 +11,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.fetch import RangeFetcher
 from shareq.client.network import Network
 from shareq.client.producer import Producer
-from shareq.client.share.consumer import AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.records.batch import batch_headers, decode_records
 from shareq.protocol.records.record_codec import RecordData
 from shareq.protocol.share import AcknowledgeType

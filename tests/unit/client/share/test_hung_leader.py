@@ -7,7 +7,7 @@ import time
 import pytest
 
 from shareq.client.share import consumer as share_consumer
-from shareq.client.share.consumer import AckRange, AcquiredRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcknowledgeType

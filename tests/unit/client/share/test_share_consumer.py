@@ -21,7 +21,7 @@ from shareq.client import (
     Unreachable,
     UnsupportedApi,
 )
-from shareq.client.share.consumer import _FairLock, new_member_id
+from shareq.client.share.range_consumer import _FairLock, new_member_id
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersion

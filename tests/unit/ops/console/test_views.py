@@ -12,7 +12,7 @@ from shareq.client.admin import Admin
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, Unreachable
 from shareq.client.network import Network
-from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, ShareRangeConsumer
 from shareq.ops.cli.top.data import take
 from shareq.ops.console import changes
 from shareq.ops.console.views import consumer_groups, dead_letters, overview, records, share_groups, topics

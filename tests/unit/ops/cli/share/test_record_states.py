@@ -11,7 +11,7 @@ from datetime import datetime
 
 import pytest
 
-from shareq.client.share.consumer import AckRange, ShareRangeConsumer
+from shareq.client.share.range_consumer import AckRange, ShareRangeConsumer
 from shareq.ops.cli.shared.profile import client_config
 from shareq.ops.state_colours import LOOKS
 from shareq.protocol.share import AcknowledgeType

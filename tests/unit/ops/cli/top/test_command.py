@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from shareq.client.share.consumer import ShareRangeConsumer
+from shareq.client.share.range_consumer import ShareRangeConsumer
 from shareq.ops.cli.shared.profile import client_config
 from shareq.ops.cli.top import data
 from shareq.testing import Broker

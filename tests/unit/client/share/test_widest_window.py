@@ -9,7 +9,7 @@ import pytest
 
 from shareq.client.admin import Admin
 from shareq.client.errors import Unreachable
-from shareq.client.share.window import LARGEST, widen
+from shareq.client.share.widest_window import LARGEST, widen
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_configs import (
@@ -107,7 +107,7 @@ def test_what_is_usual_is_asked_for_where_the_broker_does_not_say(world: World, 
 def test_a_refusal_is_quiet(world: World, code: ErrorCode, caplog: pytest.LogCaptureFixture) -> None:
     cluster = Cluster(world)
     cluster.refuses = code
-    with caplog.at_level(logging.INFO, "shareq.client.share.window"):
+    with caplog.at_level(logging.INFO, "shareq.client.share.widest_window"):
         assert widen(cluster.admin, "g") is None
     (line,) = caplog.records
     assert line.levelno == logging.INFO
