@@ -44,8 +44,8 @@ CORE: Final = f"{UNIT}/share/core"
 COORDINATOR: Final = "tests/unit/coordinator"
 CORE_TESTS: Final = _tests(
     CORE,
-    "acknowledge acquire counters dead_letters fetch_plan load loaded_windows locks order order_acknowledged"
-    " order_choice read_committed redelivery release sessions state_writes worked_example",
+    "ack_batches acknowledge acquire counters dead_letters fetch_plan load loaded_windows locks order"
+    " order_acknowledged order_choice read_committed redelivery release sessions state_writes worked_example",
 )
 
 AREAS: Final[Mapping[str, Area]] = {

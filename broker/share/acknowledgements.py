@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.foundation.turn_budget import TurnBudget
-from shareq.broker.share.core.fetch_plan import validate_ack_batches
+from shareq.broker.share.core.ack_batches import validate_ack_batches
 from shareq.broker.share.core.partition import Acknowledged
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.ports import MetadataImage

@@ -25,9 +25,8 @@ MAX_PARTITIONS_PER_REQUEST: Final = 10_000
 MOST_AUTO_CREATED: Final = 50
 """Topics that one Metadata request creates. Clients ask again for the others, as they do where creation takes time."""
 
-CREATED_TOGETHER: Final = 5
+AUTO_CREATED_TOGETHER: Final = 5
 """Of those, in one commit: a millisecond of work, beside what the disk takes."""
-
 
 AUTO_CREATED_PER_SECOND: Final = 5
 """Topics that one user (without authentication: one address) may have created by asking for them: each commit waits for
@@ -75,9 +74,13 @@ def check_name(metadata: MetadataStore, name: str) -> ApiError:
     if metadata.topic(name) is not None:
         return ApiError(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     other = metadata.colliding_topic(name)
-    if other is not None:
-        return _collision(name, other)
-    return NO_ERROR
+    return NO_ERROR if other is None else _collision(name, other)
+
+
+def take_name(taken: dict[str, str], name: str) -> ApiError:
+    """Add a name to those that one request takes, by `collision_key`; why it cannot be added, or NO_ERROR."""
+    other = taken.setdefault(collision_key(name), name)
+    return NO_ERROR if other == name else _collision(name, other)
 
 
 def partitions_asked(partitions: int, assigned: int, default: int) -> int:
@@ -119,13 +122,12 @@ def auto_create(
     metadata: MetadataStore, configs: ConfigService, names: Sequence[str]
 ) -> dict[str, TopicImage | ApiError]:
     """Create topics with the broker's defaults, in one commit, because a client asked for their metadata: the topic, or
-    why there is none, by name. `names` are at most `CREATED_TOGETHER`, each once.
+    why there is none, by name. `names` are at most `AUTO_CREATED_TOGETHER`, each once.
     """
     plans: dict[str, NewTopic | ApiError] = {}
     taken: dict[str, str] = {}
     for name in names:
-        other = taken.setdefault(collision_key(name), name)
-        plans[name] = plan_topic(metadata, configs, TopicSpec(name)) if other == name else _collision(name, other)
+        plans[name] = take_name(taken, name) or plan_topic(metadata, configs, TopicSpec(name))
     topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
     made: dict[str, TopicImage | ApiError] = {}
     try:

@@ -20,7 +20,7 @@ from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.group.assignment import Assignment
 from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.shard import GroupCoordinatorShard
-from shareq.coordinator.group.share import administration, assignor, heartbeat
+from shareq.coordinator.group.share import assignor, change_plans, heartbeat
 from shareq.coordinator.group.share.assignor import AssignorMember
 from shareq.coordinator.group.share.group import CurrentAssignment, ShareGroup
 from shareq.coordinator.group.share.records import (
@@ -173,7 +173,7 @@ def altered_partition_keeps_its_leader() -> AbstractContextManager[object]:
     return replaced((SharePartitionManager, "state_replaced", lambda _self, _keys: None))
 
 
-@in_place_of(administration, "begin_alter_offsets")
+@in_place_of(change_plans, "begin_alter_offsets")
 def offsets_are_altered_under_the_members_feet(original: Function, group: ShareGroup, *arguments: Any) -> Any:
     empty: Any = SimpleNamespace(
         members={},
@@ -228,7 +228,7 @@ def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[obje
 
 
 def deleted_offsets_count_as_initialized() -> AbstractContextManager[object]:
-    original = administration.begin_delete_offsets
+    original = change_plans.begin_delete_offsets
 
     def delete(self: GroupAdministration, key: Any) -> Pending[ApiError]:
         self._leaders.state_deleted((key,))
@@ -236,7 +236,7 @@ def deleted_offsets_count_as_initialized() -> AbstractContextManager[object]:
 
     return replaced(
         (
-            administration,
+            change_plans,
             "begin_delete_offsets",
             lambda *arguments: CoordinatorResult(original(*arguments).response),
         ),

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metadata.store import NewTopic
-from shareq.broker.metadata.topic_names import collision_key
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC
-from shareq.broker.topics.creation import TopicSpec, check_name, check_partition_total, partitions_asked, plan_topic
+from shareq.broker.topics.creation import (
+    TopicSpec,
+    check_name,
+    check_partition_total,
+    partitions_asked,
+    plan_topic,
+    take_name,
+)
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopic
 from shareq.protocol.names import CLUSTER_METADATA
@@ -70,10 +76,7 @@ async def _plan(ctx: RequestContext, wanted: Sequence[CreatableTopic], plans: Pl
         name = topic.name
         plan = plan_topic(ctx.services.metadata, ctx.services.configs, _spec(topic))
         if not isinstance(plan, ApiError):
-            other = taken.setdefault(collision_key(name), name)
-            if other != name:
-                message = f"Topic '{name}' collides with existing topic: {other}"
-                plan = ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+            plan = take_name(taken, name) or plan
         plans[name] = plan
         await ctx.breathe(1 + len(topic.configs) + len(topic.assignments))
 

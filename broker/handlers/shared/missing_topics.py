@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
-from shareq.broker.topics.creation import CREATED_TOGETHER, MOST_AUTO_CREATED, auto_create
+from shareq.broker.topics.creation import AUTO_CREATED_TOGETHER, MOST_AUTO_CREATED, auto_create
 from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.metadata import MetadataRequestTopic
 from shareq.protocol.names import CLUSTER_METADATA
@@ -36,9 +36,9 @@ async def create_missing(ctx: RequestContext, asked: Sequence[MetadataRequestTop
     if names:
         del names[ctx.services.auto_creations.take(ctx.owner, len(names), ctx.services.env.clock.now_ms()) :]
     refused: dict[str, ApiError] = {}
-    for at in range(0, len(names), CREATED_TOGETHER):
+    for at in range(0, len(names), AUTO_CREATED_TOGETHER):
         await metadata.gate.passed()
-        made = auto_create(metadata, ctx.services.configs, names[at : at + CREATED_TOGETHER])
+        made = auto_create(metadata, ctx.services.configs, names[at : at + AUTO_CREATED_TOGETHER])
         refused.update((name, outcome) for name, outcome in made.items() if isinstance(outcome, ApiError))
     return refused
 

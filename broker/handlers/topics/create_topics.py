@@ -15,8 +15,8 @@ import logging
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.config.admin import ConfigAdmin
-from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.handlers.shared.create_topics_plan import Plans, planned
+from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.security.rights import DESCRIBE_TOPIC_CONFIGS
 from shareq.broker.topics.creation import check_name

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.share.core.locks import AcquisitionLocks
 from shareq.broker.share.core.values import AcquiredRange, BatchSpan
 from shareq.broker.share.core.window.batch import InFlightBatch
-from shareq.broker.share.core.window.delivery_limit import throttled_from
+from shareq.broker.share.core.window.delivery_limit import largest_company, throttled_from, travels_alone
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
 from shareq.broker.share.core.window.offsets import move_gap_start
 from shareq.broker.share.core.window.window import InFlightWindow, Run
@@ -241,8 +241,7 @@ class RecordAcquisition:
     def _choose(self, batch: Batch) -> list[Run]:
         """The available runs to take from a batch, each with the status it has now.
 
-        A record at its last delivery travels alone, so that it takes no others with it; one that has failed half of
-        its deliveries shrinks what is taken, the more the more often it failed. Apache Kafka counts up to exactly that
+        `delivery_limit` says which records travel alone or in small company. Apache Kafka counts up to exactly that
         quota, so a batch of which more has been taken when the first such record comes is not cut short by it.
         """
         available_from = self._window.available_from
@@ -255,13 +254,14 @@ class RecordAcquisition:
         for run_first, run_last, status in batch.available(first, last) if first <= last else ():
             count = status.delivery_count
             room = run_last - run_first + 1
-            alone = count == self._max_deliveries - 1 and self._max_deliveries > 2
+            throttled = count >= self._throttle_from
+            alone = throttled and travels_alone(count, self._max_deliveries)
             if alone:
                 if taken:
                     break
                 room = 1
-            if count >= self._throttle_from and not quota:
-                quota = max(1, batch.size >> (count - self._throttle_from + 1))
+            if throttled and not quota:
+                quota = largest_company(count, self._max_deliveries, batch.size)
             if self._limited:
                 room = min(room, self.left - taken)
             if taken < quota:

@@ -420,7 +420,7 @@ class SharePartition:
         """Move acquired records on. Nothing is visible to other members until `on_state_written`.
 
         All batches succeed together or the first error (INVALID_RECORD_STATE, INVALID_REQUEST) undoes the request;
-        only renewals stay. Batches are ascending and disjoint (`fetch_plan.validate_ack_batches`).
+        only renewals stay. Batches are ascending and disjoint (`ack_batches.validate_ack_batches`).
         """
         self.lapsed.discard(member_id)
         change = StateChange(self._next_write_id())

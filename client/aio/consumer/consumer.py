@@ -19,10 +19,10 @@ from shareq.client.aio.consumer.records import ACCEPT, RELEASE, RENEW, LockLost,
 from shareq.client.aio.network import Network
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, ConfigError, UnsupportedApi
-from shareq.client.share.range_consumer import new_member_id
 from shareq.client.share.core import ShareCore
 from shareq.client.share.leaders import Leader, ShareLeaders
 from shareq.client.share.member import ShareMember
+from shareq.client.share.range_consumer import new_member_id
 from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.share import AcknowledgeType
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from shareq.coordinator.group.groups import Client, Group, GroupKind
-from shareq.coordinator.group.share import administration, heartbeat
+from shareq.coordinator.group.share import change_plans, heartbeat
 from shareq.coordinator.group.share.change_plans import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
 from shareq.coordinator.group.share.describe import share_group_entry, share_group_error_entry
 from shareq.coordinator.group.share.group import Activity, ShareGroup, StatePartitions, TopicsById
@@ -177,14 +177,14 @@ class ShareGroups:
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(DeleteGroupPlan(self._no_share_group(group_id)))
-        return administration.begin_delete_group(group, self._metadata)
+        return change_plans.begin_delete_group(group, self._metadata)
 
     def finish_delete_group(self, group_id: str, error: ErrorCode) -> CoordinatorResult[ApiError]:
         """`error`: the first that deleting the plan's share states gave. Errors: it, and those of the first step."""
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(self._no_share_group(group_id))
-        result = administration.finish_delete_group(group, error)
+        result = change_plans.finish_delete_group(group, error)
         if not result.response:
             self._activity.pop(group_id, None)
         return result
@@ -200,7 +200,7 @@ class ShareGroups:
         group = self._groups.get(group_id) or ShareGroup(group_id)
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(AlterOffsetsPlan(self._no_share_group(group_id)))
-        result = administration.begin_alter_offsets(group, offsets, self._metadata)
+        result = change_plans.begin_alter_offsets(group, offsets, self._metadata)
         full = self._no_more_groups(group_id) if result.records and group_id not in self._groups else None
         if full is not None:
             return CoordinatorResult(AlterOffsetsPlan(full))
@@ -213,7 +213,7 @@ class ShareGroups:
     ) -> CoordinatorResult[None]:
         """`failed`: the share partitions of the plan that could not be initialised."""
         group = self.group(group_id)
-        return CoordinatorResult(None) if group is None else administration.finish_alter_offsets(group, plan, failed)
+        return CoordinatorResult(None) if group is None else change_plans.finish_alter_offsets(group, plan, failed)
 
     def begin_delete_offsets(self, group_id: str, topic_names: Collection[str]) -> CoordinatorResult[DeleteOffsetsPlan]:
         """Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
@@ -222,14 +222,14 @@ class ShareGroups:
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(DeleteOffsetsPlan(self._no_share_group(group_id)))
-        return administration.begin_delete_offsets(group, topic_names, self._metadata)
+        return change_plans.begin_delete_offsets(group, topic_names, self._metadata)
 
     def finish_delete_offsets(self, group_id: str, deleted_topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
         """`deleted_topic_ids`: the topics of the plan whose share states are all gone."""
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(None)
-        return administration.finish_delete_offsets(group, deleted_topic_ids)
+        return change_plans.finish_delete_offsets(group, deleted_topic_ids)
 
     # -- news of topics
 

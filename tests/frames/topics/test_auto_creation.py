@@ -11,7 +11,7 @@ from shareq.broker.metadata.changes import MetaChange
 from shareq.broker.topics.creation import (
     AUTO_CREATED_BURST_S,
     AUTO_CREATED_PER_SECOND,
-    CREATED_TOGETHER,
+    AUTO_CREATED_TOGETHER,
     MOST_AUTO_CREATED,
 )
 from shareq.protocol.errors import ErrorCode
@@ -42,7 +42,7 @@ def test_as_many_as_allowed_are_created_some_in_a_commit(version: int, world: Br
     commits = Commits(world)
     names = [f"t{i:05}" for i in range(20_000)]
     codes = ask(world, names, version)
-    assert commits.sizes == [CREATED_TOGETHER] * (MOST_AUTO_CREATED // CREATED_TOGETHER)
+    assert commits.sizes == [AUTO_CREATED_TOGETHER] * (MOST_AUTO_CREATED // AUTO_CREATED_TOGETHER)
     created = [name for name, code in codes.items() if code == ErrorCode.NONE]
     assert created == names[:MOST_AUTO_CREATED]
     assert set(codes.values()) == {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}

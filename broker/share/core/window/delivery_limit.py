@@ -26,3 +26,17 @@ def after_release(status: DeliveryStatus, settings: ShareGroupSettings) -> Recor
 def throttled_from(delivery_count_limit: int) -> int:
     """The delivery count from which on a record is handed out in ever smaller company."""
     return max(2, (delivery_count_limit + 1) // 2)
+
+
+def travels_alone(delivery_count: int, delivery_count_limit: int) -> bool:
+    """Return if the next delivery of a record, delivered `delivery_count` times, is its last: no other record is handed
+    out with it, so that it takes none along. With a limit of two deliveries none does.
+    """
+    return delivery_count == delivery_count_limit - 1 and delivery_count_limit > 2
+
+
+def largest_company(delivery_count: int, delivery_count_limit: int, batch_size: int) -> int:
+    """Return how many records of a batch are handed out together with one that has been delivered so often: half of the
+    batch at `throttled_from`, and half of that for each delivery more; at least one.
+    """
+    return max(1, batch_size >> (delivery_count - throttled_from(delivery_count_limit) + 1))

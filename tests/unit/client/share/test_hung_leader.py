@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from shareq.client.share import consumer as share_consumer
+from shareq.client.share import range_consumer
 from shareq.client.share.range_consumer import AckRange, AcquiredRange, ShareRangeConsumer
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
@@ -20,7 +20,7 @@ PATIENCE_S = 20
 
 def test_a_leader_that_hangs_does_not_cost_the_locks_at_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """Renewals wait for the call under way, and locks last 30 s by default, as long as request.timeout.ms."""
-    monkeypatch.setattr(share_consumer, "ANSWER_MS", 1000)  # time enough for the other, on a busy machine
+    monkeypatch.setattr(range_consumer, "ANSWER_MS", 1000)  # time enough for the other, on a busy machine
     with ShareCluster(2) as cluster, ShareRangeConsumer(cluster.config(), "g", [TOPIC]) as consumer:
         cluster.nodes[1].ready[0].append((0, 9))
         cluster.nodes[2].ready[1].append((0, 9))

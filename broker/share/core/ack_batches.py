@@ -1,0 +1,34 @@
+"""Sound acknowledgements of one partition (KIP-932): checked before anything of them is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shareq.broker.share.core.values import Acknowledged, AckRanges
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.passes.runs import ascend
+from shareq.protocol.share import AcknowledgeType
+
+
+def validate_ack_batches(batches: Sequence[Acknowledged], *, renew_request: bool, renew_version: bool) -> ErrorCode:
+    """Check one partition's acknowledgements before anything of them is applied: NONE or INVALID_REQUEST.
+
+    Ranges ascend; each has one acknowledge type, or one per offset. Type 4 needs a version that knows it
+    (`renew_version`) and a request that announces it (`renew_request`, IsRenewAck). A range that begins at the last
+    offset of the one before passes, as in Apache Kafka; that offset then fails when it is acknowledged twice.
+    """
+    allowed = (AcknowledgeType.RENEW if renew_version and renew_request else AcknowledgeType.REJECT).value
+    if isinstance(batches, AckRanges):
+        return ErrorCode.NONE if ascend(batches.numbers, allowed) else ErrorCode.INVALID_REQUEST
+    previous_last = -1
+    for ack in batches:
+        first, last, types = ack.first_offset, ack.last_offset, ack.acknowledge_types
+        if first > last or first < previous_last:
+            return ErrorCode.INVALID_REQUEST
+        if len(types) == 1:  # a request may bring a million of these
+            if not 0 <= types[0] <= allowed:
+                return ErrorCode.INVALID_REQUEST
+        elif len(types) != last - first + 1 or min(types) < AcknowledgeType.GAP or max(types) > allowed:
+            return ErrorCode.INVALID_REQUEST
+        previous_last = last
+    return ErrorCode.NONE
