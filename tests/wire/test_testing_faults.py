@@ -27,6 +27,7 @@ from shareq.protocol.generated.list_offsets import (
 )
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.testing import Broker, BrokerFailed
+from tests.support.waiting import PATIENCE_S
 
 MODES = ["thread", "process"]
 
@@ -151,22 +152,23 @@ def test_a_fetch_of_a_session_is_refused_once_its_partitions_are_named_again(bro
         topic, bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50
     ) as consumer:
         broker.produce(topic, "first")
-        assert [each.value for each in fetched(consumer)] == [b"first"]
+        assert [each.value for each in fetched(broker, consumer)] == [b"first"]
         mine = broker.faults.on("Fetch", times=1, client_id=consumer.config["client_id"])
         with mine.error("NOT_LEADER_OR_FOLLOWER") as fault:
             broker.wait_until(lambda: consumer.poll(timeout_ms=20) == {} and fault.hits == 1)
         broker.produce(topic, "second")
-        assert [each.value for each in fetched(consumer)] == [b"second"]
+        assert [each.value for each in fetched(broker, consumer)] == [b"second"]
     refused = [line for line in broker.transcript() if "[fault: NOT_LEADER_OR_FOLLOWER]" in line]
     assert "error_code=NOT_LEADER_OR_FOLLOWER" in refused[-1].partition(" → ")[2]
 
 
-def fetched(consumer: KafkaConsumer) -> list[Any]:
-    """The next records."""
-    for _ in range(200):
+def fetched(broker: Broker, consumer: KafkaConsumer) -> list[Any]:
+    """Return the next records."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
         for found in consumer.poll(timeout_ms=100).values():
             return list(found)
-    raise AssertionError("no records came")
+    raise AssertionError("\n".join(["no records came", *broker.transcript(30)]))
 
 
 def test_an_acknowledgement_is_refused_and_the_record_is_still_in_hand(
@@ -396,14 +398,14 @@ def test_clients_wait_for_a_lost_leader_and_go_on(broker: Broker) -> None:
         return any("error_code=NOT_LEADER_OR_FOLLOWER" in answer for answer in answers)
 
     with KafkaConsumer(topic, bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest") as consumer:
-        assert [each.value for each in fetched(consumer)] == [b"first"]
+        assert [each.value for each in fetched(broker, consumer)] == [b"first"]
         with broker.faults.leader_lost(topic):
             producer.produce(topic, "second", on_delivery=lambda error, _message: delivered.append(error))
             broker.wait_until(lambda: refused("Produce") and refused("Fetch"))
             assert delivered == []
         assert producer.flush(20) == 0
         assert delivered == [None]
-        assert [each.value for each in fetched(consumer)] == [b"second"]
+        assert [each.value for each in fetched(broker, consumer)] == [b"second"]
     assert [each.text for each in broker.records(topic)] == ["first", "second"]
 
 

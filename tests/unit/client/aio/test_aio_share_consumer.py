@@ -304,15 +304,15 @@ async def test_a_session_that_the_broker_forgot_is_opened_again(cluster: ShareCl
 
 
 async def test_locks_are_renewed_while_records_are_in_hand(cluster: ShareCluster, join: Join) -> None:
-    cluster.nodes[1].lock_ms = 200
+    cluster.nodes[1].lock_ms = 1_600  # a loop that a busy machine holds for half of it loses the lock
     cluster.nodes[1].ready[0].append((0, 0))
     consumer = join(acknowledgement="explicit")
     [record] = await take(consumer, 1)
-    await comes_true(lambda: consumer.metrics.renewed >= 3)
+    await comes_true(lambda: consumer.metrics.renewed >= 2)
     await record.accept()
     assert acknowledged(cluster.nodes[1])[-1] == (0, 0, 0, [ACCEPT])
     renewals = [one for one in cluster.nodes[1].acknowledgements if one.is_renew_ack]
-    assert len(renewals) >= 3
+    assert len(renewals) >= 2
 
 
 async def test_brokers_that_know_no_renewals_are_sent_none(
