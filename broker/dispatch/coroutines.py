@@ -73,7 +73,7 @@ def run_in_turns(ctx: RequestContext, turn: Turn) -> None:
 
 
 def _end_with_client(ctx: RequestContext, answer: Driven[T | None]) -> None:
-    """Cancel a coroutine when the connection is gone; nobody waits for the rest of what it does."""
+    """Cancel a coroutine when the connection is gone; no client waits for the rest of its work."""
 
     def end() -> None:
         if not answer.result.done:

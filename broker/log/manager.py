@@ -464,10 +464,10 @@ class LogManager:
         def write() -> None:
             self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
 
+        if self._release_lock is None:
+            return completed(None)
         try:
-            if self._release_lock is None:
-                pass
-            elif self._disk is None:
+            if self._disk is None:
                 write()
             else:
                 self._disk.reserve.withheld_from(write)

@@ -1,4 +1,4 @@
-"""What is done with all logs from time to time: retention, and forgetting producers that are silent."""
+"""Periodic upkeep of all logs: retention, and expiry of silent producers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RETENTION_RETRY_MS: Final = 5_000
 
 
 class CheckTimes(NamedTuple):
-    """How often logs are looked at: `log.retention.check.interval.ms`, `producer.id.expiration.check.interval.ms`."""
+    """Intervals of upkeep: `log.retention.check.interval.ms`, `producer.id.expiration.check.interval.ms`."""
 
     retention_ms: int = 5 * 60 * 1000
     producers_ms: int = 10 * 60 * 1000

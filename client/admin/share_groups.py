@@ -101,7 +101,7 @@ class ShareGroups:
     def all_offsets(
         self, group_id: str, topics: Mapping[str, Collection[int]] | None = None
     ) -> dict[Partition, SharePosition]:
-        """As `offsets`, of one group, whole: a partition's error is the group's, tried again or raised."""
+        """Return `offsets` of one group, whole: a partition's error is the group's, tried again or raised."""
 
         def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[dict[Partition, SharePosition]]]:
             with_errors = only(_positions(answer, [group_id]), group_id)

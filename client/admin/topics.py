@@ -88,7 +88,7 @@ class CreatedTopic(NamedTuple):
 
 
 class LogRange(NamedTuple):
-    """What a log holds: from `start`, inclusive, to `end`, the high watermark, exclusive."""
+    """The offsets that a log holds: from `start`, inclusive, to `end`, the high watermark, exclusive."""
 
     start: int
     end: int

@@ -1,7 +1,7 @@
 """A connection to one broker, whatever its socket: what is sent when, which answer is whose, and what its end means.
 
 Requests may be sent while others wait for their answers, which come in the order of requests. One that is not answered
-in time ends the connection, since nobody could say what a later answer belongs to. Times are the wire's, in seconds.
+in time ends the connection, since a later answer could not be matched to its request. Times are the wire's, in seconds.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Waiter(Protocol):
-    """What an exchange wakes when it is done, unless it waits no longer."""
+    """A waiter that an exchange wakes when it is done, unless it waits no longer."""
 
     def done(self) -> bool: ...
 
@@ -193,7 +193,7 @@ class Connection:
         self.fail(Disconnected(f"{self._protocol.peer} {why}"))
 
     def fail(self, error: ClientError) -> None:
-        """As `close`, with the error of all that is in flight or comes later."""
+        """Close, with the error of all that is in flight or comes later."""
         if self.closed is not None:
             return
         self.closed = error

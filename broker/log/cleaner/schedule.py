@@ -65,7 +65,7 @@ def latest_value_rule(_topic: str) -> Rule:
 
 
 class Cleaning(NamedTuple):
-    """What is cleaned, and how.
+    """The topics to clean, and the settings for it.
 
     `rule_for` gives a topic's rule. `coordinator_topics` are kept small: their active segment is sealed when most of
     the log is in it.

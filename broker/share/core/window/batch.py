@@ -100,7 +100,7 @@ class InFlightBatch:
     def from_front(
         self, first: int, last: int, waits: object, taken: int, passed: int, fetch_cost: int, far: float
     ) -> tuple[list[tuple[int, int, DeliveryStatus]], int, int]:
-        """Of `first..last` (inclusive), a part of the batch, the parts to hand out: see `runs.from_front`."""
+        """Return the parts of `first..last` (inclusive), a part of the batch, to hand out: see `runs.from_front`."""
         end = self.last_offset + 1
         return from_front(self.starts, self.statuses, end, first, last, waits, taken, passed, fetch_cost, far)
 
