@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PACKAGES: Final = (
-    *("aio", "broker", "client", "coordinator", "integrations", "ops", "protocol", "spark", "testing"),
+    *("aio", "broker", "client", "cluster", "coordinator", "integrations", "ops", "protocol", "spark", "testing"),
     *("bench", "devtools", "examples", "scripts"),
 )
 MOST: Final = 15

@@ -25,7 +25,7 @@ CORES: Final = (
 )
 UNITS: Final = "tests/unit"
 FRAMES: Final = "tests/frames"
-PACKAGES: Final = ("aio", "broker", "client", "coordinator", "ops", "protocol", "spark", "testing")
+PACKAGES: Final = ("aio", "broker", "client", "cluster", "coordinator", "ops", "protocol", "spark", "testing")
 """Folders at the top that are installed below `shareq`."""
 
 

@@ -12,6 +12,7 @@ PRODUCT: Final = (
     "aio",
     "broker",
     "client",
+    "cluster",
     "coordinator",
     "integrations",
     "ops",

@@ -1,0 +1,1 @@
+"""The way from a node to the brokers of its cluster."""

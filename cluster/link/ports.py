@@ -1,0 +1,85 @@
+"""Requests to the brokers of a node's cluster. The other parts of a node know brokers by this port alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from shareq.broker.foundation.pending import Pending
+from shareq.protocol.primitives import Message
+
+
+class Purpose(Enum):
+    """What a connection is for. A broker answers the requests of one connection in their order, so one that may wait
+    for long has a connection that nothing else needs.
+    """
+
+    GENERAL = "general"
+    STATE = "state"  # appends to state topics, and what a take-over reads
+    TAIL = "tail"  # fetches that wait for records
+    BEHIND = "behind"  # fetches for readers that are behind
+    MEMBERSHIP = "membership"
+    FORWARD = "forward"  # what clients asked
+
+
+class Failure(Enum):
+    """Why a request has no answer."""
+
+    NOT_SENT = "not sent"  # no broker saw it: it cannot be reached, or is not known
+    LOST = "lost"  # it may have been handled, or may be handled yet
+    UNSUPPORTED = "unsupported"  # the broker does not serve the API in any of the versions asked for
+    REFUSED = "refused"  # the broker does not take the node's credentials
+
+
+class LinkFailure(NamedTuple):
+    """What comes instead of an answer. `text` names the broker and says what happened."""
+
+    failure: Failure
+    text: str
+
+
+class BrokerAddress(NamedTuple):
+    """Where a broker of the cluster listens."""
+
+    host: str
+    port: int
+
+
+class Link(Protocol):
+    """Requests to brokers by node id, over one connection for each broker and purpose, opened when it is needed.
+
+    Requests of one node and purpose are sent in the order of the calls and answered in it. Nothing is sent again. When
+    a connection is lost, all that wait for it fail, in order, before anything is sent on a new one.
+
+    The addresses of brokers are learned from every answer of Metadata, DescribeCluster and FindCoordinator.
+    """
+
+    @property
+    def brokers(self) -> Mapping[int, BrokerAddress]:
+        """The brokers that are known by now. Empty until the first answer came."""
+
+    def send(
+        self,
+        node: int | None,
+        message: Message,
+        *,
+        purpose: Purpose = Purpose.GENERAL,
+        timeout_ms: int | None = None,
+        min_version: int = 0,
+        max_version: int | None = None,
+    ) -> Pending[Message | LinkFailure]:
+        """Send a request to a broker; None: to any. Its answer, or the failure, comes within the timeout
+        (`request.timeout.ms` of the link unless given).
+        """
+
+    def offers(self, node: int | None, api_key: int) -> int | None:
+        """The highest version of an API that the broker was heard to serve, at most our own; None if it does not, or
+        nothing was heard of it.
+        """
+
+    def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:
+        """Call back with node and purpose whenever a connection that was open is lost."""
+
+    def close(self) -> None:
+        """End all connections. What is under way fails, and so does all that follows."""
