@@ -298,6 +298,7 @@ class Services:
             make_queues=self._make_dead_letter_queues,
         )
         self.logs.add_listener(made.partitions.on_high_watermark)
+        self.configs.on_change(made.config_changed)
         return made
 
     def _make_dead_letter_queues(self) -> DeadLetterQueues | None:

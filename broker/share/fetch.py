@@ -108,6 +108,7 @@ class ShareFetch:
         self._passed_over = False  # records that no member gets: there may be others behind them
         self._committed = isolation_level is IsolationLevel.READ_COMMITTED
         self._expired = params.max_wait_ms <= 0
+        self.group_id = params.group_id
         self.member_id = params.member_id
         self._began_ns = self._clock.now_ns()
         self._waited_ns: int | None = None  # until a partition was open to this fetch

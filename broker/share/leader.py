@@ -137,6 +137,9 @@ class SharePartitionLeader:
 class Parked(Protocol):
     """A fetch that waits for records."""
 
+    @property
+    def group_id(self) -> str: ...
+
     def look_again(self) -> None:
         """There may be something now."""
 

@@ -527,6 +527,10 @@ class SharePartitionManager:
         """Whether the fetch waits: it is not answered, and its client is not gone."""
         return fetch in self._parked
 
+    def parked_of(self, group_id: str | None) -> list[Parked]:
+        """Return the fetches of a group that wait, in the order they came; of every group without one."""
+        return [fetch for fetch in self._parked if group_id in (None, fetch.group_id)]
+
     def on_high_watermark(self, log: RecordSource) -> None:
         """New records: look again at the fetches parked on the partition's share partitions, at once."""
         siblings = self._by_topic.get((log.topic_id, log.partition))

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from shareq.broker.config.service import GROUP, TOPIC
 from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
 from shareq.broker.foundation.service import Service
+from shareq.broker.foundation.turn_budget import LOOK, PAUSE
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.share.acknowledgements import ShareAcknowledgements
 from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.fetch import ShareFetch, ShareFetchHost, ShareFetchParams, WantedPartition
 from shareq.broker.share.last_letters import LastLetters
-from shareq.broker.share.leader import DeadLetterWriter, NoDeadLetters, SharePartitionLeader
+from shareq.broker.share.leader import DeadLetterWriter, NoDeadLetters, Parked, SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.share.persister import Persister
 from shareq.broker.share.ports import RecordSources
@@ -22,6 +25,7 @@ from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource, To
 from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from shareq.broker.metadata.changes import ResourceName
     from shareq.broker.share.dlq.queues import DeadLetterQueues
 
 
@@ -71,7 +75,9 @@ class ShareService(Service):
         max_sessions: int,
         make_queues: Callable[[], DeadLetterQueues | None] = lambda: None,
     ) -> None:
+        self._env = env
         self._settings = settings
+        self._begin = beginner(env.budget, in_ticks(env.clock.call_soon))
         self.dead_letters = LazyDeadLetters(make_queues)
         self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister, self.dead_letters)
         self.last_letters = LastLetters(env, self.partitions, persister, metadata, other_leaders, self._letters_trouble)
@@ -89,6 +95,21 @@ class ShareService(Service):
         """A new share fetch, not started yet; see `ShareFetch`."""
         isolation_level = self._settings.share_group(params.group_id).isolation_level
         return ShareFetch(self._fetch_host, isolation_level, params, wanted, refuse)
+
+    def config_changed(self, changed: ResourceName) -> None:
+        """Have fetches that wait look again: what is in effect for their group, or for all of them, has changed."""
+        if changed.kind == TOPIC:
+            return
+        waiting = self.partitions.parked_of(changed.name if changed.kind == GROUP else None)
+        if waiting:
+            self._begin(self._wake(waiting))
+
+    async def _wake(self, waiting: Sequence[Parked]) -> None:
+        await PAUSE  # what changes now may not be whole yet
+        for fetch in waiting:
+            if self.partitions.is_parked(fetch):
+                fetch.look_again()
+            await self._env.budget.breathe(LOOK)  # one may look at a thousand share partitions
 
     def _letters_trouble(self, leader: SharePartitionLeader) -> str:
         queues = self.dead_letters.queues

@@ -20,6 +20,7 @@ from tests.support.clients.share_client import (
     ShareClient,
     acquired_of,
     append,
+    configure,
     fetch_errors,
     from_the_start,
 )
@@ -58,6 +59,24 @@ def test_the_time_is_up_exactly_then(world: BrokerWorld) -> None:
     assert not member.connection.frames
     world.clock.advance(1)
     assert member.fetch_answer().responses == []
+
+
+@pytest.mark.parametrize(("group", "looks"), [("g", True), ("another", False)])
+def test_more_room_in_the_window_by_a_change_of_the_groups_config_ends_the_wait(
+    group: str, looks: bool, world: BrokerWorld
+) -> None:
+    member = idle_member(world, "t")
+    configure(world, share_partition_max_record_locks="100")
+    append(world, "t", 1, batches=101)
+    assert acquired_of(member.fetch()) == [(0, 99, 1)]
+    member.send_fetch(max_wait_ms=1_000)
+    world.clock.run_until_idle()
+    assert not member.connection.frames
+    configure(world, group, share_partition_max_record_locks="101")
+    world.clock.run_until_idle()
+    assert len(member.connection.frames) == looks
+    configure(world, share_partition_max_record_locks="101")
+    assert acquired_of(member.fetch_answer()) == [(100, 100, 1)]
 
 
 @pytest.mark.parametrize("impatient", [{"max_wait_ms": 0}, {"max_wait_ms": 1_000, "min_bytes": 0}])

@@ -13,7 +13,8 @@ from tests.support.fakes.share_states import KeptState
 class Waiter:
     """A parked fetch that counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, group_id: str = "g") -> None:
+        self.group_id = group_id
         self.looks = 0
         self.finished = 0
         self.on_look: Callable[[], None] = lambda: None

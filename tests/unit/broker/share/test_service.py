@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from shareq.broker.metadata.changes import ResourceName
 from shareq.broker.share.acknowledgements import PartitionAcks
 from shareq.broker.share.core.partition import AckBatch
 from shareq.broker.share.core.sessions import ListedPartition
@@ -12,6 +15,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import INITIAL_EPOCH, AcknowledgeType, AcquireMode
 from tests.support.coroutines import finished
 from tests.support.fakes.host import ELSEWHERE
+from tests.support.fakes.share_leaders import Waiter
 from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
 
 
@@ -93,6 +97,35 @@ def test_a_stop_answers_who_waits_and_gives_nothing_back() -> None:
     assert rig.opens("m")
     rig.service.stop_waiting()
     assert rig.service.partitions.parked == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "groups"),
+    [(("group", "g"), "g"), (("group", "h"), "h"), (("broker", ""), "gh"), (("topic", "g"), "")],
+)
+def test_a_change_of_config_has_the_fetches_of_its_groups_look_again(changed: tuple[str, str], groups: str) -> None:
+    rig = Rig()
+    waiters = Waiter("g"), Waiter("h")
+    for waiter in waiters:
+        rig.service.partitions.park(waiter, [])
+    rig.service.config_changed(ResourceName(*changed))
+    assert [waiter.looks for waiter in waiters] == [0, 0], "what is in effect is not complete yet"
+    rig.clock.run_until_idle()
+    assert [waiter.looks for waiter in waiters] == ["g" in groups, "h" in groups]
+
+
+def test_many_fetches_that_wait_look_again_in_turns_and_those_that_left_do_not() -> None:
+    rig = Rig()
+    waiters = [Waiter() for _ in range(10)]
+    for waiter in waiters:
+        rig.service.partitions.park(waiter, [])
+    rig.service.config_changed(ResourceName("group", "g"))
+    seen = []
+    while rig.clock.run_tick():
+        seen.append(sum(waiter.looks for waiter in waiters))
+        rig.service.partitions.unpark(waiters[9], [])
+    assert seen == [4, 8, 9, 9]
+    assert waiters[9].looks == 0
 
 
 def test_close_stops_the_timer() -> None:
