@@ -2,7 +2,8 @@
 
 Operations of one loop tick are decided one after the other on the replayed state and share one append. Their answers
 are given when that append is durable, so no client sees what a crash could take back. An append that fails throws the
-shard away and replays its log: the state is then exactly what was written before.
+shard away and replays its log: the state is then exactly what was written before. A log that is over ends the partition
+instead: what follows belongs to another owner, or to a later take-over.
 
 A request may wait for others, or for time: it is kept here under its token until a later operation answers it
 (`LateAnswer`). With a shard that is thrown away all of them are refused; their clients look for the coordinator and ask
@@ -21,14 +22,14 @@ from typing import Generic, NamedTuple, TypeVar, cast
 
 from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLogSettings, encoded_bytes, parts_of
 from shareq.broker.coordinator_runtime.one_in_steps import OneInSteps, Waiting
-from shareq.broker.coordinator_runtime.ports import CoordinatorLog, CoordinatorLogs
+from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER, CoordinatorLog
 from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, replay_log, replay_one
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.loop.coroutines import in_steps, result_of
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import PAUSE, Breathe, unpaused
 from shareq.broker.log.append import Origin
-from shareq.broker.log.markers import TransactionMarker, append_marker
+from shareq.broker.log.markers import MarkedLog, TransactionMarker, append_marker
 from shareq.coordinator.shard import (
     CoordinatorRecord,
     CoordinatorResult,
@@ -75,7 +76,6 @@ class CoordinatorPartition(Generic[ShardT]):
     def __init__(
         self,
         env: Environment,
-        logs: CoordinatorLogs,
         log: CoordinatorLog,
         new_shard: Callable[[], ShardT],
         serde: RecordSerde,
@@ -85,12 +85,11 @@ class CoordinatorPartition(Generic[ShardT]):
     ) -> None:
         """`leads` false: another broker does, every operation is refused."""
         self._env = env
-        self._logs = logs
         self._log = log
         self._new_shard = new_shard
         self._serde = serde
         self._settings = settings
-        self._limited_to = log.settings.max_message_bytes
+        self._limited_to = log.max_message_bytes
         self._limited = BatchLimit.of(settings, self._limited_to)  # with that
         self._records: list[RecordData] = []
         self._records_bytes = 0
@@ -256,7 +255,7 @@ class CoordinatorPartition(Generic[ShardT]):
 
     @property
     def is_lost(self) -> bool:
-        """Every operation is refused until the broker starts again."""
+        """Every operation is refused until the broker starts again, or a later owner's load."""
         return self._lost
 
     @property
@@ -265,8 +264,8 @@ class CoordinatorPartition(Generic[ShardT]):
         return len(self._collected) + sum(map(len, self._in_flight)) + len(self._in_steps)
 
     def resign(self) -> None:
-        """The partition was deleted, or another broker leads it: operations under way and all that follow end with
-        NOT_COORDINATOR.
+        """The partition was deleted, its log is over, or another broker leads it: operations under way and all that
+        follow end with NOT_COORDINATOR.
         """
         self._lost = True
         self._generation += 1
@@ -286,25 +285,30 @@ class CoordinatorPartition(Generic[ShardT]):
             self._timer.cancel()
             self._timer = None
 
-    def end_transaction(self, marker: TransactionMarker) -> Pending[ErrorCode]:
-        """Append the marker that ends a producer's transaction in this log; the answer comes when it is durable.
+    def end_transaction(self, marker: TransactionMarker, log: MarkedLog) -> Pending[ErrorCode]:
+        """Append the marker that ends a producer's transaction in this partition's `log`; the answer comes when it is
+        durable.
 
         INVALID_PRODUCER_EPOCH and TRANSACTION_COORDINATOR_FENCED: it is not appended, and the transaction goes on.
         """
         if self._lost:
             return completed(ErrorCode.NOT_COORDINATOR)
         if self._in_steps.busy:
-            return self._behind(lambda: self.end_transaction(marker), lambda error: error)
+            return self._behind(lambda: self.end_transaction(marker, log), lambda error: error)
         if self._records:
             self._append()
+            if self._lost or self._in_steps.busy:  # that was refused
+                return self.end_transaction(marker, log)
         pending: Pending[ErrorCode] = Pending()
         self._in_flight.append([Waiting(lambda: pending.complete(ErrorCode.NONE), pending.complete)])
         generation = self._generation
         now = self._env.clock.wall_ms()
         outcome = append_marker(
-            self._log, marker, now_wall_ms=now, on_durable=lambda error: self._on_durable(generation, error)
+            log, marker, now_wall_ms=now, on_durable=lambda error: self._on_durable(generation, error)
         )
-        if isinstance(outcome, ErrorCode):
+        if outcome is LOG_IS_OVER:
+            self._fail(outcome)
+        elif isinstance(outcome, ErrorCode):
             self._in_flight.pop()
             pending.complete(outcome)
         else:
@@ -337,7 +341,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._collected.append(waiting)
         if not self._hooked:
             self._hooked = True
-            self._logs.before_flush(self._on_flush)
+            self._log.before_append(self._on_ready)
 
     def _make_room(self, size: int, limit: BatchLimit, producer: ProducerEpoch | None) -> bool:
         """Append what is collected if `size` bytes of the producer's do not go with it; False if that was refused."""
@@ -365,7 +369,7 @@ class CoordinatorPartition(Generic[ShardT]):
         return True
 
     def _limit(self) -> BatchLimit:
-        most = self._log.settings.max_message_bytes
+        most = self._log.max_message_bytes
         if most != self._limited_to:
             self._limited_to, self._limited = most, BatchLimit.of(self._settings, most)
         return self._limited
@@ -380,7 +384,7 @@ class CoordinatorPartition(Generic[ShardT]):
         )
         waiting.fail(coordinator_error(ErrorCode.MESSAGE_TOO_LARGE))
 
-    def _on_flush(self) -> None:
+    def _on_ready(self) -> None:
         self._hooked = False
         if self._records:
             self._append()
@@ -412,6 +416,13 @@ class CoordinatorPartition(Generic[ShardT]):
             waiting.answer()
 
     def _fail(self, error: ErrorCode) -> None:
+        """Refuse all that waits; replay the log, if it takes appends again."""
+        if error is LOG_IS_OVER:
+            logger.warning(
+                "%s: the log is over; the partition resigns, %d operations refused", self._name, self.waiting
+            )
+            self.resign()
+            return
         self._generation += 1
         failed = self._take_waiting()
         parked = list(self._parked)
@@ -450,8 +461,10 @@ class CoordinatorPartition(Generic[ShardT]):
             await replay_log(self._log, shard, self._serde, breathe, self._settings.load_buffer_bytes)
             shard.on_loaded(self._env.clock.now_ms())
         except Exception as failure:
-            what = failure if isinstance(failure, CoordinatorLoadError) else f"{self._log!r}: {failure!r}"
-            logger.error("%s; operations are refused until the broker starts again", what)
+            what, until = f"{self._log!r}: {failure!r}", "the broker starts again"
+            if isinstance(failure, CoordinatorLoadError):
+                what, until = str(failure), "another load" if failure.log_is_over else until
+            logger.error("%s; operations are refused until %s", what, until)
             self._lost = True
             self._stop_timer()
             return self._new_shard()

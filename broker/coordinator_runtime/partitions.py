@@ -64,17 +64,14 @@ class CoordinatorPartitions(Generic[ShardT]):
             log = host.logs.get(self._topic, partition)
             leads = host.leaders.other_leader(self._topic, partition) is None
             began_ns = host.env.clock.now_ns()
-            found = CoordinatorPartition(
-                host.env, host.logs, log, self._new_shard, self._serde, self._settings, leads=leads
-            )
+            found = CoordinatorPartition(host.env, log, self._new_shard, self._serde, self._settings, leads=leads)
             if leads:
                 self._partitions[partition] = found
                 self._note_load(began_ns)
         return found
 
     def _limit(self) -> BatchLimit:
-        log_settings = self._host.logs.get(self._topic, 0).settings
-        return BatchLimit.of(self._settings, log_settings.max_message_bytes)
+        return BatchLimit.of(self._settings, self._host.logs.get(self._topic, 0).max_message_bytes)
 
     def _note_load(self, began_ns: int) -> None:
         now_ns = self._host.env.clock.now_ns()

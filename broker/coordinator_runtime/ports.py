@@ -7,21 +7,28 @@ written here: the runtime knows nothing of files.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin
-from shareq.broker.log.markers import MarkedLog
 from shareq.broker.log.segments.reader import ReadResult
-from shareq.broker.log.settings import LogSettings
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import TopicNames
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import BatchHeader
 
+LOG_IS_OVER: Final = ErrorCode.NOT_COORDINATOR
+"""The error with which a log takes no more appends for good: another owner has taken the partition over, or nobody
+knows what became of an append. The partition resigns, and whatever it had is read again from another log.
+"""
 
-class CoordinatorLog(MarkedLog, Protocol):
-    """One partition of a coordinator's topic. Offsets of ends are exclusive; `high_watermark` is durable."""
+
+class CoordinatorLog(Protocol):
+    """One partition of a coordinator's topic. Offsets of ends are exclusive; `high_watermark` is durable.
+
+    A log that is over answers every append, those under way among them, and every read with `LOG_IS_OVER`. After any
+    other error of an append it is read again, and ends where it ended before what was lost.
+    """
 
     @property
     def topic(self) -> str: ...
@@ -34,7 +41,13 @@ class CoordinatorLog(MarkedLog, Protocol):
     @property
     def high_watermark(self) -> int: ...
     @property
-    def settings(self) -> LogSettings: ...
+    def max_message_bytes(self) -> int:
+        """The size that a batch may have, with its header."""
+
+    def before_append(self, callback: Callable[[], None]) -> None:
+        """Call once, when the log is ready for the next append, but not in this call: at the end of the tick, or later
+        where appends take longer. What is decided until then goes together.
+        """
 
     def append(
         self, batch: Batch, *, origin: Origin, now_wall_ms: int, on_durable: OnDurable | None = None
@@ -59,9 +72,6 @@ class CoordinatorLogs(Protocol):
     """The logs of the coordinators' partitions."""
 
     def get(self, topic: str, partition: int) -> CoordinatorLog: ...
-
-    def before_flush(self, callback: Callable[[], None]) -> None:
-        """Call once, before what was appended in this tick of the loop is written."""
 
 
 class CoordinatorHost(NamedTuple):

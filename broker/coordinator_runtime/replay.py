@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from shareq.broker.coordinator_runtime.batches import LOAD_BUFFER_BYTES
-from shareq.broker.coordinator_runtime.ports import CoordinatorLog
+from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER, CoordinatorLog
 from shareq.broker.foundation.turn_budget import LOOK, Breathe
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.transactions import transaction_marker
@@ -48,6 +48,10 @@ MAX_LINES: Final = 10
 
 class CoordinatorLoadError(Exception):
     """A coordinator's log cannot be read at all now. Names the topic, the partition and the offset."""
+
+    def __init__(self, message: str, *, log_is_over: bool = False) -> None:
+        super().__init__(message)
+        self.log_is_over = log_is_over
 
 
 class Loaded(NamedTuple):
@@ -147,7 +151,8 @@ class _Load(Generic[ShardT]):
             self._skip(offset, end, "damaged")
             return end
         if isinstance(read, ErrorCode):
-            raise CoordinatorLoadError(f"{self._name}: reading offset {offset} gave {read.name}")
+            message = f"{self._name}: reading offset {offset} gave {read.name}"
+            raise CoordinatorLoadError(message, log_is_over=read is LOG_IS_OVER)
         return await self._replay_batches(read) or self._end
 
     def _next_header(self, offset: int) -> BatchHeader | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from shareq.broker.foundation.environment import Fs
@@ -29,6 +30,9 @@ class LogHost(Protocol[_Log]):
 
     def flush_soon(self, log: _Log) -> None:
         """`log` has something to write: flush it in the next tick."""
+
+    def before_flush(self, callback: Callable[[], None]) -> None:
+        """Call back once, at the start of the next tick's flush."""
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
         """Whether an append counts only once it is on stable storage."""

@@ -157,6 +157,11 @@ class PartitionLog:
             self._active.apply(settings)
 
     @property
+    def max_message_bytes(self) -> int:
+        """The size that a batch may have, with its header."""
+        return self._settings.max_message_bytes
+
+    @property
     def folder(self) -> str:
         return self._folder
 
@@ -240,6 +245,10 @@ class PartitionLog:
         if self.admission.rewrites and is_client:
             return self._store_rewritten(batch, header, checked, now_wall_ms, on_durable)
         return self._store(batch, header, NO_TIMESTAMP, now_wall_ms, on_durable)
+
+    def before_append(self, callback: Callable[[], None]) -> None:
+        """Call once, before what was appended in this tick is written: what the caller collects until then goes too."""
+        self._host.before_flush(callback)
 
     def _store_rewritten(
         self, batch: Batch, header: BatchHeader, checked: Checked | None, now_wall_ms: int, on_durable: OnDurable | None

@@ -14,7 +14,7 @@ from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import Begin, sleep
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.log.markers import TransactionMarker, append_marker
+from shareq.broker.log.markers import MarkedLog, TransactionMarker, append_marker
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.transaction.metadata import TopicPartition
@@ -51,7 +51,7 @@ class MarkerWriter:
 
     `commits` and `aborts` count the transactions that came there, those without a partition not: there was nothing in
     them. `markers_to_retry` could not be written and are tried again; `ends_to_retry`: transactions whose last record
-    could not. `end_in_group` ends a transaction in a partition of the group coordinator's topic.
+    could not. `end_in_group` ends a transaction in a partition of the group coordinator's topic, which has the log.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class MarkerWriter:
         lookup: PartitionLookup[TransactionLog],
         env: Environment,
         begin: Begin,
-        end_in_group: Callable[[int, TransactionMarker], Pending[ErrorCode]],
+        end_in_group: Callable[[int, TransactionMarker, MarkedLog], Pending[ErrorCode]],
     ) -> None:
         self._lookup = lookup
         self._clock = env.clock
@@ -86,7 +86,7 @@ class MarkerWriter:
         if isinstance(log, ErrorCode):
             return completed(log)
         if at.topic == CONSUMER_OFFSETS:
-            return self._end_in_group(at.partition, marker)
+            return self._end_in_group(at.partition, marker, log)
         pending: Pending[ErrorCode] = Pending()
         outcome = append_marker(log, marker, now_wall_ms=self._clock.wall_ms(), on_durable=pending.complete)
         if isinstance(outcome, ErrorCode):

@@ -9,7 +9,7 @@ from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.loop.coroutines import Begin
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.service import Service
-from shareq.broker.log.markers import TransactionMarker
+from shareq.broker.log.markers import MarkedLog, TransactionMarker
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.topics.ports import PartitionLogs
@@ -51,8 +51,8 @@ class TransactionService(Service):
         intervals: CleanupIntervals,
         most_per_owner: int,
     ) -> None:
-        def end_in_group(partition: int, marker: TransactionMarker) -> Pending[ErrorCode]:
-            return group_partitions().get(partition).end_transaction(marker)
+        def end_in_group(partition: int, marker: TransactionMarker, log: MarkedLog) -> Pending[ErrorCode]:
+            return group_partitions().get(partition).end_transaction(marker, log)
 
         clock = host.env.clock
         self.markers = MarkerWriter(lookup, host.env, begin, end_in_group)

@@ -31,7 +31,7 @@ class Rig:
             return self.shards[-1]
 
         ports = self.ports
-        return CoordinatorPartition(ports.env, ports.logs, self.log, new_shard, NOTE_SERDE, self.settings, leads=leads)
+        return CoordinatorPartition(ports.env, self.log, new_shard, NOTE_SERDE, self.settings, leads=leads)
 
     def schedule(
         self, response: str, *records: CoordinatorRecord, producer: ProducerEpoch | None = None, atomic: bool = True

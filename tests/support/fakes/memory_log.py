@@ -114,10 +114,14 @@ class MemoryLog:
     origins of what was appended.
     """
 
-    def __init__(self, topic: str, partition: int, topic_id: bytes) -> None:
+    def __init__(
+        self, topic: str, partition: int, topic_id: bytes, waiting: list[Callable[[], None]] | None = None
+    ) -> None:
+        """`waiting` takes what `before_append` is given."""
         self.topic = topic
         self.partition = partition
         self.topic_id = topic_id
+        self.waiting: list[Callable[[], None]] = [] if waiting is None else waiting
         self.leader_epoch = 0
         self.log_start_offset = 0
         self.high_watermark = 0
@@ -137,6 +141,14 @@ class MemoryLog:
     @property
     def last_stable_offset(self) -> int:
         return self.producers.first_unstable_offset(self.high_watermark)
+
+    @property
+    def max_message_bytes(self) -> int:
+        return self.settings.max_message_bytes
+
+    def before_append(self, callback: Callable[[], None]) -> None:
+        assert callback not in self.waiting, "asked twice for one append"
+        self.waiting.append(callback)
 
     def append(
         self, batch: Batch, *, origin: Origin, now_wall_ms: int, on_durable: OnDurable | None = None
@@ -229,7 +241,7 @@ class MemoryLogs:
     def __init__(self, metadata: MetadataImage) -> None:
         self._metadata = metadata
         self._logs: dict[tuple[str, int], MemoryLog] = {}
-        self._before_flush: list[Callable[[], None]] = []
+        self._before_append: list[Callable[[], None]] = []
 
     def get(self, topic: str, partition: int) -> MemoryLog:
         image = self._metadata.topic(topic)
@@ -237,16 +249,13 @@ class MemoryLogs:
         assert 0 <= partition < image.partitions
         found = self._logs.get((topic, partition))
         if found is None or found.topic_id != image.topic_id:
-            found = self._logs[topic, partition] = MemoryLog(topic, partition, image.topic_id)
+            found = self._logs[topic, partition] = MemoryLog(topic, partition, image.topic_id, self._before_append)
         return found
-
-    def before_flush(self, callback: Callable[[], None]) -> None:
-        assert callback not in self._before_flush, "asked twice for one flush"
-        self._before_flush.append(callback)
 
     def collect(self) -> None:
         """The end of a tick: what was collected is appended."""
-        callbacks, self._before_flush = self._before_flush, []
+        callbacks = self._before_append.copy()
+        self._before_append.clear()
         for callback in callbacks:
             callback()
 
@@ -257,7 +266,7 @@ class MemoryLogs:
             self.collect()
             done = sum(log.make_durable() for log in list(self._logs.values()))
             durable += done
-            more = bool(done or self._before_flush)
+            more = bool(done or self._before_append)
         return durable
 
     def lose_all(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:

@@ -71,7 +71,7 @@ def test_the_next_tick_asks_for_a_flush_again(rig: Rig) -> None:
 
 def test_a_tick_whose_records_went_before_the_flush_appends_nothing_more(rig: Rig) -> None:
     rig.schedule("one", note("a"))
-    rig.partition.end_transaction(TransactionMarker(7, 2, 0, True, 1))
+    rig.partition.end_transaction(TransactionMarker(7, 2, 0, True, 1), rig.log)
     assert rig.log.queued == 2
     rig.ports.logs.collect()
     assert rig.log.queued == 2

@@ -8,6 +8,7 @@ import pytest
 
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
 from shareq.broker.coordinator_runtime.partition import coordinator_error
+from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER
 from shareq.broker.log.markers import TransactionMarker
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.settings import LogSettings
@@ -128,7 +129,9 @@ def test_a_log_that_cannot_be_read_is_given_up_until_the_next_start(caplog: pyte
     assert rig.partition.schedule_waiting(
         lambda _token: CoordinatorResult(None), lambda error: HeartbeatResponse(error_code=error)
     ).value == HeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR)
-    assert rig.partition.end_transaction(TransactionMarker(7, 2, 0, True, 1)).value is ErrorCode.NOT_COORDINATOR
+    assert (
+        rig.partition.end_transaction(TransactionMarker(7, 2, 0, True, 1), rig.log).value is ErrorCode.NOT_COORDINATOR
+    )
     assert rig.ports.logs.flush() == 0
 
 
@@ -213,3 +216,76 @@ def test_the_load_buffer_is_the_settings_and_the_lines_name_the_partition(caplog
     assert unreadable == (
         f"{TOPIC}-0: reading offset 0 gave KAFKA_STORAGE_ERROR; operations are refused until the broker starts again"
     )
+
+
+# -- logs that are over
+
+
+@pytest.mark.parametrize("under_way", [True, False], ids=["under way", "refused"])
+def test_a_partition_whose_log_is_over_resigns_and_reads_nothing_again(
+    under_way: bool, caplog: pytest.LogCaptureFixture, rig: Rig
+) -> None:
+    """Another owner has taken the log over: what it holds by now is not this one's to load."""
+    rig.schedule("kept", note("a"))
+    rig.ports.logs.flush()
+    waiting, _ = rig.park("joins")
+    rig.ports.logs.flush()
+    rig.schedule("one", note("b"))
+    if under_way:
+        rig.ports.logs.collect()
+        rig.schedule("collected", note("c"))
+        rig.log.lose(LOG_IS_OVER)
+    else:
+        rig.schedule("collected", note("c"))
+        rig.log.refuse = LOG_IS_OVER
+        rig.ports.logs.collect()
+    rig.log.refuse = LOG_IS_OVER
+    rig.log.unreadable_with = OSError("must not be read")
+    rig.schedule("later", note("d"))
+    rig.ports.clock.run_until_idle()
+    assert rig.answers == ["kept", *(f"{each} NOT_COORDINATOR" for each in ("one", "collected", "later"))]
+    assert waiting.value.error_code == ErrorCode.NOT_COORDINATOR
+    assert (rig.partition.is_lost, rig.partition.waiting, len(rig.shards)) == (True, 0, 1)
+    assert rig.ports.clock.next_timer_ms() is None
+    assert caplog.messages == [f"{TOPIC}-0: the log is over; the partition resigns, 2 operations refused"]
+    assert rig.ports.logs.flush() == 0
+
+
+def test_a_marker_for_a_log_that_is_over_ends_the_partition_too(rig: Rig) -> None:
+    rig.log.refuse = LOG_IS_OVER
+    ended = rig.partition.end_transaction(TransactionMarker(7, 2, 0, True, 1), rig.log)
+    assert (ended.value, rig.partition.is_lost, rig.partition.shard.ended) == (ErrorCode.NOT_COORDINATOR, True, [])
+
+
+def test_a_log_that_is_over_before_it_is_read_refuses_operations_until_another_load(
+    caplog: pytest.LogCaptureFixture, rig: Rig
+) -> None:
+    rig.schedule("kept", note("a"))
+    rig.ports.logs.flush()
+    rig.log.unreadable_with = LOG_IS_OVER
+    again = rig.make()
+    assert again.is_lost
+    assert caplog.messages == [
+        f"{TOPIC}-0: reading offset 0 gave NOT_COORDINATOR; operations are refused until another load"
+    ]
+    rig.log.unreadable_with = None
+    assert rig.make().shard.names == ["a"]
+
+
+def test_a_marker_behind_an_append_that_was_refused_waits_for_the_replay() -> None:
+    """The shard that is thrown away would have taken it, and the one that is loaded would never hear of it."""
+    rig = Rig(CoordinatorLogSettings(load_buffer_bytes=1_000))
+    rig.schedule("kept", *(note(f"n{at}") for at in range(500)))
+    rig.ports.logs.flush()
+    rig.schedule("commit", note("c"), producer=PRODUCER)
+    rig.ports.logs.flush()
+    rig.schedule("refused", note("d"), producer=PRODUCER)
+    append = rig.log.append
+    refusals = iter((ErrorCode.KAFKA_STORAGE_ERROR,))
+    rig.log.append = lambda *args, **named: next(refusals, None) or append(*args, **named)  # type: ignore[method-assign]
+    ended = rig.partition.end_transaction(TransactionMarker(*PRODUCER, 0, True, 1), rig.log)
+    rig.ports.clock.run_until_idle()
+    rig.ports.logs.flush()
+    assert ended.value is ErrorCode.NONE
+    assert rig.partition.shard is rig.shards[1]
+    assert rig.partition.shard.ended == [(PRODUCER.producer_id, True)]

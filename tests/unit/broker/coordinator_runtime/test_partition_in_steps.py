@@ -58,7 +58,7 @@ def test_the_end_of_a_transaction_waits_for_the_replay_too() -> None:
     rig = filled(500)
     lose_one(rig)
     rig.schedule("commit", note("c"), producer=PRODUCER)
-    ended = rig.partition.end_transaction(TransactionMarker(*PRODUCER, 0, commit=True, transaction_version=1))
+    ended = rig.partition.end_transaction(TransactionMarker(*PRODUCER, 0, commit=True, transaction_version=1), rig.log)
     assert not ended.done
     rig.ports.clock.run_until_idle()
     rig.ports.logs.flush()

@@ -64,7 +64,7 @@ def test_a_new_partition_and_a_reloaded_one_have_their_timers(rig: Rig) -> None:
         return made[-1]
 
     ports = rig.ports
-    partition = CoordinatorPartition(ports.env, ports.logs, rig.log, with_deadline, NOTE_SERDE, rig.settings)
+    partition = CoordinatorPartition(ports.env, rig.log, with_deadline, NOTE_SERDE, rig.settings)
     assert ports.clock.next_timer_ms() == 1_050
     ports.clock.advance(20)
     partition.schedule(lambda: result("x", note("bad")), lambda error: error.name)

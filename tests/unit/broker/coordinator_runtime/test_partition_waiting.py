@@ -100,7 +100,7 @@ def marker(*, commit: bool = True, epoch: int = 2, version: int = 1) -> Transact
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_marker_follows_what_was_collected_and_is_answered_when_durable(commit: bool, rig: Rig) -> None:
     rig.schedule("offsets", note("a"), producer=PRODUCER)
-    ended = rig.partition.end_transaction(marker(commit=commit))
+    ended = rig.partition.end_transaction(marker(commit=commit), rig.log)
     assert rig.partition.shard.ended == [(7, commit)]
     rig.schedule("behind")
     assert rig.partition.waiting == 3
@@ -113,7 +113,7 @@ def test_a_marker_follows_what_was_collected_and_is_answered_when_durable(commit
 
 def test_a_marker_that_is_refused_ends_nothing(rig: Rig) -> None:
     rig.schedule("offsets", note("a"), producer=PRODUCER)
-    ended = rig.partition.end_transaction(marker(version=2))
+    ended = rig.partition.end_transaction(marker(version=2), rig.log)
     assert ended.value is ErrorCode.INVALID_PRODUCER_EPOCH, "KIP-890: the transaction of that epoch is a newer one"
     assert rig.partition.shard.ended == []
     rig.ports.logs.flush()
@@ -121,7 +121,7 @@ def test_a_marker_that_is_refused_ends_nothing(rig: Rig) -> None:
 
 
 def test_a_marker_that_is_lost_is_reported_so(rig: Rig) -> None:
-    ended = rig.partition.end_transaction(marker())
+    ended = rig.partition.end_transaction(marker(), rig.log)
     rig.log.lose()
     assert ended.value is ErrorCode.NOT_COORDINATOR
     assert rig.partition.shard.ended == []

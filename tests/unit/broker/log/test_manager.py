@@ -278,13 +278,13 @@ def test_watermarks_move_before_appends_are_reported_and_listeners_come_last(wor
     assert events == ["notified 0: 1 1", "notified 1: 1 1", "listener 0", "listener 1"]
 
 
-def test_before_flush_runs_once_and_its_appends_go_with_the_same_flush(world: LogWorld) -> None:
+def test_before_append_runs_once_and_its_appends_go_with_the_same_flush(world: LogWorld) -> None:
 
     def append() -> None:
         world.append(batch_of(b"collected"))
 
     world.produce(b"first")
-    world.logs.before_flush(append)
+    world.log.before_append(append)
     world.clock.run_tick()
     assert world.log.high_watermark == 2
     world.produce(b"x")
