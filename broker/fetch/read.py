@@ -9,6 +9,7 @@ from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.fetch.wait import FetchLimits
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.topics.lookup import PartitionLookup
+from shareq.broker.topics.ports import NotHereYet
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import AbortedTransaction, PartitionData
 
@@ -21,7 +22,8 @@ Results = list[tuple[SessionPartition, PartitionData]]
 class FetchRead:
     """One pass over the partitions of a fetch, piece by piece. `refuse` returns why one may not be read, or NONE.
 
-    Without `has_room` for records in memory none are read, and it is not enough: it is to be tried again.
+    Without `has_room` for records in memory none are read, and it is not enough: it is to be tried again. `not_here`
+    are the logs that have to fetch what was asked for: their rows are empty, and they announce what has come.
     """
 
     __slots__ = (
@@ -35,6 +37,7 @@ class FetchRead:
         "has_error",
         "has_room",
         "logs",
+        "not_here",
         "results",
     )
 
@@ -51,6 +54,7 @@ class FetchRead:
         self._refuse = refuse
         self.results: Results = []
         self.logs: dict[FetchedLog, SessionPartition] = {}
+        self.not_here: set[FetchedLog] = set()
         self.bytes_read = 0
         self.has_error = False
         self._reads: list[tuple[FetchedLog, int]] = []
@@ -89,20 +93,24 @@ class FetchRead:
         first = (
             self.has_room and self.bytes_read == 0
         )  # one batch must come through, or a consumer with small limits never goes on
-        if not log.log_start_offset <= partition.fetch_offset <= log.log_end_offset:
+        if partition.fetch_offset < log.log_start_offset:
             self._add_error(partition, ErrorCode.OFFSET_OUT_OF_RANGE)
             return
-        if partition.fetch_offset < upto and (room > 0 or first):
+        is_beyond = partition.fetch_offset > log.log_end_offset
+        if is_beyond or (partition.fetch_offset < upto and (room > 0 or first)):
             read = log.read(partition.fetch_offset, max(room, 0), upto=upto, min_one_batch=first)
             if isinstance(read, ErrorCode):
                 self._add_error(partition, read)
                 return
-            records = read.records
-            self.bytes_read += len(records)
-            self._reads.append((log, len(records)))
-            if limits.read_committed and read.batches:
-                transactions = log.aborted_transactions(partition.fetch_offset, read.batches[-1].last_offset + 1)
-                aborted = [AbortedTransaction(one.producer_id, one.first_offset) for one in transactions]
+            if isinstance(read, NotHereYet):
+                self.not_here.add(log)
+            else:
+                records = read.records
+                self.bytes_read += len(records)
+                self._reads.append((log, len(records)))
+                if limits.read_committed and read.batches:
+                    transactions = log.aborted_transactions(partition.fetch_offset, read.batches[-1].last_offset + 1)
+                    aborted = [AbortedTransaction(one.producer_id, one.first_offset) for one in transactions]
         data = PartitionData(
             partition.partition,
             high_watermark=log.high_watermark,

@@ -87,12 +87,15 @@ class FetchWaits:
 
 
 class WaitingFetch:
-    """One fetch for which there was not enough yet, until it is `finished`, or leaves because its client did."""
+    """One fetch for which there was not enough yet, until it is `finished`, or leaves because its client did.
+
+    `finished` with True: there may be more now. With False: whatever there is, it is to be answered.
+    """
 
     __slots__ = ("_available", "_limits", "_timer", "_total", "_waits", "finished", "logs")
 
     def __init__(self, waits: FetchWaits, logs: dict[FetchedLog, SessionPartition], limits: FetchLimits) -> None:
-        self.finished: Pending[None] = Pending()
+        self.finished: Pending[bool] = Pending()
         self.logs = logs
         self._waits = waits
         self._limits = limits
@@ -104,7 +107,7 @@ class WaitingFetch:
         """Finish if there is enough now, counting the new records of `log`."""
         self.count((log,))
         if self.has_enough:
-            self.finish()
+            self._end(may_have_more=True)
 
     def count(self, logs: Iterable[FetchedLog]) -> None:
         """Count what can be read of these logs, also of those that were counted before."""
@@ -120,9 +123,12 @@ class WaitingFetch:
 
     def finish(self) -> None:
         """Stop waiting, and have it answered. Harmless the second time."""
+        self._end(may_have_more=False)
+
+    def _end(self, *, may_have_more: bool) -> None:
         self.leave()
         if not self.finished.done:
-            self.finished.complete(None)
+            self.finished.complete(may_have_more)
 
     def leave(self) -> None:
         """Stop waiting. Harmless the second time."""

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
-from typing import Final, Protocol
+from typing import Protocol
 
 from shareq.broker.log.append import Traffic
 from shareq.broker.log.segments.reader import Found, ReadResult
 from shareq.broker.log.segments.txn_index import AbortedTransaction
+from shareq.broker.topics.ports import NOT_HERE_YET, NotHereYet
 from shareq.protocol.errors import ErrorCode
 
-
-class NotHereYet(Enum):
-    """Instead of records: there are some, and the source fetches them. It announces them as a new high watermark."""
-
-    NOT_HERE_YET = 0
-
-
-NOT_HERE_YET: Final = NotHereYet.NOT_HERE_YET
+__all__ = ["NOT_HERE_YET", "NoRecords", "NotHereYet", "RecordSource", "RecordSources"]
 
 
 class RecordSource(Protocol):
@@ -57,7 +50,10 @@ class RecordSource(Protocol):
         """The offsets around `offset` that cannot be read, the second exclusive; None if none are known."""
 
     def available_bytes(self, offset: int, upto: int) -> int:
-        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any."""
+        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any.
+
+        Those that have to be fetched first count, too, with as many bytes as they may have.
+        """
 
     def in_one_segment(self, offset: int, upto: int) -> bool:
         """Whether one read may reach from `offset` to `upto`."""

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from enum import Enum
+from typing import Final, Protocol, TypeVar
 
 from shareq.broker.foundation.loop.commit_gate import CommitGate
 from shareq.broker.metadata.store import NewTopic
@@ -34,6 +35,15 @@ class TopicMetadata(TopicNames, Protocol):
 
     def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
         """Call back with each topic that is gone."""
+
+
+class NotHereYet(Enum):
+    """Instead of records: there are some, and their source fetches them. It announces them as a new high watermark."""
+
+    NOT_HERE_YET = 0
+
+
+NOT_HERE_YET: Final = NotHereYet.NOT_HERE_YET
 
 
 class LedLog(Protocol):

@@ -40,16 +40,7 @@ async def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
     services, partitions = ctx.services, context.partitions
     read = await _read(ctx, partitions, limits)
     if limits.max_wait_ms > 0 and not read.is_enough(limits):
-        if not read.has_room:
-            limits = limits._replace(max_wait_ms=min(limits.max_wait_ms, ROOM_WAIT_MS))
-        waiting = WaitingFetch(services.fetch_waits, read.logs, limits)
-        try:
-            await _counted(ctx, waiting, read, limits)
-            await ctx.give_back(read.results)  # they are read again
-            await waiting.finished
-        finally:
-            waiting.leave()
-        read = await _read(ctx, partitions, limits)
+        read = await _waited(ctx, partitions, limits, read)
     throttle_ms, allowed = 0, True
     if services.quotas.active:
         throttle_ms, allowed = ctx.account.fetch(read.bytes_read, services.env.clock.now_ms())
@@ -76,11 +67,34 @@ async def _read(ctx: RequestContext, partitions: list[SessionPartition], limits:
     return read
 
 
+async def _waited(
+    ctx: RequestContext, partitions: list[SessionPartition], limits: FetchLimits, read: FetchRead
+) -> FetchRead:
+    """Read again when there may be enough, or the time is up; wait on while a log still fetches what is asked for."""
+    now_ms = ctx.services.env.clock.now_ms
+    deadline_ms = now_ms() + limits.max_wait_ms
+    goes_on = True
+    while goes_on:
+        if not read.has_room:
+            limits = limits._replace(max_wait_ms=min(limits.max_wait_ms, ROOM_WAIT_MS))
+        waiting = WaitingFetch(ctx.services.fetch_waits, read.logs, limits)
+        try:
+            await _counted(ctx, waiting, read, limits)
+            await ctx.give_back(read.results)  # they are read again
+            may_have_more = await waiting.finished
+        finally:
+            waiting.leave()
+        read = await _read(ctx, partitions, limits)
+        limits = limits._replace(max_wait_ms=deadline_ms - now_ms())
+        goes_on = may_have_more and bool(read.not_here) and limits.max_wait_ms > 0 and not read.is_enough(limits)
+    return read
+
+
 async def _counted(ctx: RequestContext, waiting: WaitingFetch, read: FetchRead, limits: FetchLimits) -> None:
     """Count what is there already, and end the wait if more has come while many partitions were read."""
     many = len(read.results) > PIECE
     if many or limits.min_bytes > 1:
-        for some in in_pieces(list(read.logs)):
+        for some in in_pieces([log for log in read.logs if log not in read.not_here]):
             waiting.count(some)
             await ctx.breathe(len(some))
     if many and read.has_room and waiting.has_enough:

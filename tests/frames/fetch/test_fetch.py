@@ -17,6 +17,7 @@ from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchR
 from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from shareq.protocol.generated.produce import ProduceResponse
 from tests.support.fakes.host import ELSEWHERE
+from tests.support.fakes.memory_log import MemoryLog, MemoryLogs
 
 BATCH_BYTES = len(batch(b"x" * 100))
 
@@ -214,6 +215,62 @@ def test_bytes_of_all_partitions_count(world: BrokerWorld) -> None:
     produce(producer, partition=1)
     response = consumer.receive(FetchResponse)
     assert [len(part.records or b"") for part in response.responses[0].partitions] == [BATCH_BYTES] * 2
+
+
+# -- records that their log has to fetch first
+
+
+def elsewhere(monkeypatch: pytest.MonkeyPatch, **limits: int) -> tuple[BrokerWorld, MockConnection, MemoryLog]:
+    """A consumer whose fetch waits for the records of a log that has none of them here."""
+    world = BrokerWorld()
+    world.create_topic("t", partitions=MANY)
+    logs = MemoryLogs(world.services.metadata)
+    monkeypatch.setattr(world.services, "lookup", logs.lookup())
+    log = logs.get("t", 0)
+    log.fill(b"x" * 100)
+    log.missing_from = 0
+    consumer = world.connect()
+    request = many_partitions(max_wait_ms=500, **limits) if limits else fetch_request("t", max_wait_ms=500)
+    consumer.send(request, 12)
+    world.clock.run_until_idle()
+    assert not consumer.frames
+    return world, consumer, log
+
+
+@pytest.mark.parametrize("limits", [{}, {"min_bytes": 2}], ids=["one partition", "many partitions"])
+def test_records_that_are_not_here_are_waited_for(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    world, consumer, log = elsewhere(monkeypatch, **limits)
+    world.clock.advance(200)
+    log.missing_from = None
+    world.services.fetch_waits.on_high_watermark(log)
+    world.clock.run_until_idle()
+    response = consumer.receive(FetchResponse)
+    assert [part.partition_index for part in response.responses[0].partitions if part.records] == [0]
+    assert len(world.services.fetch_waits) == 0
+
+
+def test_a_fetch_that_finds_them_gone_again_waits_on_until_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, consumer, log = elsewhere(monkeypatch)
+    world.clock.advance(200)
+    for _ in range(3):
+        world.services.fetch_waits.on_high_watermark(log)
+        world.clock.run_until_idle()
+    assert (len(consumer.frames), len(world.services.fetch_waits)) == (0, 1)
+    world.clock.advance(299)
+    assert not consumer.frames
+    world.clock.advance(1)
+    part = only_partition(consumer.receive(FetchResponse))
+    assert (part.error_code, part.records) == (ErrorCode.NONE, b"")
+
+
+def test_a_stop_answers_a_fetch_whose_records_are_not_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, consumer, _ = elsewhere(monkeypatch)
+    world.broker.stop_waiting()
+    assert only_partition(consumer.receive(FetchResponse)).records == b""
+    assert len(world.services.fetch_waits) == 0
+
+
+# -- what ends the waiting
 
 
 def test_a_client_that_is_gone_is_forgotten() -> None:

@@ -13,9 +13,9 @@ from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segments.reader import BatchSpan, Found, ReadResult
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.settings import LogSettings
-from shareq.broker.share.ports import NOT_HERE_YET, NotHereYet
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import PartitionLookup
+from shareq.broker.topics.ports import NOT_HERE_YET, NotHereYet
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
@@ -131,6 +131,7 @@ class MemoryLog:
         self.contents = MemoryBatches()
         self.refuse = ErrorCode.NONE
         self.unreadable_with: ErrorCode | OSError | None = None
+        self.missing_from: int | None = None
         self.appends: list[bytes] = []
         self._queued: list[_Queued] = []
 
@@ -208,8 +209,12 @@ class MemoryLog:
             if queued.on_durable is not None:
                 queued.on_durable(error)
 
-    def read(self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> ReadResult | ErrorCode:
+    def read(
+        self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True
+    ) -> ReadResult | ErrorCode | NotHereYet:
         assert upto <= self.high_watermark, "only what is durable is read"
+        if self.missing_from is not None and offset >= self.missing_from:
+            return NOT_HERE_YET
         if isinstance(self.unreadable_with, OSError):
             raise self.unreadable_with
         if self.unreadable_with is not None:

@@ -104,6 +104,26 @@ def test_what_the_log_does_not_have(offset: int, rig: Rig) -> None:
     assert read.is_enough(rig.limits)
 
 
+def test_records_that_have_to_be_fetched_first_are_no_error_and_not_enough(rig: Rig) -> None:
+    rig.log("t", 0).fill(b"0")
+    rig.log("t", 0).missing_from = 0
+    rig.log("t", 1).fill(b"1")
+    read = rig.read(at(0))
+    assert (errors(read), sizes(read), read.is_enough(rig.limits)) == ([NONE], [0], False)
+    assert (read.not_here, list(read.logs)) == ({rig.log("t", 0)}, [rig.log("t", 0)])
+    read = rig.read(at(0), at(1), max_bytes=1)
+    assert (errors(read), read.is_enough(rig.limits)) == ([NONE, NONE], True)
+    assert sizes(read) == [0, len(rig.log("t", 1).contents.batches[0])], "the first batch that is here comes through"
+
+
+def test_beyond_the_end_of_a_log_that_grows_elsewhere_is_nothing_yet(rig: Rig) -> None:
+    """A consumer that was answered OFFSET_OUT_OF_RANGE would begin again where `auto.offset.reset` says."""
+    rig.log().fill(b"0")
+    rig.log().missing_from = 1
+    read = rig.read(at(0, 7))
+    assert (errors(read), sizes(read), read.not_here) == ([NONE], [0], {rig.log()})
+
+
 def test_partitions_that_cannot_be_read_are_reported_beside_the_others(rig: Rig) -> None:
     rig.log("t", 0).fill(b"0")
     rig.log("u", 0).fill(b"0")
