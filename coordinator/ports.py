@@ -302,6 +302,14 @@ class ShareGroupSettings(NamedTuple):
         ),
         "key".__eq__,
     )
+    paused: bool = setting(
+        boolean(
+            "shareq.paused",
+            False,
+            "Whether no records are handed out; what consumers hold they may go on to acknowledge and renew.",
+            internal=True,
+        )
+    )
 
 
 class ShareGroupSettingsSource(Protocol):

@@ -263,17 +263,15 @@ class ShareFetch:
         if leader.state is not LeaderState.ACTIVE:
             return False
         self._manager.refresh_settings(leader)
-        if not leader.core.can_acquire():
-            return False
-        if not self._expired and leader.is_for_others(self._params.member_id, self._clock.now_ms()):
-            return False
         core = leader.core
-        if core.start_is_durable or self._takes_nothing or core.next_fetch_offset() >= self._upto(leader):
-            return True
-        if leader in self._asked:
-            return False  # it could not be written
-        self._asked.add(leader)  # only now that there is something to acquire: an idle subscription writes nothing
-        return self._manager.start_is_durable(leader)
+        if not core.start_is_durable and not self._takes_nothing and core.next_fetch_offset() < self._upto(leader):
+            if leader in self._asked:
+                return False  # it could not be written
+            self._asked.add(leader)  # only now that there is something to acquire: an idle subscription writes nothing
+            return self._manager.start_is_durable(leader)
+        if not core.can_acquire():
+            return False
+        return self._expired or not leader.is_for_others(self._params.member_id, self._clock.now_ms())
 
     def _errors(self) -> list[FetchedPartition]:
         failed = [self._failed(each, each.error) for each in self._leaders if each.error is not ErrorCode.NONE]

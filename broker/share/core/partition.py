@@ -220,6 +220,10 @@ class SharePartition:
 
     # -- fetching
 
+    @property
+    def _is_open(self) -> bool:
+        return self._active and not self.settings.paused
+
     def next_fetch_offset(self) -> int:
         """Where to read next: the first record that can be delivered again, or else the first one never fetched.
 
@@ -230,13 +234,13 @@ class SharePartition:
         return next_fetch_offset(self._window)
 
     def can_acquire(self) -> bool:
-        """Whether there is something to deliver again, or room below the in-flight limit.
+        """Whether there is something to deliver again, or room below the in-flight limit. Never while the group is paused.
 
         Makes room: a window may be full of records that were archived because the log has them no more, or because
         they were aborted. Nothing is written for those, so no write's end moves the start offset past them. Or its
         last hole was filled, and all of it is finished with. (In both cases Apache Kafka 4.3.1 stands still.)
         """
-        if not self._active:
+        if not self._is_open:
             return False
         if self.settings.order_by_key is (self._order is None):
             self._switch_order()
@@ -281,7 +285,7 @@ class SharePartition:
         window, limit = self._window, self.settings.partition_max_record_locks
         if self.settings.order_by_key is (self._order is None):
             self._switch_order()
-        if self._order is None or not self._active or not self._start_is_durable:
+        if self._order is None or not self._is_open or not self._start_is_durable:
             return None
         worth_it = max(1, min(max_records, limit // _PARTS_TO_ENTER))
         if limit - window.in_flight() < worth_it:
@@ -321,7 +325,8 @@ class SharePartition:
         aborted: Sequence[tuple[int, int]] = (),
         keys: KeyHashes = NO_KEYS,
     ) -> list[AcquiredRange]:
-        """Acquire records from a read at `fetch_offset` that brought `batches` (ascending, disjoint).
+        """Acquire records from a read at `fetch_offset` that brought `batches` (ascending, disjoint); none while the
+        group is paused.
 
         Returns ascending ranges, which the member now holds until the lock runs out. `max_records` and the in-flight
         limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets of `aborted` (inclusive
@@ -330,7 +335,7 @@ class SharePartition:
         With order by key, `keys` are of what `keys_wanted` asks for; an offset that is missing has no key. What was
         read enters the window, also with `max_records` 0, which acquires nothing.
         """
-        if not self._active or not self._start_is_durable or not batches:
+        if not self._is_open or not self._start_is_durable or not batches:
             return []
         window, last_fetched = self._window, batches[-1].last_offset
         if last_fetched < window.start_offset:
