@@ -1,0 +1,1 @@
+"""The state of share partitions and groups as records of topics of the node's cluster."""

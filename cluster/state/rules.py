@@ -1,0 +1,166 @@
+"""Rule (a): which batches of a slot's log count. All who read a slot agree, whatever zombies have written into it.
+
+    A batch counts if its producer id and epoch are those of the last take-over record before it.
+
+The owner of a slot writes a take-over record before it reads the slot, so nothing that counts can be behind what it has
+read but its own. The records of owners, each alone in a batch without compression:
+
+    key    int16 32767, int8 version, int8 kind (0 take-over, 1 alive)
+           take-over: int64 producer id, int16 producer epoch
+    value  take-over: int8 version, int32 generation, int32 node id, int64 producer id, int16 producer epoch
+           alive: int8 version
+
+Later versions may add fields behind these. A take-over record has a key of its own, since compaction must never remove
+one: what its owner wrote would no longer count. An alive record says nothing: its key is the same each time.
+
+*Generation*: how often the slot was taken over. An owner cannot know it before it has read the slot, so -1 stands for
+one more than the last; all count alike. A record that names its generation goes on with it: its owner has a new
+producer id, or the log is to begin with this record. It counts only while that generation is the last one, or there
+is none before it: one that a zombie had under way must not give the slot back to it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from struct import Struct
+from struct import error as TooShort
+from typing import Final, NamedTuple
+
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, decode_records
+
+__all__ = ["NEXT_GENERATION", "Counting", "Owner", "Producer", "Verdict", "alive_batch", "take_over_batch"]
+
+NEXT_GENERATION: Final = -1
+"""One more than that of the take-over record before."""
+
+MOST_BYTES: Final = 256
+"""A larger batch is none of an owner's record."""
+
+_VERSION: Final = 0
+_TAKE_OVER, _ALIVE = 0, 1
+_PREFIX: Final = Struct(">hBB")
+_TYPE: Final = b"\x7f\xff"  # no coordinator's records have it
+_TAKE_OVER_KEY: Final = Struct(">hBBqh")
+_TAKE_OVER_VALUE: Final = Struct(">Biiqh")
+_ALIVE_VALUE: Final = bytes((_VERSION,))
+
+
+class Producer(NamedTuple):
+    """By which the batches of an owner are known. No two owners of a slot have the same one."""
+
+    producer_id: int
+    epoch: int
+
+
+class Owner(NamedTuple):
+    """An owner as its take-over record names it, and where that record is."""
+
+    generation: int
+    node_id: int
+    producer: Producer
+    offset: int
+
+
+class Verdict(Enum):
+    """What a batch is for a reader."""
+
+    COUNTS = 0
+    OWNERS = 1  # a record that an owner has written for owners: it counts, and no coordinator knows it
+    SKIPPED = 2
+
+
+class _Silent(Enum):
+    """A record for owners that changes nothing: an alive record, or one of a later release."""
+
+    SAYS_NOTHING = 0
+
+
+def take_over_batch(
+    producer: Producer, *, node_id: int, sequence: int, now_wall_ms: int, generation: int = NEXT_GENERATION
+) -> bytearray:
+    """Return the take-over record of an owner as a batch."""
+    key = _TAKE_OVER_KEY.pack(0x7FFF, _VERSION, _TAKE_OVER, *producer)
+    value = _TAKE_OVER_VALUE.pack(_VERSION, generation, node_id, *producer)
+    return _batch(key, value, producer, sequence, now_wall_ms)
+
+
+def alive_batch(producer: Producer, *, sequence: int, now_wall_ms: int) -> bytearray:
+    """Return a batch that says nothing but that the owner has written it."""
+    return _batch(_PREFIX.pack(0x7FFF, _VERSION, _ALIVE), _ALIVE_VALUE, producer, sequence, now_wall_ms)
+
+
+def _batch(key: bytes, value: bytes, producer: Producer, sequence: int, now_wall_ms: int) -> bytearray:
+    return build_batch(
+        [RecordData(key, value)],
+        timestamp_ms=now_wall_ms,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        base_sequence=sequence,
+    )
+
+
+class Counting:
+    """Rule (a) over the batches of one log, which are shown to it in their order, from the log's start on.
+
+    `skipped` counts the batches that did not count.
+    """
+
+    __slots__ = ("owner", "skipped")
+
+    def __init__(self) -> None:
+        self.owner: Owner | None = None
+        self.skipped = 0
+
+    def judge(self, header: BatchHeader, batch: bytes | memoryview) -> Verdict:
+        """Return what the next batch is. Its bytes must be sound."""
+        verdict = self._judge(header, batch)
+        if verdict is Verdict.SKIPPED:
+            self.skipped += 1
+        return verdict
+
+    def _judge(self, header: BatchHeader, batch: bytes | memoryview) -> Verdict:
+        if header.is_control or header.is_transactional:
+            return Verdict.SKIPPED  # no owner writes them
+        producer = Producer(header.producer_id, header.producer_epoch)
+        if len(batch) <= MOST_BYTES and header.records_count == 1:
+            found = _owners_record(batch)
+            if isinstance(found, Owner):
+                return self._taken_over(found, producer, header.base_offset)
+            if found is not None:
+                return Verdict.OWNERS if self._is_owners(producer) else Verdict.SKIPPED
+        return Verdict.COUNTS if self._is_owners(producer) else Verdict.SKIPPED
+
+    def _is_owners(self, producer: Producer) -> bool:
+        return self.owner is not None and self.owner.producer == producer
+
+    def _taken_over(self, found: Owner, producer: Producer, offset: int) -> Verdict:
+        if found.producer != producer or producer.producer_id < 0:
+            return Verdict.SKIPPED  # whoever wrote this is not whom it names
+        last = self.owner
+        generation = found.generation
+        if generation < 0:
+            generation = 1 if last is None else last.generation + 1
+        elif last is not None and generation != last.generation:
+            return Verdict.SKIPPED
+        self.owner = Owner(generation, found.node_id, producer, offset)
+        return Verdict.OWNERS
+
+
+def _owners_record(batch: bytes | memoryview) -> Owner | _Silent | None:
+    """Return what a record of an owner says; None for any other record."""
+    try:
+        record = decode_records(batch, MOST_BYTES)[0]
+    except (MalformedMessage, IndexError):
+        return None
+    key = record.key
+    if key is None or not key.startswith(_TYPE) or record.value is None:
+        return None
+    try:
+        _, _, kind = _PREFIX.unpack_from(key)
+        if kind != _TAKE_OVER:
+            return _Silent.SAYS_NOTHING
+        _, generation, node_id, *producer = _TAKE_OVER_VALUE.unpack_from(record.value)
+    except TooShort:
+        return _Silent.SAYS_NOTHING
+    return Owner(generation, node_id, Producer(*producer), record.offset)
