@@ -21,7 +21,8 @@ import click
 from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.topic_config import TOPIC_KEYS
-from shareq.broker.dispatch.table import HANDLERS, HandlerRow
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.handler_rows import HandlerRow
 from shareq.ops.cli.main import main as command_line
 from shareq.ops.cli.shared.command import ClusterCommand, common_options
 from shareq.protocol.api_keys import ApiKey
@@ -135,7 +136,7 @@ def requests() -> Iterator[str]:
     yield from _REQUESTS.splitlines()
     by_subject: dict[str, list[tuple[ApiKey, HandlerRow]]] = {subject: [] for subject in _SUBJECTS}
     for key, row in HANDLERS.items():
-        by_subject[row.module.split(".")[0]].append((key, row))
+        by_subject[row.module.split(".")[-2]].append((key, row))
     for subject, rows in by_subject.items():
         yield from ("", f"## {_SUBJECTS[subject]}", "")
         yield from _table("request", "key", "versions", "behaviour")
@@ -144,7 +145,7 @@ def requests() -> Iterator[str]:
 
 
 def _request(key: ApiKey, row: HandlerRow) -> str:
-    card = _CARD.match(_docstring(f"shareq.broker.handlers.{row.module}"))
+    card = _CARD.match(_docstring(row.module))
     if card is None:
         raise ValueError(f"{row.module}: its docstring is no card")
     behaviour, *notes = _VERSION_NOTE.split(card["behaviour"])

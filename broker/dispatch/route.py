@@ -77,7 +77,7 @@ class Route:
     ) -> None:
         """`handler_of` returns the plain handler of a handler's module."""
         row = HANDLERS[api_key]
-        module = importlib.import_module(f"shareq.broker.handlers.{row.module}")
+        module = importlib.import_module(row.module)
         messages = codec(api_key)
         self.api_key = api_key
         self.version = version

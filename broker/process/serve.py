@@ -122,7 +122,7 @@ def _steps_to_come(scram: bool) -> Sequence[Callable[[], object]]:
     """Return what can wait until the broker listens: the allocator, and what the first requests would import."""
     modules = [
         *(["scramp"] if scram else []),  # a tenth of a second, which the first login need not wait for
-        *(f"shareq.broker.handlers.{row.module}" for row in HANDLERS.values()),
+        *(row.module for row in HANDLERS.values()),
         "shareq.broker.groups.service",
         "shareq.broker.share.service",
         "cramjam",

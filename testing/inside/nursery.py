@@ -75,7 +75,7 @@ def _import_everything() -> None:
     from shareq.protocol.api_keys import codec
 
     for key, row in HANDLERS.items():
-        import_module(f"shareq.broker.handlers.{row.module}")
+        import_module(row.module)
         codec(key)
     for name in ("uvloop", "cramjam", "crc32c", "shareq.broker.groups.service", "shareq.broker.share.service"):
         import_module(name)

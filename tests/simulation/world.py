@@ -292,7 +292,7 @@ class World:
 
     def call(self, api: str, request: Message, version: int, connection: Connection) -> Pending[Message]:
         """Hand a request to the handler of that API, named in lower case."""
-        handler = import_module(f"shareq.broker.handlers.{HANDLERS[ApiKey[api.upper()]].module}")
+        handler = import_module(HANDLERS[ApiKey[api.upper()]].module)
         context = _Context(self.services, connection, version, "sim")
         answer = plain_handler(handler)(context, request)
         if isinstance(answer, Pending):

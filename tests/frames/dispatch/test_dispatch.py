@@ -18,7 +18,8 @@ from devtools.clients.requests import fetch_request
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.route import Route
-from shareq.broker.dispatch.table import HANDLERS, HandlerRow, VersionRange
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.handler_rows import HandlerRow, VersionRange
 from shareq.broker.metadata.changes import MetaChange
 from shareq.broker.network.counters import Requests
 from shareq.protocol.api_keys import ApiKey, codec, versions
@@ -43,7 +44,7 @@ CARD = re.compile(r"(\w+): v(\d+)(?:-(\d+))?(?:; v(\d+)-\d+ are advertised and n
 
 @pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
 def test_the_handlers_card_names_its_rpc_and_versions(key: ApiKey, row: HandlerRow) -> None:
-    card = CARD.match(import_module(f"shareq.broker.handlers.{row.module}").__doc__ or "")
+    card = CARD.match(import_module(row.module).__doc__ or "")
     assert card is not None
     name, first, last, advertised_first = card.groups()
     assert name == key.name.title().replace("_", "")
@@ -64,7 +65,8 @@ def test_every_handler_file_has_its_row() -> None:
     paths = [path.relative_to(folder) for path in folder.glob("*/*.py")]
     no_handlers = ("__init__", "produce_fast_path")
     files = {".".join(path.with_suffix("").parts) for path in paths if path.stem not in no_handlers}
-    assert {file for file in files if not file.startswith("shared.")} == {row.module for row in HANDLERS.values()}
+    modules = {f"{handlers.__name__}.{file}" for file in files if not file.startswith("shared.")}
+    assert modules == {row.module for row in HANDLERS.values()}
 
 
 def test_version_ranges_include_both_ends() -> None:

@@ -11,7 +11,8 @@ from random import Random
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
-from shareq.broker.dispatch.table import HANDLERS, HandlerRow
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.handler_rows import HandlerRow
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -103,7 +103,7 @@ class World:
         row = HANDLERS[key]
         assert version in row.served
         received, _ = codec(key).request_class.decode(request.encode(version), version)
-        handler = import_module(f"shareq.broker.handlers.{row.module}")
+        handler = import_module(row.module)
         self.clock.run_until_idle()  # the turn of the call before is over
         answer = plain_handler(handler)(self.context(version), received)
         self.clock.run_until_idle()

@@ -457,7 +457,7 @@ ONE_ROW: dict[ApiKey, Callable[[int], Message]] = {
 
 @pytest.mark.parametrize("key", ONE_ROW)
 def test_a_failure_answer_has_the_error_in_every_version(key: ApiKey) -> None:
-    module = import_module(f"shareq.broker.handlers.{HANDLERS[key].module}")
+    module = import_module(HANDLERS[key].module)
     served = HANDLERS[key].served
     for version in range(served.first, served.last + 1):
         response = module.failed(ONE_ROW[key](version), ErrorCode.UNKNOWN_SERVER_ERROR)
