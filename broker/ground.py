@@ -1,0 +1,96 @@
+"""What a broker stands on: where its topics, their records, the coordinators' logs and the states are kept.
+
+A ground is made outside and given to the broker. The broker's parts, the handlers that serve every ground and the
+metrics that all brokers have know it by this port alone. What serves one ground only is named by that ground: in its
+own table of handlers, by its own module of metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
+
+from shareq.broker.config.service import ConfigService
+from shareq.broker.coordinator_runtime.ports import CoordinatorLogs
+from shareq.broker.fetch.ports import FetchedLog
+from shareq.broker.foundation.handler_rows import HandlerRow
+from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.groups.ports import ShareStates
+from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.share.dlq.ports import QueueTopics
+from shareq.broker.share.persister import Persister
+from shareq.broker.share.ports import RecordSource, RecordSources
+from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.lookup import PartitionLookup
+from shareq.protocol.api_keys import ApiKey
+
+ServicesT_contra = TypeVar("ServicesT_contra", contravariant=True)
+
+
+class ShareStateStore(Persister, ShareStates, Protocol):
+    """Keeps the state of share partitions, for their leaders and for the group coordinator."""
+
+
+class HeardSources(RecordSources, Protocol):
+    """The sources that share partitions read from, and news of them."""
+
+    def add_listener(self, on_high_watermark: Callable[[RecordSource], None]) -> None:
+        """Call back after a source's high watermark moved, or has come in reach."""
+
+
+class FetchedLogs(Protocol):
+    """News of the logs that consumers fetch from."""
+
+    def add_listener(self, on_high_watermark: Callable[[FetchedLog], None]) -> None:
+        """Call back after a log's high watermark moved, or has come in reach."""
+
+    def add_log_start_listener(self, on_log_start: Callable[[FetchedLog], None]) -> None:
+        """Call back after a log's start offset moved."""
+
+
+class Ground(Protocol[ServicesT_contra]):
+    """What a broker stands on. Its user opens it once and closes it once, in the end also where opening it failed.
+
+    `name` is what messages call it. `states` keeps the state of share partitions; None: the share coordinator of this
+    broker does. `handlers` are the RPCs that are served on it. `metrics` is the whole name of the module that has its
+    metrics. Modules are imported when they are first needed.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def metadata(self) -> MetadataStore: ...
+    @property
+    def configs(self) -> ConfigService: ...
+    @property
+    def leaders(self) -> LeaderMap: ...
+    @property
+    def coordinator_logs(self) -> CoordinatorLogs: ...
+    @property
+    def sources(self) -> HeardSources: ...
+    @property
+    def fetched(self) -> FetchedLogs: ...
+    @property
+    def lookup(self) -> PartitionLookup[FetchedLog]: ...
+    @property
+    def states(self) -> ShareStateStore | None: ...
+    @property
+    def handlers(self) -> Mapping[ApiKey, HandlerRow]: ...
+    @property
+    def metrics(self) -> str: ...
+
+    def queues(self, turns: Turns) -> QueueTopics:
+        """Return the topics that dead letters are written to. Long work on them is done in `turns`."""
+
+    def open(self, services: ServicesT_contra) -> None:
+        """Begin to serve the broker of these services: have its coordinators load what they have to know, and from now
+        on call the listeners. A part of the ground that wants news of the broker adds itself to `services.made`.
+
+        Raises what says that the ground cannot be used; `close` is to be called then, too.
+        """
+
+    def close(self, *, clean: bool) -> None:
+        """Write everything out and close it, when all services have stopped; unless `clean`, leave it as a crash would.
+
+        Nothing is called after this.
+        """
