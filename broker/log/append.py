@@ -41,6 +41,13 @@ class AppendInfo(NamedTuple):
     duplicate: bool
 
 
+class Ends(NamedTuple):
+    """Where the log of a partition begins, and up to where (exclusive) readers see it."""
+
+    log_start_offset: int
+    high_watermark: int
+
+
 class Traffic:
     """Bytes and records of one log since it was opened: written to it, and read from it for consumers.
 

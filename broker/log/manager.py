@@ -87,6 +87,8 @@ class LogManager:
     waits for the disk.
     """
 
+    believes_absence: Final = True  # no other place has records
+
     def __init__(
         self,
         env: Environment,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.foundation.loop.coroutines import result_of
 from shareq.broker.foundation.turn_budget import Breath, unpaused
 from shareq.broker.log.admission import Admission, Checked, own_header
-from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Sender, Traffic
+from shareq.broker.log.append import AppendInfo, Batch, Ends, OnDurable, Origin, Sender, Traffic
 from shareq.broker.log.append_waits import AppendWaits
 from shareq.broker.log.host import LogHost
 from shareq.broker.log.producer_state import AppendedBatch, ProducerStates
@@ -524,6 +524,10 @@ class PartitionLog:
         """
         aborted = self.producers.aborted
         return aborted.overlapping(first_offset, upper_bound) if aborted else []
+
+    def ends(self) -> Ends:
+        """Return where the log begins, and up to where readers see it."""
+        return Ends(self.log_start_offset, self.high_watermark)
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
         """Return the first record with that timestamp or a later one, in this turn. OSError as the files'."""

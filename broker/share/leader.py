@@ -56,6 +56,7 @@ class SharePartitionLeader:
         "start_write_id",
         "state",
         "topic",
+        "truncated_to",
         "unburied",
         "unreadable",
         "visits",
@@ -73,6 +74,7 @@ class SharePartitionLeader:
         self.core = core
         self.state = LeaderState.LOADING
         self.error = ErrorCode.NONE
+        self.truncated_to: int | None = None  # where the log was cut (exclusive) while this was loaded, or before
         self.start_write_id: int | None = None  # the write of the resolved start offset, while under way
         self.armed_at: int | None = None  # the earliest deadline that the manager will look at
         self.reasons: dict[int, bytes] = {}  # by offset, why members gave records back, for dead letters; oldest first

@@ -32,11 +32,11 @@ from shareq.broker.share.leader import (
     Unreadable,
 )
 from shareq.broker.share.leader_counters import ShareCounters
-from shareq.broker.share.persister import FENCING, PersistedState, Persister, surfaced_error
+from shareq.broker.share.loading import Loads, in_wall_time
+from shareq.broker.share.persister import FENCING, Persister, surfaced_error
 from shareq.broker.share.ports import NoRecords, RecordSource, RecordSources
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import ShareGroupSettingsSource, TopicImage
-from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.names import SHARE_GROUP_STATE
@@ -80,6 +80,7 @@ class SharePartitionManager:
         self._to_wake: dict[SharePartitionLeader, None] = {}
         self._parked: dict[Parked, None] = {}  # in the order they came
         self._events = ShareEvents(env.clock.now_ms)
+        self._loads = Loads(env, persister, self._load_ended, believes_absence=sources.believes_absence)
         self._kept_reads: KeptReads | None = None
         self._ahead: Ahead | None = None
         self.counters = ShareCounters()
@@ -115,47 +116,26 @@ class SharePartitionManager:
         leader = self._leaders.get(key)
         if leader is not None:
             leader.left = False
-        else:
-            log = self._sources.get(topic, key.partition)
-            settings = self._settings.share_group(key.group_id)
-            core = SharePartition(key, log.leader_epoch, settings, self.counters.partitions.get(key))
-            leader = SharePartitionLeader(key, topic, log, core, self._env.clock.now_ns())
-            self._leaders[key] = leader
-            self._by_topic.setdefault((key.topic_id, key.partition), {})[key] = leader
-            self._load(leader)
+            return leader
+        return self._load(key, topic)
+
+    def _load(self, key: SharePartitionKey, topic: str, truncated_to: int | None = None) -> SharePartitionLeader:
+        log = self._sources.get(topic, key.partition)
+        settings = self._settings.share_group(key.group_id)
+        core = SharePartition(key, log.leader_epoch, settings, self.counters.partitions.get(key))
+        leader = SharePartitionLeader(key, topic, log, core, self._env.clock.now_ns())
+        leader.truncated_to = truncated_to
+        self._leaders[key] = leader
+        self._by_topic.setdefault((key.topic_id, key.partition), {})[key] = leader
+        self._loads.begin(leader)
         return leader
 
-    def _load(self, leader: SharePartitionLeader) -> None:
-        pending = self._persister.read_state(leader.key, leader.log.leader_epoch)
-        pending.on_complete(lambda state: self._loaded(leader, state))
-
-    def _loaded(self, leader: SharePartitionLeader, state: PersistedState) -> None:
-        if leader.state is not LeaderState.LOADING:
-            return  # dropped meanwhile
-        error = surfaced_error(state.error)
-        start_offset = state.start_offset
-        if error is ErrorCode.NONE and start_offset < 0:
-            resolved = self._reset_offset(leader)
-            error, start_offset = (ErrorCode.OFFSET_NOT_AVAILABLE, -1) if resolved is None else (error, resolved)
+    def _load_ended(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
         if error is ErrorCode.NONE:
-            error = leader.core.load(
-                state.state_epoch,
-                start_offset,
-                state.batches,
-                log_start_offset=leader.log.log_start_offset,
-                log_end_offset=leader.log.high_watermark,
-                persisted=state.start_offset >= 0,
-                now_ms=self._env.clock.now_ms(),
-                delays=self._monotonic(state.delays, leader.core.settings.redelivery.max_ms) if state.delays else (),
-            )
-        if error is not ErrorCode.NONE:
+            self._activate(leader)
+        else:
             leader.error = error
             self._drop(leader, LeaderState.FAILED)
-            return
-        if leader.core.lost_tail:
-            self._rewrite(leader, state)
-        else:
-            self._activate(leader)
 
     def _activate(self, leader: SharePartitionLeader) -> None:
         leader.state = LeaderState.ACTIVE
@@ -169,47 +149,10 @@ class SharePartitionManager:
         if leader.left or leader.quiet:
             self._letters_done(leader)
 
-    def _rewrite(self, leader: SharePartitionLeader, found: PersistedState) -> None:
-        """Replace a state that reaches beyond the log's end, where a power loss took the records.
-
-        Else the coordinator would go on reporting the lost records when others have got their offsets.
-        """
-        core, rows = leader.core, leader.core.snapshot()
-        logger.warning(
-            "%s: the persisted state (start offset %d) reaches beyond the log end %d: the rest is dropped",
-            leader.key.text(),
-            found.start_offset,
-            leader.log.high_watermark,
-        )
-        batches = [StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in rows]
-        waiting = [Delay(row.first_offset, row.last_offset, row.not_before_ms or 0, row.delivery_count) for row in rows]
-        delays = self._wall([each for each in waiting if each.not_before_ms])
-        pending = self._persister.replace_state(leader.key, core.state_epoch, core.start_offset, batches, delays)
-
-        def replaced(persisted: ErrorCode) -> None:
-            if leader.state is not LeaderState.LOADING:
-                return
-            if persisted is ErrorCode.NONE:
-                self._activate(leader)
-            else:
-                leader.error = surfaced_error(persisted)
-                self._drop(leader, LeaderState.FAILED)
-
-        pending.on_complete(replaced)
-
-    def _reset_offset(self, leader: SharePartitionLeader) -> int | None:
-        """Where a share partition without a start offset begins: `share.auto.offset.reset`. None: at no record yet."""
-        reset = leader.core.settings.auto_offset_reset
-        if reset.strategy == "earliest":
-            return leader.log.log_start_offset
-        if reset.strategy == "latest":
-            return leader.log.high_watermark
-        found = leader.log.offset_for_timestamp(self._env.clock.wall_ms() - reset.duration_ms)
-        return None if found is None else found.offset
-
     def _drop(self, leader: SharePartitionLeader, state: LeaderState) -> None:
         """Take a share partition out of memory; the next fetch loads it again."""
         leader.state = state
+        self._loads.look_again(leader)
         if self._kept_reads is not None:
             self._kept_reads.forget(leader.key)
         if state is LeaderState.FAILED:
@@ -413,7 +356,7 @@ class SharePartitionManager:
 
     def _write(self, leader: SharePartitionLeader, write: WriteState) -> None:
         if write.delays:
-            write = replace(write, delays=self._wall(write.delays))
+            write = replace(write, delays=in_wall_time(self._env.clock, write.delays))
         pending = self._persister.write_state(leader.key, write)
         pending.on_complete(lambda error: self._written(leader, write.write_id, error))
 
@@ -434,20 +377,6 @@ class SharePartitionManager:
             answer(error)
         if leader.left or leader.quiet:
             self._letters_done(leader)
-
-    def _wall(self, delays: Sequence[Delay]) -> tuple[Delay, ...]:
-        """Delays of a share partition in wall-clock time, which is how they are persisted."""
-        clock = self._env.clock
-        ahead = clock.wall_ms() - clock.now_ms()
-        return tuple(each._replace(not_before_ms=max(each.not_before_ms + ahead, 0)) for each in delays)
-
-    def _monotonic(self, delays: Sequence[Delay], longest_ms: int) -> list[Delay]:
-        """Persisted delays in this process's time, without those that are over. The wall clock may have been set back
-        meanwhile: none lasts longer than `longest_ms` from now.
-        """
-        now, wall = self._env.clock.now_ms(), self._env.clock.wall_ms()
-        left = ((each, min(each.not_before_ms - wall, longest_ms)) for each in delays)
-        return [each._replace(not_before_ms=now + wait) for each, wait in left if wait > 0]
 
     def start_is_durable(self, leader: SharePartitionLeader) -> bool:
         """Whether records may be acquired: the resolved start offset is durable, so that a crash before the first
@@ -536,7 +465,25 @@ class SharePartitionManager:
         siblings = self._by_topic.get((log.topic_id, log.partition))
         if siblings:
             for leader in list(siblings.values()):
+                if self._loads.waiting:
+                    self._loads.look_again(leader)
                 self._wake_now(leader)
+
+    def on_truncated(self, log: RecordSource) -> None:
+        """Records from the partition's high watermark on were lost, and others may get their offsets: forget what was
+        read of them, and cut the states that know them.
+        """
+        end = log.high_watermark
+        for key, leader in list(self._by_topic.get((log.topic_id, log.partition), {}).items()):
+            if self._kept_reads is not None:
+                self._kept_reads.forget(key)
+            if leader.state is LeaderState.LOADING:
+                leader.truncated_to = end if leader.truncated_to is None else min(leader.truncated_to, end)
+                self._loads.look_again(leader)
+            elif leader.core.known_until >= end:
+                logger.warning("%s: dropped, the log was cut to offset %d", leader.key.text(), end)
+                self._drop(leader, LeaderState.FENCED)
+                self._load(key, leader.topic, truncated_to=end)
 
     def wake(self, leader: SharePartitionLeader) -> None:
         """Look again at the parked fetches after what is being done now."""

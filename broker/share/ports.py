@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from shareq.broker.log.append import Traffic
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.append import Ends, Traffic
 from shareq.broker.log.segments.reader import Found, ReadResult
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.topics.ports import NOT_HERE_YET, NotHereYet
@@ -61,7 +62,12 @@ class RecordSource(Protocol):
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
         """Those that a reader of committed records from `first_offset` to `upper_bound` (exclusive) must know of."""
 
-    def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
+    def ends(self) -> Ends | Pending[Ends | ErrorCode]:
+        """The ends as they are now. A source that learns of them later asks for them, and completes with them, or with
+        an error that a member is to be answered; its own ends are at least these then.
+        """
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> Found | Pending[Found | ErrorCode | None] | None:
         """The first record with that timestamp or a later one; None when there is none. Raises OSError."""
 
 
@@ -94,11 +100,20 @@ class NoRecords:
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
         return ()
 
+    def ends(self) -> Ends:
+        return Ends(0, 0)
+
     def offset_for_timestamp(self, timestamp_ms: int) -> None:
         return None
 
 
 class RecordSources(Protocol):
-    """The sources of the partitions that exist."""
+    """The sources of the partitions that exist. They announce to the share partitions each growth of a high watermark
+    (`on_high_watermark`), and that records were lost (`on_truncated`).
+    """
+
+    @property
+    def believes_absence(self) -> bool:
+        """Whether records that a source does not have are gone. Else it may only not have heard of them yet."""
 
     def get(self, topic: str, partition: int) -> RecordSource: ...

@@ -115,6 +115,11 @@ class SharePartition:
         return self._window.end_offset
 
     @property
+    def known_until(self) -> int:
+        """The highest offset that the state says something of."""
+        return self._window.end_offset if self._window.in_flight() else self._window.start_offset - 1
+
+    @property
     def state_epoch(self) -> int:
         """The state epoch that was loaded; sent with every write."""
         return self._state_epoch

@@ -34,7 +34,7 @@ _new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
 
 class KeptReads:
     """The last large read of each share partition. What a log has below its high watermark never becomes something
-    else; whether it may still be handed out, the caller asks the log.
+    else, unless it was cut, and then it is forgotten; whether it may still be handed out, the caller asks the log.
     """
 
     __slots__ = ("_marks", "_reads", "held_bytes")

@@ -6,9 +6,10 @@ Nothing is durable before the test says so: `MemoryLogs.flush` for all, `make_du
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin, Traffic
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.append import AppendInfo, Batch, Ends, OnDurable, Origin, Traffic
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segments.reader import BatchSpan, Found, ReadResult
 from shareq.broker.log.segments.txn_index import AbortedTransaction
@@ -29,6 +30,8 @@ from shareq.protocol.records.batch import (
     stamp,
     validate_batch,
 )
+
+T = TypeVar("T")
 
 
 class _Queued(NamedTuple):
@@ -209,12 +212,10 @@ class MemoryLog:
             if queued.on_durable is not None:
                 queued.on_durable(error)
 
-    def read(
-        self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True
-    ) -> ReadResult | ErrorCode | NotHereYet:
+    def read(self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> ReadResult | ErrorCode:
         assert upto <= self.high_watermark, "only what is durable is read"
         if self.missing_from is not None and offset >= self.missing_from:
-            return NOT_HERE_YET
+            return NOT_HERE_YET  # type: ignore[return-value]  # a `FetchedLog` may, a `CoordinatorLog` never does
         if isinstance(self.unreadable_with, OSError):
             raise self.unreadable_with
         if self.unreadable_with is not None:
@@ -287,7 +288,8 @@ class MemoryLogs:
 class MemorySource:
     """`RecordSource` of one partition. From `missing_from` on records exist, but elsewhere: NOT_HERE_YET.
 
-    `asked` are the offsets that were read, `refusal` why nothing can be.
+    With `holds`, ends and offsets by time come with `answer`. `asked` are the offsets that were read, `refusal` why
+    nothing can be.
     """
 
     def __init__(self, topic: str, partition: int, topic_id: bytes) -> None:
@@ -305,6 +307,8 @@ class MemorySource:
         self.aborted: list[AbortedTransaction] = []
         self.times: dict[int, int] = {}  # offset by timestamp
         self.asked: list[tuple[int, int, int, int | None]] = []
+        self.holds = False
+        self._held: list[Callable[[ErrorCode], None]] = []
 
     @property
     def high_watermark(self) -> int:
@@ -347,13 +351,31 @@ class MemorySource:
         assert first_offset < upper_bound
         return [each for each in self.aborted if each.last_offset >= first_offset and each.first_offset < upper_bound]
 
-    def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
+    def ends(self) -> Ends | Pending[Ends | ErrorCode]:
+        return self._answered(lambda: Ends(self.log_start_offset, self.high_watermark))
+
+    def offset_for_timestamp(self, timestamp_ms: int) -> Found | Pending[Found | ErrorCode | None] | None:
         at = min((time for time in self.times if time >= timestamp_ms), default=None)
-        return None if at is None else Found(at, self.times[at])
+        return self._answered(lambda: None if at is None else Found(at, self.times[at]))
+
+    def answer(self, error: ErrorCode = ErrorCode.NONE) -> None:
+        """Give the answers that are held, or this error in their place."""
+        due, self._held = self._held, []
+        for each in due:
+            each(error)
+
+    def _answered(self, value: Callable[[], T]) -> T | Pending[T | ErrorCode]:
+        if not self.holds:
+            return value()
+        pending: Pending[T | ErrorCode] = Pending()
+        self._held.append(lambda error: pending.complete(error or value()))
+        return pending
 
 
 class MemorySources:
     """`RecordSources`: one source for each partition of the topics that exist."""
+
+    believes_absence = True
 
     def __init__(self, metadata: MetadataImage) -> None:
         self._metadata = metadata

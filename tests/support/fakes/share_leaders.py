@@ -27,9 +27,9 @@ class Waiter:
         self.finished += 1
 
 
-def filled(records: int = 3) -> ShareRig:
+def filled(records: int = 3, *, believes_absence: bool = True) -> ShareRig:
     """Each record a batch of its own, in both partitions."""
-    rig = ShareRig()
+    rig = ShareRig(believes_absence=believes_absence)
     for partition in (0, 1):
         for number in range(records):
             rig.source(partition).fill(str(number).encode())

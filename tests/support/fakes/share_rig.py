@@ -30,12 +30,13 @@ LOCK_MS: Final = 1_000
 class ShareRig:
     """A `SharePartitionManager` and everything around it."""
 
-    def __init__(self, *, initialized: bool = True) -> None:
+    def __init__(self, *, initialized: bool = True, believes_absence: bool = True) -> None:
         self.clock = VirtualClock()
         self.env = Environment(self.clock, Random(1), cast(Fs, None))
         self.topics = MemoryTopics(t=2)
         self.topic_id = self.topics.topics()[0].topic_id
         self.sources = MemorySources(self.topics)
+        self.sources.believes_absence = believes_absence
         self.settings = GroupSettings(ShareGroupSettings(record_lock_duration_ms=LOCK_MS))
         self.leader_map = LeaderMap()
         self.states = MemoryShareStates()

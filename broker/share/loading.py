@@ -1,0 +1,175 @@
+"""Loading a share partition: what is persisted of it, and where one begins of which no start offset is."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from shareq.broker.foundation.environment import Clock, Environment
+from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import TurnBudget
+from shareq.broker.log.append import Ends
+from shareq.broker.share.core.effects import StateBatch
+from shareq.broker.share.leader import LeaderState, SharePartitionLeader
+from shareq.broker.share.persister import PersistedState, Persister, surfaced_error
+from shareq.coordinator.share.delays import Delay
+from shareq.protocol.errors import ErrorCode
+
+logger = logging.getLogger(__name__)
+
+
+class Loads:
+    """The share partitions that are being loaded. `ended` is called with each, and why it failed, if it did; not with
+    one that was dropped meanwhile.
+
+    A state that reaches beyond the log's end tells of records that a power loss took: it is cut, and written again.
+    Without `believes_absence` the log may have them elsewhere, and the load waits until it shows them here.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        persister: Persister,
+        ended: Callable[[SharePartitionLeader, ErrorCode], None],
+        *,
+        believes_absence: bool,
+    ) -> None:
+        self._clock = env.clock
+        # A load never breathes, and has a budget of its own: that of the turn counts on in the request that begins it.
+        self._begin = beginner(TurnBudget(env.clock), in_ticks(env.clock.call_soon))
+        self._persister = persister
+        self._ended = ended
+        self._believes_absence = believes_absence
+        self.waiting: dict[SharePartitionLeader, Pending[None]] = {}
+        """Those that wait for their logs to grow."""
+
+    def begin(self, leader: SharePartitionLeader) -> None:
+        """Load a share partition."""
+        self._begin(self._load(leader))
+
+    def look_again(self, leader: SharePartitionLeader) -> None:
+        """Go on with one that waits: its log has grown or was cut, or it was dropped. Harmless for others."""
+        waiting = self.waiting.pop(leader, None)
+        if waiting is not None:
+            waiting.complete(None)
+
+    async def _load(self, leader: SharePartitionLeader) -> None:
+        error = await self._loaded(leader)
+        if _is_loading(leader):
+            self._ended(leader, error)
+
+    async def _loaded(self, leader: SharePartitionLeader) -> ErrorCode:
+        """Return why the share partition cannot be loaded, or NONE; anything for one that was dropped meanwhile."""
+        state = await self._persister.read_state(leader.key, leader.log.leader_epoch)
+        error = surfaced_error(state.error)
+        if error is not ErrorCode.NONE or not _is_loading(leader):
+            return error
+        begins_at = state.start_offset if state.start_offset >= 0 else await self._reset_offset(leader)
+        if isinstance(begins_at, ErrorCode):
+            return begins_at
+        end = await self._log_end(leader, begins_at, state.batches)
+        if isinstance(end, ErrorCode) or not _is_loading(leader):
+            return end if isinstance(end, ErrorCode) else ErrorCode.NONE
+        clock, core = self._clock, leader.core
+        error = core.load(
+            state.state_epoch,
+            begins_at,
+            state.batches,
+            log_start_offset=leader.log.log_start_offset,
+            log_end_offset=end,
+            persisted=state.start_offset >= 0,
+            now_ms=clock.now_ms(),
+            delays=_monotonic(clock, state.delays, core.settings.redelivery.max_ms) if state.delays else (),
+        )
+        if error is ErrorCode.NONE and core.lost_tail:
+            return surfaced_error(await self._rewritten(leader, state, end))
+        return error
+
+    async def _reset_offset(self, leader: SharePartitionLeader) -> int | ErrorCode:
+        """Return where a share partition without a start offset begins: `share.auto.offset.reset`."""
+        reset = leader.core.settings.auto_offset_reset
+        if reset.strategy != "by_duration":
+            ends = await _ends(leader)
+            if isinstance(ends, ErrorCode):
+                return ends
+            return ends.log_start_offset if reset.strategy == "earliest" else ends.high_watermark
+        try:
+            asked = leader.log.offset_for_timestamp(self._clock.wall_ms() - reset.duration_ms)
+        except OSError as error:
+            logger.error("%s: cannot read where it begins: %s", leader.key.text(), error)
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        found = await asked if isinstance(asked, Pending) else asked
+        if isinstance(found, ErrorCode):
+            return found
+        return ErrorCode.OFFSET_NOT_AVAILABLE if found is None else found.offset
+
+    async def _log_end(
+        self, leader: SharePartitionLeader, start_offset: int, batches: Sequence[StateBatch]
+    ) -> int | ErrorCode:
+        """Return the log's end (exclusive) when that is known of all records that the state knows."""
+        log = leader.log
+        if not self._believes_absence and leader.truncated_to is None:
+            reached = max((batch.last_offset + 1 for batch in batches), default=start_offset)
+            if log.high_watermark < max(start_offset, reached):
+                ends = await _ends(leader)
+                if isinstance(ends, ErrorCode):
+                    return ends
+                await self._grown(leader, max(start_offset, reached))
+        end = log.high_watermark
+        return end if leader.truncated_to is None else min(end, leader.truncated_to)
+
+    async def _grown(self, leader: SharePartitionLeader, reached: int) -> None:
+        """Wait until the log ends at `reached` (exclusive) or behind it, or was cut."""
+        log = leader.log
+        if log.high_watermark < reached:
+            logger.warning(
+                "%s: the persisted state reaches to offset %d, the log is known up to %d: waiting for the rest",
+                leader.key.text(),
+                reached - 1,
+                log.high_watermark,
+            )
+        while log.high_watermark < reached and leader.truncated_to is None and _is_loading(leader):
+            waiting = self.waiting[leader] = Pending[None]()
+            await waiting
+
+    async def _rewritten(self, leader: SharePartitionLeader, found: PersistedState, log_end: int) -> ErrorCode:
+        """Replace a state that reaches beyond the log's end by what was loaded of it.
+
+        Else the coordinator would go on reporting the lost records when others have got their offsets.
+        """
+        core, rows = leader.core, leader.core.snapshot()
+        logger.warning(
+            "%s: the persisted state (start offset %d) reaches beyond the log end %d: the rest is dropped",
+            leader.key.text(),
+            found.start_offset,
+            log_end,
+        )
+        batches = [StateBatch(row.first_offset, row.last_offset, row.state, row.delivery_count) for row in rows]
+        waiting = [Delay(row.first_offset, row.last_offset, row.not_before_ms or 0, row.delivery_count) for row in rows]
+        delays = in_wall_time(self._clock, [each for each in waiting if each.not_before_ms])
+        return await self._persister.replace_state(leader.key, core.state_epoch, core.start_offset, batches, delays)
+
+
+def in_wall_time(clock: Clock, delays: Sequence[Delay]) -> tuple[Delay, ...]:
+    """Return delays of a share partition in wall-clock time, which is how they are persisted."""
+    ahead = clock.wall_ms() - clock.now_ms()
+    return tuple(each._replace(not_before_ms=max(each.not_before_ms + ahead, 0)) for each in delays)
+
+
+def _monotonic(clock: Clock, delays: Sequence[Delay], longest_ms: int) -> list[Delay]:
+    """Return persisted delays in this process's time, without those that are over. The wall clock may have been set
+    back meanwhile: none lasts longer than `longest_ms` from now.
+    """
+    now, wall = clock.now_ms(), clock.wall_ms()
+    left = ((each, min(each.not_before_ms - wall, longest_ms)) for each in delays)
+    return [each._replace(not_before_ms=now + wait) for each, wait in left if wait > 0]
+
+
+async def _ends(leader: SharePartitionLeader) -> Ends | ErrorCode:
+    ends = leader.log.ends()
+    return await ends if isinstance(ends, Pending) else ends
+
+
+def _is_loading(leader: SharePartitionLeader) -> bool:
+    return leader.state is LeaderState.LOADING
