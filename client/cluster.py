@@ -103,6 +103,10 @@ class Cluster:
         """A broker that another answer names; what Metadata says of it stands."""
         self._brokers.setdefault(node, address)
 
+    def set_brokers(self, brokers: dict[int, Address]) -> None:
+        """The brokers, as an answer names them that is not Metadata's."""
+        self._brokers = brokers
+
     def set_coordinator(self, group_id: str, node: int, address: Address) -> None:
         self._coordinators[group_id] = node
         self.learn_broker(node, address)

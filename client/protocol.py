@@ -8,7 +8,7 @@ requests.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -80,6 +80,11 @@ class ConnectionProtocol:
     def offers(self, api_key: int) -> bool:
         """Return whether the broker serves an API at all."""
         return api_key in self._offered
+
+    @property
+    def offered(self) -> Mapping[int, tuple[int, int]]:
+        """The first and last version of each API that the broker serves, by key."""
+        return self._offered
 
     @staticmethod
     def _newest(api_key: int) -> int:

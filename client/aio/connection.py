@@ -42,6 +42,7 @@ class LoopWire(asyncio.Protocol):
         self._gone = asyncio.Event()
         self._parts: list[bytes] = []
         self._held = 0  # bytes in the parts
+        self._behind_answers: list[bytes] | None = None  # frames to send; None: answers are not being taken
         self._size = -1  # of the frame that is being received; -1: not known yet
         self._hashes = protocol.mechanism.startswith("SCRAM-")
         self._writable = asyncio.Event()
@@ -69,7 +70,10 @@ class LoopWire(asyncio.Protocol):
         await self._writable.wait()
 
     async def write(self, data: bytes, by: float) -> None:
-        """Hand it to the transport, at once."""
+        """Hand it to the transport at once, or with all that answers of this turn lead to."""
+        if self._behind_answers is not None:
+            self._behind_answers.append(data)
+            return
         assert self._transport is not None
         self._transport.write(data)
 
@@ -168,17 +172,34 @@ class LoopWire(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._parts.append(data)
         self._held += len(data)
+        sent: list[bytes] = []
+        self._behind_answers = sent
+        try:
+            self._take_frames()
+        finally:
+            self._behind_answers = None
+        if sent and self._transport is not None and self.connection.closed is None:
+            self._transport.write(b"".join(sent))
+
+    def _take_frames(self) -> None:
         while self.connection.closed is None and self._held >= (SIZE_BYTES if self._size < 0 else self._size):
-            buffer = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-            at = SIZE_BYTES if self._size < 0 else self._size
-            part, rest = buffer[:at], buffer[at:]
-            self._parts = [rest] if rest else []
-            self._held = len(rest)
+            part = self._cut(SIZE_BYTES if self._size < 0 else self._size)
             if self._size < 0:
                 self._size = self.connection.size_of(part)
             else:
                 self._size = -1
                 self.connection.take(part)
+
+    def _cut(self, size: int) -> bytes:
+        """Take so many bytes off what came, of which each but the last few parts' is copied once at the most."""
+        parts = self._parts
+        self._held -= size
+        rest = b""
+        if self._held:
+            last = parts[-1]
+            parts[-1], rest = last[: -self._held], last[-self._held :]
+        self._parts = [rest] if rest else []
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def pause_writing(self) -> None:
         self._writable.clear()

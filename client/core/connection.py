@@ -7,7 +7,7 @@ in time ends the connection, since a later answer could not be matched to its re
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from struct import Struct
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
@@ -87,6 +87,11 @@ class Sent(Generic[T]):
         """Return whether `answer` would not wait."""
         return self._answer is not None or self._failure is not None
 
+    @property
+    def outcome(self) -> T | ClientError | None:
+        """The answer, or why there is none; None while neither is known."""
+        return self._failure if self._answer is None else self._answer
+
     async def answer(self) -> T:
         """Wait for the answer. When the caller is cancelled, it is read and dropped.
 
@@ -139,6 +144,8 @@ class Connection:
         self._renew_login_at: float | None = None
         self.closed: ClientError | None = None
         """Why it is closed; None while it is not."""
+        self.on_closed: Callable[[ClientError], None] | None = None
+        """Called with that when it is closed, before what is in flight fails."""
 
     @property
     def in_flight(self) -> int:
@@ -159,6 +166,29 @@ class Connection:
         """Return whether the broker serves an API at all."""
         return self._protocol.offers(api_key)
 
+    @property
+    def offered(self) -> Mapping[int, tuple[int, int]]:
+        """The first and last version of each API that the broker serves, by key."""
+        return self._protocol.offered
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `send` would not wait: the peer reads, and no login is to be renewed first."""
+        renew_at = self._renew_login_at
+        return self.wire.is_writable and (renew_at is None or self.wire.now() < renew_at)
+
+    async def ready(self, by: float) -> None:
+        """Wait until `send` would not. It is closed if that takes until this time.
+
+        Raises Disconnected, and as a login.
+        """
+        try:
+            async with self.wire.within(by):
+                await self._ready(by)
+        except TimeoutError:
+            self.close(TOO_LATE)
+        self._check_open()
+
     async def set_up(self, by: float) -> None:
         """Negotiate and log in. It is closed where that fails.
 
@@ -174,13 +204,10 @@ class Connection:
         """
         name = type(message).__name__.removesuffix("Request")
         try:
-            if self._renew_login_at is not None or not self.wire.is_writable:
-                async with self.wire.within(by):
-                    await self._ready(by)
-            self._check_open()
-        except TimeoutError:
-            self.close(TOO_LATE)
-            raise Disconnected(f"{self._protocol.peer} {TOO_LATE} (during {name})") from None
+            if self.is_ready:
+                self._check_open()
+            else:
+                await self.ready(by)
         except Disconnected as error:
             raise Disconnected(f"{error} (before {name})") from None
         data = self._protocol.request(message, lowest, highest)
@@ -197,6 +224,8 @@ class Connection:
         if self.closed is not None:
             return
         self.closed = error
+        if self.on_closed is not None:
+            self.on_closed(error)
         waiting, self._waiting = self._waiting, deque()
         for exchange in waiting:
             exchange.finish(error)

@@ -7,7 +7,7 @@ behind it. Times in milliseconds. A call that may try again does so until its ti
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Final
 
@@ -19,7 +19,8 @@ from shareq.client.core.ports import Driver
 from shareq.client.core.tries import DownAddresses, Tries
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unintelligible, Unreachable, understood
 from shareq.protocol.errors import ErrorCode, is_retriable
-from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.generated.describe_cluster import DescribeClusterResponse
+from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.primitives import Message
 
@@ -129,6 +130,29 @@ class NetworkCore:
     async def connection(self, node: int, purpose: str = GENERAL, *, timeout_ms: int | None = None) -> Connection:
         """Return an open connection to a broker, opened if need be. Raises as `submit`."""
         return await self._connected(node, purpose, self.deadline(timeout_ms))
+
+    async def any_broker(self, *, timeout_ms: int | None = None) -> int:
+        """Return a broker that is connected for nothing in particular, or the first that can be. Raises as `submit`."""
+        connection = await self._any(self.deadline(timeout_ms))
+        return next(node for (node, _), one in self._connections.items() if one is connection)
+
+    def hear(self, answer: Message) -> None:
+        """Learn what an answer says of brokers that the caller asked for itself."""
+        match answer:
+            case MetadataResponse():
+                self._heard(answer)
+            case DescribeClusterResponse(brokers=named, endpoint_type=1) if named:  # 2: these are controllers
+                self._cluster.set_brokers({row.broker_id: Address(row.host, row.port) for row in named})
+            case FindCoordinatorResponse():
+                # Versions with one key have no list.
+                rows: Sequence[Coordinator | FindCoordinatorResponse] = answer.coordinators or [answer]
+                found = {row.node_id: Address(row.host, row.port) for row in rows if row.host and not row.error_code}
+                self._cluster.set_brokers({**self._cluster.brokers, **found})
+
+    @property
+    def known_brokers(self) -> Mapping[int, Address]:
+        """The brokers that are known by now, by node id. Not to be changed."""
+        return self._cluster.brokers
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
         """Wait for the answers of all, and take each when it comes: one that stays out costs no other its deadline."""
