@@ -1,0 +1,141 @@
+"""One broker: what it knows of the cluster, what it leads, and who waits for it.
+
+It goes by the image that it has heard of last. A leader that was replaced and has not heard goes on with its own copy
+of the log, which no follower copies any more: acks=all is not answered before it hears, and then with
+NOT_LEADER_OR_FOLLOWER.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.topic_config import log_settings, topic_values
+from shareq.broker.fetch.sessions import FetchSessions
+from shareq.broker.log.admission import Admission
+from shareq.broker.log.settings import LogSettings
+from shareq.protocol.config_def import int_value
+from shareq.protocol.errors import ErrorCode
+from tests.support.cluster.image import Image, PartitionState, TopicState
+from tests.support.cluster.log import ClusterLog
+
+if TYPE_CHECKING:
+    from tests.support.cluster.cluster import SimulatedCluster
+    from tests.support.cluster.controller import LogKey
+
+Waiter = Callable[[], bool]
+"""Looks whether what it waits for is here, and answers if so; whether it has."""
+
+
+class Led(NamedTuple):
+    """A partition that the broker leads, as far as it knows."""
+
+    topic: TopicState
+    partition: int
+    state: PartitionState
+    log: ClusterLog
+
+    @property
+    def key(self) -> LogKey:
+        return self.topic.topic_id, self.partition
+
+
+class SimulatedBroker:
+    """A broker of a cluster. Its parts by subject are the modules beside this one; they get it in a `Call`."""
+
+    def __init__(self, broker_id: int, cluster: SimulatedCluster) -> None:
+        self.id = broker_id
+        self.cluster = cluster
+        self.image = Image()
+        self.hears = True
+        self._stranded: dict[LogKey, ClusterLog] = {}
+        self._waiters: list[Waiter] = []
+        self.sessions = self._new_sessions()
+
+    def _new_sessions(self) -> FetchSessions:
+        rng = self.cluster.env.rng
+        return FetchSessions(self.cluster.settings.fetch_session_slots, lambda: rng.randint(1, 2**31 - 1))
+
+    # -- what it knows
+
+    def take_in(self, image: Image) -> None:
+        """Hear of a new image, unless the news do not come through."""
+        if self.hears:
+            self.image = image
+            self._stranded.clear()
+            self.look()
+
+    def strand(self, key: LogKey, log: ClusterLog) -> None:
+        """Was replaced as a leader: until it hears, it goes on with this log."""
+        if not self.hears:
+            self._stranded.setdefault(key, log)
+
+    def is_stranded(self, key: LogKey) -> bool:
+        """Return whether it leads a partition in vain."""
+        return key in self._stranded
+
+    def restarted(self) -> None:
+        """Begin again after a death: sessions and waiting requests are gone."""
+        self._waiters.clear()
+        self._stranded.clear()
+        self.sessions = self._new_sessions()
+
+    def led(self, topic: TopicState | None, partition: int, epoch: int = -1) -> Led | ErrorCode:
+        """Return a partition that is led here; else UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
+        UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (Partition.localLogWithEpochOrThrow).
+        """
+        if topic is None or not 0 <= partition < len(topic.partitions):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        state, key = topic.partitions[partition], (topic.topic_id, partition)
+        if self.id in state.replicas and 0 <= epoch != state.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH if epoch < state.epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
+        if state.leader != self.id:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        log = self._stranded.get(key) or self.cluster.controller.logs.get(key)
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if log is None else Led(topic, partition, state, log)
+
+    def topic(self, name: str) -> TopicState | None:
+        """Return a topic that it has heard of."""
+        return self.image.topics.get(name)
+
+    def log_settings(self, topic: TopicState) -> LogSettings:
+        """Return what is in force for the topic's logs."""
+        return _settings(topic.name, tuple(sorted(topic.configs.items())), self.cluster.config)
+
+    def min_insync_replicas(self, topic: TopicState) -> int:
+        """Return how many replicas a batch with acks=all has to come to."""
+        return int_value(topic_values(topic.name, self.cluster.config, topic.configs), "min.insync.replicas")
+
+    def admission(self, topic: TopicState) -> Admission:
+        """Return what checks batches for the topic."""
+        return Admission(self.log_settings(topic))
+
+    # -- who waits
+
+    def wait(self, waiter: Waiter, timeout_ms: int, on_timeout: Callable[[], None]) -> None:
+        """Have a request wait until it is answered, or for so long."""
+
+        def over() -> None:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+                on_timeout()
+
+        self._waiters.append(waiter)
+        clock = self.cluster.env.clock
+        clock.call_at(clock.now_ms() + timeout_ms, lambda: self.cluster.when_running(self.id, over))
+
+    def look(self) -> None:
+        """Answer who has waited long enough: something has changed."""
+        if not self.cluster.is_running(self.id):
+            return
+        for waiter in list(self._waiters):
+            if waiter in self._waiters and waiter():
+                self._waiters.remove(waiter)
+
+
+@lru_cache(maxsize=64)
+def _settings(name: str, configs: tuple[tuple[str, str], ...], config: BrokerConfig) -> LogSettings:
+    overrides: Mapping[str, str] = dict(configs)
+    return log_settings(topic_values(name, config, overrides), config)

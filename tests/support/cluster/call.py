@@ -1,0 +1,25 @@
+"""One request as a broker gets it, and what it is answered with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from shareq.broker.foundation.pending import Pending
+from shareq.coordinator.group.groups import Client
+from shareq.protocol.primitives import Message
+
+if TYPE_CHECKING:
+    from tests.support.cluster.broker import SimulatedBroker
+
+Answer: TypeAlias = Message | Pending[Message | None] | None
+"""None: no answer is due."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request in one of the versions that the broker offers."""
+
+    broker: SimulatedBroker
+    version: int
+    client: Client

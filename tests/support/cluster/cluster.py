@@ -1,0 +1,272 @@
+"""A Kafka cluster in memory, on virtual time and seeded chance, behind the port `Link`.
+
+    world = ClusterWorld(seed=1)                       # world.py: clock, chance, a node's link
+    topic = world.cluster.create_topic("orders", partitions=2)
+    answer = world.ask(None, MetadataRequest(None))    # or world.link.send(...), world.clock.advance(ms)
+
+Brokers are modules by subject (`handlers.py` names them), each with the rules' sources. Taken from shareq are what
+checks record batches (`Admission`), topics' properties, fetch sessions, and classic groups, all of which interop tests
+hold against Apache Kafka. Its own are logs, offsets, epochs, sequences, transactions and elections: what nodes rest on
+is judged by another text than theirs. `tests/interop/test_simulated_cluster.py` holds the whole against Apache Kafka.
+
+Not simulated: replicas that lag one behind the other, segments, retention by time or size, quotas, TLS and logins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.cluster.link.ports import BrokerAddress
+from shareq.protocol.primitives import Message
+from tests.support.cluster.broker import SimulatedBroker
+from tests.support.cluster.controller import Controller, Deposed
+from tests.support.cluster.coordinators import Coordinators
+from tests.support.cluster.faults import Direction, Faults, Loss, PlannedLoss
+from tests.support.cluster.groups import Groups
+from tests.support.cluster.image import Image, TopicState
+from tests.support.cluster.link import SimulatedLink
+from tests.support.cluster.log import ClusterLog
+from tests.support.cluster.replication import Replication
+from tests.support.cluster.rights import Rights
+from tests.support.cluster.settings import ClusterSettings
+from tests.support.cluster.transactions import Transactions
+
+if TYPE_CHECKING:
+    from tests.support.cluster.link import Connection
+
+_PORT = 9092
+
+
+class _Process(Enum):
+    """What a broker's process does."""
+
+    RUNNING = "running"
+    PAUSED = "paused"  # SIGSTOP: sockets fill up, nothing is handled
+    DEAD = "dead"
+
+
+class SimulatedCluster:
+    """The cluster, and what a test does to it."""
+
+    def __init__(self, env: Environment, settings: ClusterSettings | None = None) -> None:
+        self.env = env
+        self.settings = settings = settings or ClusterSettings()
+        self.config = BrokerConfig.load(settings.properties)
+        self.cluster_id = "simulated-cluster-id-0"
+        self.addresses = {each: BrokerAddress(f"broker-{each}", _PORT) for each in settings.brokers}
+        self.rights, self.faults = Rights(), Faults()
+        self._connections: list[Connection] = []
+        self._processes = dict.fromkeys(settings.brokers, _Process.RUNNING)
+        self._deferred: dict[int, list[Callable[[], None]]] = {each: [] for each in settings.brokers}
+        self._fencing: dict[int, TimerHandle] = {}
+        self.brokers = {each: SimulatedBroker(each, self) for each in settings.brokers}
+        self.controller = Controller(env, self._published, self._deposed)
+        self.replication, self.coordinators = Replication(self), Coordinators(self)
+        self.transactions, self.groups = Transactions(self), Groups(self)
+        for each in settings.brokers:
+            self.controller.unfence(each)
+
+    def link(self, name: str, *, bootstrap: Sequence[int] = (), request_timeout_ms: int = 30_000) -> SimulatedLink:
+        """Return the link of a node; faults know it by its name."""
+        return SimulatedLink(self, name, tuple(bootstrap) or self.settings.brokers, request_timeout_ms)
+
+    # -- topics and logs
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication_factor: int | None = None,
+        configs: Mapping[str, str] | None = None,
+    ) -> TopicState:
+        """Make a topic, unless it exists."""
+        known = self.controller.image.topics.get(name)
+        if known is not None:
+            return known
+        assignment = self.controller.assign(
+            partitions or self.settings.default_partitions,
+            replication_factor or self.settings.default_replication_factor,
+        )
+        return self.controller.create_topic(name, assignment, configs or {})
+
+    def topic(self, name: str) -> TopicState:
+        """Return a topic as the controller knows it. KeyError."""
+        return self.controller.image.topics[name]
+
+    def log(self, name: str, partition: int = 0) -> ClusterLog:
+        """Return the log that the replicas in sync have."""
+        return self.controller.logs[self.topic(name).topic_id, partition]
+
+    def leader(self, name: str, partition: int = 0) -> int:
+        """Return the broker that leads a partition, -1 for none."""
+        return self.topic(name).partitions[partition].leader
+
+    def append(self, name: str, batch: bytes | bytearray, partition: int = 0) -> int:
+        """Append a batch as some producer that is not simulated would, replicated at once; its first offset."""
+        log, key = self.log(name, partition), (self.topic(name).topic_id, partition)
+        header = log.append(batch, self.topic(name).partitions[partition].epoch, self.env.clock.wall_ms())
+        self.replication.go_on(key)
+        return header.base_offset
+
+    def hold_replication(self, name: str, partition: int = 0) -> None:
+        """Have acks=all wait, and nothing new be readable, until `release_replication`."""
+        self.replication.hold((self.topic(name).topic_id, partition))
+
+    def release_replication(self, name: str, partition: int = 0) -> None:
+        """Let the followers have it."""
+        self.replication.release((self.topic(name).topic_id, partition))
+
+    def expire_producers(self) -> None:
+        """Have every partition forget producers that were silent for `producer.id.expiration.ms`."""
+        for log in self.controller.logs.values():
+            log.producers.expire(self.env.clock.wall_ms(), self.settings.producer_id_expiration_ms)
+
+    def compact(self, name: str, partition: int = 0, upto: int | None = None) -> None:
+        """Have the cleaner go over a log, up to `upto` (the high watermark)."""
+        log = self.log(name, partition)
+        log.compact(log.high_watermark if upto is None else upto)
+
+    # -- elections
+
+    def elect(self, name: str, leader: int, partition: int = 0, *, keep_to: int | None = None) -> None:
+        """Have another leader, or the same one again. Its log ends at `keep_to` if that is given: below the high
+        watermark the election is unclean, and acknowledged records are lost.
+        """
+        key = self.topic(name).topic_id, partition
+        self.controller.elect(key, leader, keep_to)
+        self.replication.go_on(key)
+
+    def hold_news(self, broker: int) -> None:
+        """Let a broker hear nothing of the controller: it goes by what it knows."""
+        self.brokers[broker].hears = False
+
+    def release_news(self, broker: int) -> None:
+        """Let it hear again."""
+        self.brokers[broker].hears = True
+        self.brokers[broker].take_in(self.controller.image)
+
+    def _published(self, image: Image) -> None:
+        for broker in self.brokers.values():
+            broker.take_in(image)
+        self.groups.changed()
+
+    def _deposed(self, deposed: Deposed) -> None:
+        self.brokers[deposed.broker].strand(deposed.key, deposed.log)
+
+    # -- processes
+
+    def is_running(self, broker: int) -> bool:
+        """Return whether a broker handles requests, and copies records from leaders."""
+        return self._processes[broker] is _Process.RUNNING
+
+    def is_dead(self, broker: int) -> bool:
+        """Return whether a broker's machine refuses connections."""
+        return self._processes[broker] is _Process.DEAD
+
+    def when_running(self, broker: int, action: Callable[[], None]) -> None:
+        """Do something that a broker does, now or when it runs again; never if it dies."""
+        if self.is_running(broker):
+            action()
+        elif not self.is_dead(broker):
+            self._deferred[broker].append(action)
+
+    def pause(self, broker: int) -> None:
+        """Stop a broker's process (SIGSTOP): it does not answer, and is fenced after its session timeout."""
+        self._stop(broker, _Process.PAUSED)
+
+    def kill(self, broker: int) -> None:
+        """End a broker's process: its connections are reset, new ones refused."""
+        self._stop(broker, _Process.DEAD)
+        self._deferred[broker].clear()
+        self.brokers[broker].restarted()
+        for connection in self._connections_to(broker):
+            connection.broker_died()
+
+    def _stop(self, broker: int, process: _Process) -> None:
+        self._processes[broker] = process
+        self.hold_news(broker)
+        clock = self.env.clock
+        if broker not in self._fencing and broker in self.controller.image.live:
+            due = clock.now_ms() + self.settings.broker_session_timeout_ms
+            self._fencing[broker] = clock.call_at(due, lambda: self._fence(broker))
+
+    def _fence(self, broker: int) -> None:
+        del self._fencing[broker]
+        self.controller.fence(broker)
+        self.replication.go_on_everywhere()
+
+    def resume(self, broker: int) -> None:
+        """Let a paused broker go on (SIGCONT): first with what lies in its sockets, and what it knew before."""
+        assert self._processes[broker] is _Process.PAUSED
+        self._processes[broker] = _Process.RUNNING
+        deferred, self._deferred[broker] = self._deferred[broker], []
+        for connection in self._connections_to(broker):
+            connection.pump()
+        for action in deferred:
+            action()
+        self._came_back(broker)
+
+    def start(self, broker: int) -> None:
+        """Start a dead broker again; what was replicated is there."""
+        assert self._processes[broker] is _Process.DEAD
+        self._processes[broker] = _Process.RUNNING
+        self._came_back(broker)
+
+    def _came_back(self, broker: int) -> None:
+        timer = self._fencing.pop(broker, None)
+        if timer is not None:
+            timer.cancel()
+        self.release_news(broker)
+        if broker not in self.controller.image.live:
+            self.controller.unfence(broker)
+        self.replication.go_on_everywhere()
+
+    def silence(self) -> None:
+        """Pause every broker, and nobody fences them: the controllers are paused, too."""
+        for broker in self.brokers:
+            self._processes[broker] = _Process.PAUSED
+
+    def end_silence(self) -> None:
+        """Let all go on."""
+        for broker in self.brokers:
+            self.resume(broker)
+
+    # -- the network
+
+    def cut(self, node: str, *brokers: int, only: Direction | None = None) -> None:
+        """Cut a node from brokers, in both directions or one; what is on its way waits."""
+        for direction in Direction if only is None else (only,):
+            self.faults.cuts.update((node, broker, direction) for broker in brokers or self.brokers)
+
+    def heal(self, node: str, *brokers: int) -> None:
+        """End cuts: what has waited comes through."""
+        healed = set(brokers or self.brokers)
+        self.faults.cuts = {each for each in self.faults.cuts if each[0] != node or each[1] not in healed}
+        for broker in healed:
+            for connection in self._connections_to(broker):
+                connection.pump()
+
+    def delay(self, node: str, broker: int, ms: int, only: Direction | None = None) -> None:
+        """Have everything between a node and a broker take so much longer from now on."""
+        for direction in Direction if only is None else (only,):
+            self.faults.delays[node, broker, direction] = ms
+
+    def lose_answer(self, node: str, broker: int, kind: type[Message]) -> None:
+        """Have the broker handle the node's next request of this kind, and the connection end instead of an answer."""
+        self.faults.losses.append(PlannedLoss(Loss.ANSWER, node, broker, lambda message: isinstance(message, kind)))
+
+    def lose_request(self, node: str, broker: int, kind: type[Message]) -> None:
+        """Have the connection end before the broker handles the node's next request of this kind."""
+        self.faults.losses.append(PlannedLoss(Loss.REQUEST, node, broker, lambda message: isinstance(message, kind)))
+
+    def connected(self, connection: Connection) -> None:
+        """Note a connection: faults concern it until nothing is left of it."""
+        self._connections = [each for each in self._connections if not each.is_over]
+        self._connections.append(connection)
+
+    def _connections_to(self, broker: int) -> list[Connection]:
+        return [connection for connection in self._connections if connection.broker == broker]

@@ -1,0 +1,45 @@
+"""What a cluster's controller knows, as a value: brokers hear of the next one, each in its own time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+NO_LEADER: Final = -1
+
+
+class PartitionState(NamedTuple):
+    """Who has a partition. `leader` is NO_LEADER while nobody of the ISR lives."""
+
+    leader: int
+    epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+class TopicState(NamedTuple):
+    """A topic, its partitions by number, and the properties that were set."""
+
+    name: str
+    topic_id: bytes
+    partitions: tuple[PartitionState, ...]
+    configs: Mapping[str, str]
+
+
+class Image(NamedTuple):
+    """Topics by name, and the brokers that are not fenced."""
+
+    topics: Mapping[str, TopicState] = {}
+    live: tuple[int, ...] = ()
+
+    def by_id(self, topic_id: bytes) -> TopicState | None:
+        """Return the topic of that id."""
+        return next((topic for topic in self.topics.values() if topic.topic_id == topic_id), None)
+
+    def with_topic(self, topic: TopicState) -> Image:
+        """Return the image with a topic added or changed."""
+        return self._replace(topics={**self.topics, topic.name: topic})
+
+    def without_topic(self, name: str) -> Image:
+        """Return the image without a topic."""
+        return self._replace(topics={other: topic for other, topic in self.topics.items() if other != name})

@@ -1,0 +1,155 @@
+"""Metadata, DescribeCluster, FindCoordinator, ApiVersions: what a broker says of the cluster, as far as it has heard.
+
+Sources: KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache, KafkaApis.handleFindCoordinatorRequest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.describe_cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.generated.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from shareq.protocol.primitives import ZERO_UUID
+from tests.support.cluster.call import Answer, Call
+from tests.support.cluster.coordinators import CoordinatorKind
+from tests.support.cluster.image import NO_LEADER, PartitionState, TopicState
+from tests.support.cluster.rights import Operation, Resource
+from tests.support.cluster.topic_names import INTERNAL, is_valid_name
+
+_BATCHED_FROM: Final = 4
+_IDS_FROM: Final = 12
+_EMPTY_IS_ALL: Final = 0
+
+
+def api_versions(call: Call, request: ApiVersionsRequest) -> Answer:
+    """Answer the versions of the release that is simulated."""
+    release = call.broker.cluster.settings.release
+    return ApiVersionsResponse(api_keys=[ApiVersion(key, *versions) for key, versions in release.apis.items()])
+
+
+def metadata(call: Call, request: MetadataRequest) -> Answer:
+    """Answer topics by name, by id, or all that may be described; and the brokers."""
+    asked, broker = request.topics, call.broker
+    if asked is None or (call.version == _EMPTY_IS_ALL and not asked):
+        topics: Iterable[MetadataResponseTopic] = [
+            _topic(call, topic) for topic in broker.image.topics.values() if not _refusal(call, topic.name)
+        ]
+    else:
+        topics = [_asked(call, request, each) for each in asked]
+    return MetadataResponse(
+        brokers=[MetadataResponseBroker(each, *broker.cluster.addresses[each]) for each in broker.image.live],
+        cluster_id=broker.cluster.cluster_id,
+        controller_id=_controller(call),
+        topics=list(topics),
+    )
+
+
+def _controller(call: Call) -> int:
+    """Return a live broker: in KRaft any of them forwards what is for the controller."""
+    return min(call.broker.image.live, default=-1)
+
+
+def _refusal(call: Call, name: str) -> ErrorCode:
+    return call.broker.cluster.rights.error(Resource.TOPIC, name, Operation.DESCRIBE)
+
+
+def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) -> MetadataResponseTopic:
+    if call.version >= _IDS_FROM and asked.topic_id != ZERO_UUID:
+        topic = call.broker.image.by_id(asked.topic_id)
+        if topic is None or _refusal(call, topic.name):  # an id gives no name away
+            return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, asked.topic_id)
+        return _topic(call, topic)
+    name = asked.name or ""
+    if error := _refusal(call, name):
+        return MetadataResponseTopic(error, name)
+    topic = call.broker.topic(name)
+    if topic is not None:
+        return _topic(call, topic)
+    if not is_valid_name(name):
+        return MetadataResponseTopic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
+    settings = call.broker.cluster.settings
+    if request.allow_auto_topic_creation and settings.auto_create_topics:
+        call.broker.cluster.create_topic(name)
+        return MetadataResponseTopic(ErrorCode.LEADER_NOT_AVAILABLE, name)
+    return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
+
+
+def _topic(call: Call, topic: TopicState) -> MetadataResponseTopic:
+    partitions = [_partition(call, number, state) for number, state in enumerate(topic.partitions)]
+    return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.name in INTERNAL, partitions)
+
+
+def _partition(call: Call, number: int, state: PartitionState) -> MetadataResponsePartition:
+    live = call.broker.image.live
+    leads = state.leader != NO_LEADER and state.leader in live
+    offline = [each for each in state.replicas if each not in live]
+    return MetadataResponsePartition(
+        0 if leads else ErrorCode.LEADER_NOT_AVAILABLE,
+        number,
+        state.leader if leads else NO_LEADER,
+        state.epoch,
+        list(state.replicas),
+        list(state.isr),
+        offline,
+    )
+
+
+def describe_cluster(call: Call, request: DescribeClusterRequest) -> Answer:
+    """Answer the brokers that are not fenced."""
+    cluster = call.broker.cluster
+    return DescribeClusterResponse(
+        error_message=None,
+        cluster_id=cluster.cluster_id,
+        controller_id=_controller(call),
+        brokers=[DescribeClusterBroker(each, *cluster.addresses[each]) for each in call.broker.image.live],
+    )
+
+
+def find_coordinator(call: Call, request: FindCoordinatorRequest) -> Answer:
+    """Answer who coordinates groups or transactional ids."""
+    if call.version >= _BATCHED_FROM:
+        return FindCoordinatorResponse(
+            coordinators=[_coordinator(call, request.key_type, key) for key in request.coordinator_keys]
+        )
+    row = _coordinator(call, request.key_type, request.key)
+    return FindCoordinatorResponse(
+        error_code=row.error_code,
+        error_message=row.error_message if row.error_code else "NONE",
+        node_id=row.node_id,
+        host=row.host,
+        port=row.port,
+    )
+
+
+def _coordinator(call: Call, key_type: int, key: str) -> Coordinator:
+    try:
+        kind = CoordinatorKind(key_type)
+    except ValueError:
+        return _nobody(key, ErrorCode.INVALID_REQUEST)
+    resource = Resource.GROUP if kind is CoordinatorKind.GROUP else Resource.TRANSACTIONAL_ID
+    cluster = call.broker.cluster
+    if error := cluster.rights.error(resource, key, Operation.DESCRIBE):
+        return _nobody(key, error)
+    owner = cluster.coordinators.owner(call.broker, kind, key)
+    if owner == NO_LEADER or owner not in call.broker.image.live:
+        return _nobody(key, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    return Coordinator(key, owner, *cluster.addresses[owner], error_code=0)
+
+
+def _nobody(key: str, error: ErrorCode) -> Coordinator:
+    return Coordinator(key, -1, "", -1, error, "")

@@ -1,0 +1,125 @@
+"""What one partition remembers of producers: epochs, sequences, and which transactions are under way or were aborted.
+
+Written again, and not taken from `broker/log/producer_state.py`, because nodes rest on exactly these rules: a judge
+that shares the accused's text finds nothing. Rules are Apache Kafka's ProducerStateManager and ProducerAppendInfo:
+
+    the producer is not known here       accepted, whatever its sequence (it may have been forgotten)
+    an older epoch                       INVALID_PRODUCER_EPOCH
+    a newer epoch                        its first sequence is 0, or OUT_OF_ORDER_SEQUENCE_NUMBER
+    one of the last five batches again   the batch it is: the answer has its first offset
+    anything but the next sequence       OUT_OF_ORDER_SEQUENCE_NUMBER
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import BatchHeader
+
+REMEMBERED: Final = 5
+LARGEST_SEQUENCE: Final = 2**31 - 1
+
+
+class Appended(NamedTuple):
+    """A batch of a producer in the log; ends are inclusive."""
+
+    first_sequence: int
+    last_sequence: int
+    first_offset: int
+
+
+class Aborted(NamedTuple):
+    """An aborted transaction in one partition; `last_offset` is its marker's."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(slots=True)
+class Producer:
+    """A producer id in one partition. `open_from`: where its transaction under way begins."""
+
+    epoch: int
+    heard_ms: int
+    batches: list[Appended] = field(default_factory=list)
+    open_from: int | None = None
+    coordinator_epoch: int = -1
+
+
+@dataclass(slots=True)
+class Producers:
+    """The producers of one partition. Owned by its log, which replays its batches into new ones when it is cut."""
+
+    known: dict[int, Producer] = field(default_factory=dict)
+    aborted: list[Aborted] = field(default_factory=list)
+    ended: list[tuple[int, int]] = field(default_factory=list)
+    """First offset and marker of each transaction that has ended: unstable until the marker may be read."""
+
+    def check(self, header: BatchHeader) -> Appended | ErrorCode:
+        """Return the batch if it is here already, an error, or NONE for a batch to append."""
+        producer = self.known.get(header.producer_id)
+        if producer is None:
+            return ErrorCode.NONE
+        if header.producer_epoch < producer.epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if header.producer_epoch > producer.epoch:
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER if header.base_sequence else self._fits(producer, header)
+        for batch in producer.batches:
+            if (batch.first_sequence, batch.last_sequence) == (header.base_sequence, header.last_sequence):
+                return batch
+        expected = _next(producer.batches[-1].last_sequence) if producer.batches else 0
+        if header.base_sequence != expected:
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        return self._fits(producer, header)
+
+    @staticmethod
+    def _fits(producer: Producer, header: BatchHeader) -> ErrorCode:
+        """Refuse a plain batch in the middle of a transaction."""
+        inside = producer.open_from is not None and not header.is_transactional
+        return ErrorCode.INVALID_TXN_STATE if inside else ErrorCode.NONE
+
+    def append(self, header: BatchHeader, now_ms: int) -> None:
+        """Take in a batch of records that is in the log now."""
+        producer = self.known.get(header.producer_id)
+        if producer is None:
+            producer = self.known[header.producer_id] = Producer(header.producer_epoch, now_ms)
+        if producer.epoch != header.producer_epoch:
+            producer.epoch, producer.batches = header.producer_epoch, []
+        producer.heard_ms = now_ms
+        producer.batches = [
+            *producer.batches[1 - REMEMBERED :],
+            Appended(header.base_sequence, header.last_sequence, header.base_offset),
+        ]
+        if header.is_transactional and producer.open_from is None:
+            producer.open_from = header.base_offset
+
+    def end(self, header: BatchHeader, *, commit: bool, coordinator_epoch: int, now_ms: int) -> None:
+        """Take in a marker that is in the log now."""
+        producer = self.known.setdefault(header.producer_id, Producer(header.producer_epoch, now_ms))
+        if producer.epoch != header.producer_epoch:
+            producer.epoch, producer.batches = header.producer_epoch, []
+        producer.heard_ms, producer.coordinator_epoch = now_ms, coordinator_epoch
+        if producer.open_from is not None:
+            self.ended.append((producer.open_from, header.base_offset))
+            if not commit:
+                self.aborted.append(Aborted(header.producer_id, producer.open_from, header.base_offset))
+            producer.open_from = None
+
+    def last_stable_offset(self, high_watermark: int) -> int:
+        """Return where the first transaction begins whose end cannot be read yet, or the high watermark."""
+        self.ended = [each for each in self.ended if each[1] >= high_watermark]
+        under_way = [each.open_from for each in self.known.values() if each.open_from is not None]
+        return min([high_watermark, *under_way, *(first for first, _ in self.ended)])
+
+    def expire(self, now_ms: int, after_ms: int) -> None:
+        """Forget who was silent for so long and has no transaction under way."""
+        for producer_id, producer in list(self.known.items()):
+            if producer.open_from is None and now_ms - producer.heard_ms >= after_ms:
+                del self.known[producer_id]
+
+
+def _next(sequence: int) -> int:
+    return 0 if sequence == LARGEST_SEQUENCE else sequence + 1

@@ -1,0 +1,51 @@
+"""What clients may not do, by resource. Everything else is allowed.
+
+One user's ACLs are enough: a node has one. As with Apache Kafka's authorizer a denial is of one operation: who may not
+describe a topic may write to it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from shareq.protocol.errors import ErrorCode
+
+
+class Resource(Enum):
+    """A kind of resource; the value is what a client is answered that may not."""
+
+    TOPIC = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    GROUP = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    CLUSTER = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    TRANSACTIONAL_ID = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+class Operation(Enum):
+    """An operation; the value is Apache Kafka's number of it."""
+
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    DESCRIBE = 8
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+
+
+class Rights:
+    """The denials of a cluster. Brokers hear of them at once."""
+
+    def __init__(self) -> None:
+        self._denied: set[tuple[Resource, str, Operation]] = set()
+
+    def deny(self, resource: Resource, name: str, *operations: Operation) -> None:
+        """Allow these operations no more."""
+        self._denied.update((resource, name, operation) for operation in operations)
+
+    def allow(self, resource: Resource, name: str, *operations: Operation) -> None:
+        """Allow these operations again."""
+        self._denied.difference_update((resource, name, operation) for operation in operations)
+
+    def error(self, resource: Resource, name: str, operation: Operation) -> ErrorCode:
+        """Return NONE if it is allowed, else what the answer says."""
+        return resource.value if (resource, name, operation) in self._denied else ErrorCode.NONE

@@ -1,0 +1,81 @@
+"""What two releases of Apache Kafka answer to ApiVersions, of the APIs that the simulated cluster has.
+
+Read off brokers that were asked: `tests/interop/test_simulated_cluster.py` asks them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.names import DLQ_GROUP_ENABLE
+
+
+class KafkaRelease(NamedTuple):
+    """A release and the lowest and highest version of each API. `transactions_v2`: KIP-890 is in force.
+
+    `unknown_topic_properties` are those of 4.4.0 that it does not have yet.
+    """
+
+    name: str
+    apis: Mapping[ApiKey, tuple[int, int]]
+    transactions_v2: bool
+    unknown_topic_properties: frozenset[str]
+
+
+KAFKA_3_9: Final = KafkaRelease(
+    "3.9.1",
+    {
+        ApiKey.PRODUCE: (0, 11),
+        ApiKey.FETCH: (0, 17),
+        ApiKey.LIST_OFFSETS: (0, 9),
+        ApiKey.METADATA: (0, 12),
+        ApiKey.FIND_COORDINATOR: (0, 6),
+        ApiKey.JOIN_GROUP: (0, 9),
+        ApiKey.HEARTBEAT: (0, 4),
+        ApiKey.LEAVE_GROUP: (0, 5),
+        ApiKey.SYNC_GROUP: (0, 5),
+        ApiKey.API_VERSIONS: (0, 4),
+        ApiKey.CREATE_TOPICS: (0, 7),
+        ApiKey.DELETE_TOPICS: (0, 6),
+        ApiKey.DELETE_RECORDS: (0, 2),
+        ApiKey.INIT_PRODUCER_ID: (0, 5),
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: (0, 4),
+        ApiKey.ADD_PARTITIONS_TO_TXN: (0, 5),
+        ApiKey.END_TXN: (0, 4),
+        ApiKey.DESCRIBE_CONFIGS: (0, 4),
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: (0, 1),
+        ApiKey.DESCRIBE_CLUSTER: (0, 1),
+    },
+    transactions_v2=False,
+    unknown_topic_properties=frozenset({DLQ_GROUP_ENABLE}),
+)
+
+KAFKA_4_3: Final = KafkaRelease(
+    "4.3.1",
+    {
+        ApiKey.PRODUCE: (0, 13),
+        ApiKey.FETCH: (4, 18),
+        ApiKey.LIST_OFFSETS: (1, 11),
+        ApiKey.METADATA: (0, 13),
+        ApiKey.FIND_COORDINATOR: (0, 6),
+        ApiKey.JOIN_GROUP: (0, 9),
+        ApiKey.HEARTBEAT: (0, 4),
+        ApiKey.LEAVE_GROUP: (0, 5),
+        ApiKey.SYNC_GROUP: (0, 5),
+        ApiKey.API_VERSIONS: (0, 4),
+        ApiKey.CREATE_TOPICS: (2, 7),
+        ApiKey.DELETE_TOPICS: (1, 6),
+        ApiKey.DELETE_RECORDS: (0, 2),
+        ApiKey.INIT_PRODUCER_ID: (0, 6),
+        ApiKey.OFFSET_FOR_LEADER_EPOCH: (2, 4),
+        ApiKey.ADD_PARTITIONS_TO_TXN: (0, 5),
+        ApiKey.END_TXN: (0, 5),
+        ApiKey.DESCRIBE_CONFIGS: (1, 4),
+        ApiKey.INCREMENTAL_ALTER_CONFIGS: (0, 1),
+        ApiKey.DESCRIBE_CLUSTER: (0, 2),
+    },
+    transactions_v2=True,
+    unknown_topic_properties=frozenset({DLQ_GROUP_ENABLE}),
+)
