@@ -136,7 +136,7 @@ class Counting:
 
     def _taken_over(self, found: Owner, producer: Producer, offset: int) -> Verdict:
         if found.producer != producer or producer.producer_id < 0:
-            return Verdict.SKIPPED  # whoever wrote this is not whom it names
+            return Verdict.SKIPPED  # its writer is not the owner that it names
         last = self.owner
         generation = found.generation
         if generation < 0:

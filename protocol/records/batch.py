@@ -73,6 +73,7 @@ __all__ = [
     "records_block",
     "records_view",
     "stamp",
+    "stamp_producer",
     "stamped_prefix",
     "validate_batch",
     "with_append_time",
@@ -116,6 +117,7 @@ _LENGTH: Final = struct.Struct(">i")
 _CRC: Final = struct.Struct(">I")
 _ATTRIBUTES: Final = struct.Struct(">h")
 _TIMESTAMP: Final = struct.Struct(">q")
+_PRODUCER: Final = struct.Struct(">qhi")  # ProducerId, ProducerEpoch, BaseSequence
 _unpack_header: Final = _HEADER.unpack_from
 _new: Final = tuple.__new__  # what BatchHeader._make does, without its detour through Python
 
@@ -267,6 +269,12 @@ def _producer_fields_agree(attributes: int, producer_id: int, epoch: int, sequen
 def stamp(batch: bytearray | memoryview, base_offset: int, leader_epoch: int) -> None:
     """Write base offset and leader epoch into a batch in place; the CRC does not cover them."""
     _PREFIX.pack_into(batch, 0, base_offset, len(batch) - LENGTH_OVERHEAD, leader_epoch)
+
+
+def stamp_producer(batch: bytearray, producer_id: int, producer_epoch: int, base_sequence: int) -> None:
+    """Write a producer into a batch in place, and the CRC that it has with it."""
+    _PRODUCER.pack_into(batch, 43, producer_id, producer_epoch, base_sequence)
+    _write_crc(batch)
 
 
 def with_append_time(batch: bytes | bytearray | memoryview, append_time_ms: int) -> bytearray:

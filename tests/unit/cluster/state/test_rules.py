@@ -122,7 +122,7 @@ def test_an_owner_writes_no_transactions(batch: bytearray) -> None:
     assert judged(log_of(taken_over(A), batch))[1] is Verdict.SKIPPED
 
 
-def test_a_record_that_names_somebody_else_takes_nothing_over() -> None:
+def test_a_record_that_names_another_owner_takes_nothing_over() -> None:
     forged = taken_over(B)
     forged[43:57] = taken_over(A)[43:57]  # the producer of the batch; a reader has looked at its CRC before
     log = log_of(taken_over(A), forged, written(B), written(A))
@@ -197,7 +197,7 @@ class Slot:
         producer = Producer(number // 3, number % 3)
         offset = self.append(taken_over(producer))
         if not answered:
-            return  # its node begins again, as somebody else
+            return  # its node begins again, as another program
         read = self.counted()
         owner = owner_of(self.log)
         assert owner is not None

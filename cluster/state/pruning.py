@@ -1,0 +1,110 @@
+"""What nobody needs any more of a slot's log is deleted, so that the next take-over reads less.
+
+An owner marks the log with a take-over record of its generation, at offset R. Every state is written as a whole again
+sooner or later (its snapshot); when the last of them lies behind R, and is durable, all before R is deleted: the log
+begins with its owner then, as rule (a) asks.
+
+A zombie may do so, too: what it saw was in the log before its successor's take-over record, and its R as well.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.environment import Clock, TimerHandle
+from shareq.broker.foundation.pending import Pending
+from shareq.cluster.state.log import SlotLog
+from shareq.cluster.state.slot import Refused, Slot
+from shareq.protocol.errors import ErrorCode, is_retriable
+
+__all__ = ["NeededFrom", "Pruning", "PruningSettings"]
+
+logger = logging.getLogger(__name__)
+
+LEAST_OFFSETS: Final = 1_000
+
+NeededFrom = Callable[[], Pending[int | None]]
+"""Asks for the lowest offset that a load still needs, by what is durable when the answer comes: what was decided before
+it was asked has been appended then. An offset that is too low does no harm. None: nothing can be said now.
+"""
+
+
+class PruningSettings(NamedTuple):
+    """`interval_ms`: between two looks (`share.coordinator.state.topic.prune.interval.ms`). A log of fewer than
+    `least_offsets` is left alone.
+    """
+
+    interval_ms: int = 300_000
+    least_offsets: int = LEAST_OFFSETS
+
+
+class Pruning:
+    """The pruning of one log; it ends with it. `deleted_to` is where it let the log begin last.
+
+    Where the node may not delete records, one line says so, and the log grows.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        slot: Slot,
+        log: SlotLog,
+        needed_from: NeededFrom,
+        settings: PruningSettings = PruningSettings(),  # noqa: B008 - a value
+    ) -> None:
+        self.deleted_to = log.log_start_offset
+        self._clock = clock
+        self._slot = slot
+        self._log = log
+        self._needed_from = needed_from
+        self._settings = settings
+        self._mark: int | None = None
+        self._busy = False
+        self._timer: TimerHandle | None = None
+        log.over.on_complete(lambda _reason: self._stop())
+        self._arm()
+
+    def _arm(self) -> None:
+        if not self._log.is_over:
+            self._timer = self._clock.call_at(self._clock.now_ms() + self._settings.interval_ms, self._look)
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        self._arm()
+        if self._busy:
+            return
+        if self._mark is not None:
+            self._busy = True
+            self._needed_from().on_complete(self._heard)
+        elif self._log.high_watermark - self._log.log_start_offset >= self._settings.least_offsets:
+            self._busy = True
+            self._log.mark().on_complete(self._marked)
+
+    def _marked(self, offset: int | ErrorCode) -> None:
+        self._busy = False
+        if not isinstance(offset, ErrorCode):
+            self._mark = offset
+
+    def _heard(self, needed_from: int | None) -> None:
+        self._busy = False
+        mark = self._mark
+        # Offsets that a coordinator believes in may be lower than the real ones, so one that is equal is no proof.
+        if mark is None or needed_from is None or needed_from <= mark or self._log.is_over:
+            return
+        self._busy = True
+        self._slot.delete_records(mark).on_complete(self._deleted)
+
+    def _deleted(self, answer: int | Refused) -> None:
+        self._busy = False
+        if isinstance(answer, int):
+            self.deleted_to, self._mark = answer, None
+            self._log.log_start_offset = max(self._log.log_start_offset, answer)
+        elif answer.error is not None and not is_retriable(answer.error):
+            logger.warning("%s; the log is not pruned, and take-overs read all of it", answer.text)
+            self._stop()

@@ -1,0 +1,146 @@
+"""A slot read in its order by rule (a), about a megabyte at a time: nothing but the chunk in hand is in memory."""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import sleep
+from shareq.broker.log.segments.reader import BatchSpan, ReadResult
+from shareq.cluster.state.rules import Counting, Owner, Producer, Verdict
+from shareq.cluster.state.slot import Fetched, Refused, Slot
+from shareq.protocol.errors import ErrorCode, MalformedMessage, is_retriable
+from shareq.protocol.records.batch import MAGIC, BatchHeader, batch_headers, crc_matches
+
+__all__ = ["SlotReader"]
+
+logger = logging.getLogger(__name__)
+
+WAIT_MS: Final = 50
+"""Between two tries."""
+PATIENCE_MS: Final = 30_000
+"""How long a read goes on that brings nothing: a broker that leads the slot may be replaced meanwhile."""
+
+EMPTY: Final = ReadResult(b"", ())
+
+
+class SlotReader:
+    """What an owner reads of its slot: everything below its take-over record at `offset`, later its own batches.
+
+    `owner` is the last take-over record that was read, `damaged` the offsets of the last batch that could not be.
+    """
+
+    def __init__(self, env: Environment, slot: Slot, producer: Producer, offset: int) -> None:
+        self.is_loaded = False
+        self.damaged: tuple[int, int] | None = None
+        self._env = env
+        self._slot = slot
+        self._producer = producer
+        self._taken_over_at = offset
+        self._counting = Counting()
+        self._next = -1  # to be fetched
+        self._given = 0  # behind what was returned last
+        self._suspected = -1  # base offset of a batch that came damaged once
+
+    @property
+    def owner(self) -> Owner | None:
+        return self._counting.owner
+
+    @property
+    def skipped(self) -> int:
+        return self._counting.skipped
+
+    def goes_on_at(self, offset: int) -> bool:
+        """Return whether a read from there goes on where the last one ended; else it begins with the log."""
+        return self._next >= 0 and offset == self._given
+
+    async def read(self, start: int, offset: int, upto: int) -> ReadResult | ErrorCode | Refused:
+        """Return batches that count from `offset` on, below `upto`; none at the end.
+
+        `start` is where the log begins: what counts can only be known from there on, so that is where a read begins
+        that does not go on where the last one ended. CORRUPT_MESSAGE: `damaged` is in the way, and passed over.
+        """
+        if not self.goes_on_at(offset):
+            self._counting, self._next, self._given = Counting(), start, start
+        while self._next < upto:
+            fetched = await self._fetch(self._next)
+            if isinstance(fetched, Refused):
+                return fetched
+            spans = await self._judge(fetched.records, upto)
+            if isinstance(spans, ErrorCode | Refused):
+                return spans
+            if spans:
+                self._given = spans[-1].last_offset + 1
+                return ReadResult(fetched.records, spans)
+        self._given = upto
+        return self._at_end()
+
+    def _at_end(self) -> ReadResult | Refused:
+        """Return nothing more, if the record that this owner goes by is where it was written."""
+        if not self.is_loaded and self._next > self._taken_over_at:
+            owner = self.owner
+            if owner is None or owner[2:] != (self._producer, self._taken_over_at):
+                at = f"{self._slot.name}: at offset {self._taken_over_at}"
+                return Refused(f"{at}, no take-over record of {self._producer}; the last is {owner}")
+            self.is_loaded = True
+        return EMPTY
+
+    async def _fetch(self, offset: int) -> Fetched | Refused:
+        """Fetch something from an offset on, in several tries if need be."""
+        clock = self._env.clock
+        give_up_ms = clock.now_ms() + PATIENCE_MS
+        while True:
+            answer = await self._slot.fetch(offset, 0)
+            if isinstance(answer, Fetched):
+                if answer.records:
+                    return answer
+            elif answer.error is not None and not is_retriable(answer.error):
+                return answer  # OFFSET_OUT_OF_RANGE: another owner had it deleted, or it was truncated
+            else:
+                await self._slot.find_leader()
+            if clock.now_ms() >= give_up_ms:
+                text = f"{self._slot.name}: nothing came from offset {offset} on in {PATIENCE_MS} ms"
+                return answer if isinstance(answer, Refused) else Refused(text)
+            await sleep(clock, WAIT_MS)
+
+    async def _judge(self, records: bytes, upto: int) -> list[BatchSpan] | ErrorCode | Refused:
+        """Return the batches that count, and go on behind all that came."""
+        spans: list[BatchSpan] = []
+        view = memoryview(records)
+        breathe = self._env.budget.breathe
+        before = self._next
+        try:
+            for at, header in batch_headers(records):
+                if header.last_offset < self._next:
+                    continue  # a broker may begin before the offset that it was asked for
+                if header.base_offset >= upto:
+                    break
+                if header.magic != MAGIC or not crc_matches(view, at, header):
+                    return spans or self._pass_over(header)
+                if self._counting.judge(header, view[at : at + header.size]) is Verdict.COUNTS:
+                    spans.append(_span(at, header))
+                self._next = header.next_offset
+                await breathe()
+        except MalformedMessage as error:
+            return spans or Refused(f"{self._slot.name}: from offset {self._next} on: {error}")
+        if self._next == before:
+            return Refused(f"{self._slot.name}: no whole batch came from offset {before} on")
+        return spans
+
+    def _pass_over(self, header: BatchHeader) -> list[BatchSpan] | ErrorCode | Refused:
+        """Have a batch that came damaged fetched once more; then leave it out."""
+        if self._suspected != header.base_offset:
+            self._suspected = header.base_offset
+            return []
+        if header.next_offset <= self._next:
+            return Refused(f"{self._slot.name}: offset {self._next} cannot be read")
+        self.damaged = (self._next, header.next_offset)
+        self._next = self._given = header.next_offset
+        return ErrorCode.CORRUPT_MESSAGE
+
+
+def _span(position: int, header: BatchHeader) -> BatchSpan:
+    return BatchSpan(
+        header.base_offset, header.last_offset, position, header.size, header.attributes, header.producer_id
+    )

@@ -1,0 +1,259 @@
+"""One slot: a partition of a state topic as the cluster has it, and the requests to the broker that leads it.
+
+Answers come as values: what was asked for, or a `Refused` that says why not. Nothing is sent again here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
+
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.cluster.link.ports import Failure, Link, LinkFailure, Purpose
+from shareq.cluster.state.rules import Producer
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from shareq.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from shareq.protocol.generated.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from shareq.protocol.primitives import Message
+
+__all__ = ["Fetched", "Produced", "Refused", "Slot", "StateTopic"]
+
+T = TypeVar("T")
+M = TypeVar("M", bound=Message)
+
+ALL_REPLICAS: Final = -1
+EARLIEST: Final = -2
+TRANSACTIONAL_ID: Final = 1
+"""FindCoordinator's key type."""
+SEVERAL_KEYS: Final = 4
+"""The first version of FindCoordinator with a list of keys."""
+WITH_LOG_START: Final = 5
+"""The first version of Produce that answers it."""
+MOST_BYTES: Final = 1 << 20
+"""Of a fetch: what a reader holds of the log at a time, unless one batch is larger."""
+TRANSACTION_TIMEOUT_MS: Final = 60_000
+"""Never of use: owners begin no transaction. The cluster bounds it (`transaction.max.timeout.ms`)."""
+
+
+@dataclass(slots=True)
+class StateTopic:
+    """A state topic as it was found: changed by those who look at it again.
+
+    `compacted`: a key's last record stays, be it a zombie's.
+    """
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    max_message_bytes: int
+    compacted: bool
+
+
+class Refused(NamedTuple):
+    """Why there is no answer. `error` is the broker's, or None where `failure` says why none was heard."""
+
+    text: str
+    error: ErrorCode | None = None
+    failure: Failure | None = None
+
+    @property
+    def is_large(self) -> bool:
+        """The batch was larger than the topic's limit."""
+        return self.error in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE)
+
+
+class Produced(NamedTuple):
+    """Where a batch lies; `log_start_offset` is -1 where the broker does not say it."""
+
+    base_offset: int
+    log_start_offset: int
+
+
+class Fetched(NamedTuple):
+    """Batches as they came, the last one possibly cut off."""
+
+    records: bytes
+    high_watermark: int
+    log_start_offset: int
+
+
+class Slot:
+    """Requests about one partition of a state topic. `leader` is the broker that was last found to lead it."""
+
+    def __init__(self, link: Link, topic: StateTopic, partition: int, *, request_timeout_ms: int = 10_000) -> None:
+        self.topic: Final = topic
+        self.partition: Final = partition
+        self.leader: int | None = None
+        self._link = link
+        self._timeout_ms = request_timeout_ms
+
+    @property
+    def name(self) -> str:
+        return f"{self.topic.name}-{self.partition}"
+
+    # -- by any broker
+
+    def find_leader(self) -> Pending[int | Refused]:
+        """Ask which broker leads the slot, and believe it from now on."""
+        wanted = MetadataRequestTopic(name=self.topic.name)
+        request = MetadataRequest([wanted], allow_auto_topic_creation=False)
+        return self._ask(None, request, MetadataResponse, self._found)
+
+    def _found(self, answer: MetadataResponse) -> int | Refused:
+        self.leader = None
+        for topic in answer.topics:
+            if topic.name != self.topic.name:
+                continue
+            if topic.error_code:
+                return self._refused("Metadata", topic.error_code)
+            for each in topic.partitions:
+                if each.partition_index == self.partition and each.leader_id >= 0:
+                    self.leader = each.leader_id
+                    return each.leader_id
+        return self._refused("Metadata", ErrorCode.LEADER_NOT_AVAILABLE)
+
+    def find_transaction_coordinator(self, transactional_id: str) -> Pending[int | Refused]:
+        """Ask which broker gives producer ids to a transactional id."""
+
+        def found(answer: FindCoordinatorResponse) -> int | Refused:
+            if not answer.coordinators:
+                return self._refused("FindCoordinator", ErrorCode.COORDINATOR_NOT_AVAILABLE)
+            first = answer.coordinators[0]
+            return self._refused("FindCoordinator", first.error_code) if first.error_code else first.node_id
+
+        request = FindCoordinatorRequest("", TRANSACTIONAL_ID, [transactional_id])
+        return self._ask(None, request, FindCoordinatorResponse, found, min_version=SEVERAL_KEYS)
+
+    def init_producer_id(self, node: int | None, transactional_id: str | None) -> Pending[Producer | Refused]:
+        """Ask for a producer that nobody else has, or has any longer."""
+
+        def given(answer: InitProducerIdResponse) -> Producer | Refused:
+            if answer.error_code:
+                return self._refused("InitProducerId", answer.error_code)
+            return Producer(answer.producer_id, answer.producer_epoch)
+
+        request = InitProducerIdRequest(transactional_id, TRANSACTION_TIMEOUT_MS)
+        return self._ask(node, request, InitProducerIdResponse, given)
+
+    # -- by its leader
+
+    def produce(self, batch: bytes | bytearray, timeout_ms: int) -> Pending[Produced | Refused]:
+        """Have a batch appended; it counts when all in-sync replicas have it."""
+        data = PartitionProduceData(self.partition, bytes(batch))
+        topic = TopicProduceData(self.topic.name, self.topic.topic_id, [data])
+        request = ProduceRequest(None, ALL_REPLICAS, timeout_ms, [topic])
+        return self._ask(
+            self.leader, request, ProduceResponse, self._produced, min_version=WITH_LOG_START, timeout_ms=timeout_ms
+        )
+
+    def _produced(self, answer: ProduceResponse) -> Produced | Refused:
+        for topic in answer.responses:
+            for each in topic.partition_responses:
+                if each.error_code:
+                    return self._refused("Produce", each.error_code)
+                return Produced(each.base_offset, each.log_start_offset)
+        return self._refused("Produce", ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def fetch(self, offset: int, max_wait_ms: int) -> Pending[Fetched | Refused]:
+        """Ask for up to `MOST_BYTES` from an offset on; a larger batch comes alone."""
+        wanted = FetchPartition(self.partition, -1, offset, partition_max_bytes=MOST_BYTES)
+        request = FetchRequest(
+            max_wait_ms=max_wait_ms,
+            min_bytes=1,
+            max_bytes=MOST_BYTES,
+            topics=[FetchTopic(self.topic.name, self.topic.topic_id, [wanted])],
+        )
+        return self._ask(self.leader, request, FetchResponse, self._fetched)
+
+    def _fetched(self, answer: FetchResponse) -> Fetched | Refused:
+        if answer.error_code:
+            return self._refused("Fetch", answer.error_code)
+        for topic in answer.responses:
+            for each in topic.partitions:
+                if each.error_code:
+                    return self._refused("Fetch", each.error_code)
+                return Fetched(bytes(each.records or b""), each.high_watermark, each.log_start_offset)
+        return self._refused("Fetch", ErrorCode.UNKNOWN_SERVER_ERROR)
+
+    def find_start(self) -> Pending[int | Refused]:
+        """Ask for the slot's first offset."""
+
+        def found(answer: ListOffsetsResponse) -> int | Refused:
+            for topic in answer.topics:
+                for each in topic.partitions:
+                    return self._refused("ListOffsets", each.error_code) if each.error_code else each.offset
+            return self._refused("ListOffsets", ErrorCode.UNKNOWN_SERVER_ERROR)
+
+        wanted = ListOffsetsTopic(self.topic.name, [ListOffsetsPartition(self.partition, -1, EARLIEST)])
+        return self._ask(self.leader, ListOffsetsRequest(-1, 0, [wanted]), ListOffsetsResponse, found, min_version=1)
+
+    def delete_records(self, offset: int) -> Pending[int | Refused]:
+        """Have everything before an offset deleted; the answer is where the slot begins then."""
+
+        def deleted(answer: DeleteRecordsResponse) -> int | Refused:
+            for topic in answer.topics:
+                for each in topic.partitions:
+                    return self._refused("DeleteRecords", each.error_code) if each.error_code else each.low_watermark
+            return self._refused("DeleteRecords", ErrorCode.UNKNOWN_SERVER_ERROR)
+
+        wanted = DeleteRecordsTopic(self.topic.name, [DeleteRecordsPartition(self.partition, offset)])
+        return self._ask(self.leader, DeleteRecordsRequest([wanted], self._timeout_ms), DeleteRecordsResponse, deleted)
+
+    # -- shared
+
+    def _ask(
+        self,
+        node: int | None,
+        request: Message,
+        kind: type[M],
+        read: Callable[[M], T],
+        *,
+        min_version: int = 0,
+        timeout_ms: int | None = None,
+    ) -> Pending[T | Refused]:
+        """Send a request over the connection for states: all of a slot's are handled in their order."""
+        if node is None and kind in _BY_LEADER:
+            return completed(self._refused("no broker leads it", ErrorCode.LEADER_NOT_AVAILABLE))
+
+        def heard(answer: Message | LinkFailure) -> T | Refused:
+            if isinstance(answer, LinkFailure):
+                return Refused(f"{self.name}: {answer.text}", failure=answer.failure)
+            if not isinstance(answer, kind):
+                return Refused(f"{self.name}: a {type(answer).__name__} where a {kind.__name__} is due")
+            return read(answer)
+
+        timeout = self._timeout_ms if timeout_ms is None else timeout_ms
+        sent = self._link.send(node, request, purpose=Purpose.STATE, timeout_ms=timeout, min_version=min_version)
+        return sent.then(heard)
+
+    def _refused(self, what: str, code: int) -> Refused:
+        try:
+            error = ErrorCode(code)
+        except ValueError:  # of a later release
+            error = ErrorCode.UNKNOWN_SERVER_ERROR
+        return Refused(f"{self.name}: {what}: {error.name}", error)
+
+
+_BY_LEADER: Final = frozenset({ProduceResponse, FetchResponse, ListOffsetsResponse, DeleteRecordsResponse})
+"""What the slot's leader answers, and no other broker may be asked for."""
