@@ -11,7 +11,19 @@ import pytest
 from shareq.testing.failure import child_environment
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = ("protocol", "coordinator", "broker", "client", "cluster", "spark", "aio", "integrations", "ops", "testing", "src")
+PRODUCT = (
+    "protocol",
+    "coordinator",
+    "broker",
+    "client",
+    "cluster",
+    "spark",
+    "aio",
+    "integrations",
+    "ops",
+    "testing",
+    "src",
+)
 
 
 def sources() -> Iterator[tuple[str, ast.Module]]:
