@@ -27,6 +27,7 @@ from shareq.protocol.names import (
     HEARTBEAT_INTERVAL_MS,
     ISOLATION_LEVEL,
     PARTITION_MAX_RECORD_LOCKS,
+    PAUSED,
     RECORD_LOCK_DURATION_MS,
     SESSION_TIMEOUT_MS,
 )
@@ -304,7 +305,7 @@ class ShareGroupSettings(NamedTuple):
     )
     paused: bool = setting(
         boolean(
-            "shareq.paused",
+            PAUSED,
             False,
             "Whether no records are handed out; what consumers hold they may go on to acknowledge and renew.",
             internal=True,

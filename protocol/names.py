@@ -21,6 +21,7 @@ ISOLATION_LEVEL: Final = "share.isolation.level"
 PARTITION_MAX_RECORD_LOCKS: Final = "share.partition.max.record.locks"
 RECORD_LOCK_DURATION_MS: Final = "share.record.lock.duration.ms"
 SESSION_TIMEOUT_MS: Final = "share.session.timeout.ms"
+PAUSED: Final = "shareq.paused"  # our own
 DLQ_TOPIC_NAME: Final = "errors.deadletterqueue.topic.name"
 DLQ_COPY_RECORD: Final = "errors.deadletterqueue.copy.record.enable"
 

@@ -1,4 +1,4 @@
-"""Share groups (KIP-932): members, start offsets and lag, and how offsets are changed."""
+"""Share groups (KIP-932): members, start offsets and lag, how offsets are changed, and groups that are paused."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import NamedTuple
 
 from shareq.client.admin.calls import Calls, Outcome, Partition, batched, only, refused
+from shareq.client.admin.configs import Change, Configs
 from shareq.client.core.list_offsets import by_topic
-from shareq.client.errors import BrokerError
+from shareq.client.errors import BrokerError, ClientError
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -30,6 +31,7 @@ from shareq.protocol.generated.share_group_describe import (
     ShareGroupDescribeRequest,
     ShareGroupDescribeResponse,
 )
+from shareq.protocol.names import PAUSED
 from shareq.protocol.primitives import ZERO_UUID, Message
 
 
@@ -154,6 +156,31 @@ class ShareGroups:
             group_id, [DeleteShareGroupOffsetsRequestTopic(name) for name in topics]
         )
         return only(self._calls.each([group_id], self._calls.by_coordinator(), lambda _: request, take), group_id)
+
+    def pause(self, group_ids: Iterable[str], *, dry_run: bool = False) -> dict[str, Outcome[bool]]:
+        """Have nothing handed out to groups until they are resumed, whether they exist yet or not.
+
+        Consumers may go on to acknowledge and renew what they hold. INVALID_CONFIG by Apache Kafka, which has no such
+        property. `dry_run`: the broker checks everything, changes nothing.
+        """
+        return self._alter(group_ids, Change(set={PAUSED: "true"}), dry_run)
+
+    def resume(self, group_ids: Iterable[str], *, dry_run: bool = False) -> dict[str, Outcome[bool]]:
+        """Have records handed out to groups again. Nothing changes for one that is not paused."""
+        return self._alter(group_ids, Change(delete=[PAUSED]), dry_run)
+
+    def _alter(self, group_ids: Iterable[str], change: Change, dry_run: bool) -> dict[str, Outcome[bool]]:
+        changes = {("group", each): change for each in group_ids}
+        altered = Configs(self._calls).alter(changes, dry_run=dry_run)
+        return {name: outcome for (_, name), outcome in altered.items()}
+
+    def paused(self, group_ids: Iterable[str]) -> dict[str, bool | None]:
+        """Return which of the groups are paused; None where the cluster does not say, or not to this user."""
+        found: dict[str, bool | None] = {}
+        for (_, name), outcome in Configs(self._calls).describe([("group", each) for each in group_ids], [PAUSED]):
+            values = [] if isinstance(outcome, ClientError) else [each.value == "true" for each in outcome]
+            found[name] = values[0] if values else None
+        return found
 
 
 def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[ShareGroup]]:

@@ -36,7 +36,8 @@ COMMANDS: Final = {
     ),
     "topics": Entry("topics", "Topics: list, describe, create, alter, delete, trim."),
     "share": Entry(
-        "share.command", "Share groups: list, describe, members, offsets, lag, records, reset, delete, consume, peek."
+        "share.command",
+        "Share groups: list, describe, members, offsets, lag, records, pause, resume, reset, delete, consume, peek.",
     ),
     "groups": Entry("groups.command", "Consumer groups: list, describe, members, offsets, lag, reset, delete."),
     "produce": Entry("records.command", "Write records: each line of standard input is one, without its line feed."),

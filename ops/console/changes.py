@@ -1,4 +1,4 @@
-"""What the console changes, for those who have the token: redrives, resets, and deletions that are typed out."""
+"""What the console changes, for those who have the token: redrives, pauses, resets, deletions that are typed out."""
 
 from __future__ import annotations
 
@@ -83,6 +83,28 @@ def cancel_redrive(body: Body) -> Look:
     def look(admin: Admin) -> Json:
         admin.redrives.cancel(name)
         return {"redrive": name}
+
+    return look
+
+
+def pause_share_group(body: Body) -> Look:
+    """Have nothing handed out to a share group."""
+    name = _text(body, "group")
+
+    def look(admin: Admin) -> Json:
+        only(admin.share_groups.pause([name]), name)
+        return {"group": name, "paused": True}
+
+    return look
+
+
+def resume_share_group(body: Body) -> Look:
+    """Have records handed out to a share group again."""
+    name = _text(body, "group")
+
+    def look(admin: Admin) -> Json:
+        only(admin.share_groups.resume([name]), name)
+        return {"group": name, "paused": False}
 
     return look
 

@@ -69,6 +69,8 @@ QUESTIONS: Final[Mapping[str, Callable[[Given], Look]]] = {
 CHANGES: Final[Mapping[str, Callable[[changes.Body], Look]]] = {
     "redrive": changes.redrive,
     "redrive/cancel": changes.cancel_redrive,
+    "share-group/pause": changes.pause_share_group,
+    "share-group/resume": changes.resume_share_group,
     "share-group/reset": changes.reset_share_group,
     "share-group/delete": changes.delete_groups,
     "consumer-group/reset": changes.reset_consumer_group,

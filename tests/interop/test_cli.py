@@ -22,8 +22,8 @@ pytestmark = pytest.mark.interop
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 BROKER_SETTINGS = {"authorizer.class.name": STANDARD, "super.users": f"User:ANONYMOUS;User:{USER}"}
-OURS_ALONE = {"dlq redrive", "dlq redrives", "dlq cancel"}
-"""Commands that Apache Kafka refuses by design: it has no redrives."""
+OURS_ALONE = {"dlq redrive", "dlq redrives", "dlq cancel", "share pause", "share resume"}
+"""Commands that Apache Kafka refuses by design: it has no redrives, and groups cannot be paused."""
 WITH_QUEUES = {"dlq list", "dlq show", "dlq drop"}
 """Commands about dead-letter queues, which Apache Kafka has from share.version 2 on (4.4)."""
 _CONFIG = "--command-config"
@@ -54,6 +54,10 @@ def test_share_groups(shell: Shell) -> None:
 
 def test_share_records(shell: Shell) -> None:
     scenes.share_records(shell)
+
+
+def test_paused_groups(shell: Shell, broker: BrokerUnderTest) -> None:
+    scenes.paused_groups(shell, known=broker.kind == "ours")
 
 
 def test_consumer_groups(shell: Shell) -> None:

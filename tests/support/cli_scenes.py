@@ -231,6 +231,47 @@ def consumer_groups(shell: Shell) -> None:
     shell.ok("topics", "delete", "g.a", "--yes")
 
 
+def paused_groups(shell: Shell, known: bool) -> None:
+    """Groups are paused and resumed; `known`: by a broker that has pauses."""
+    if not known:
+        refused = shell.run("share", "pause", "z.a", "z.b")
+        assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 2)
+        assert "shareq.paused" in refused.err
+        return
+    shell.ok("topics", "create", "z.t")
+    shell.ok("produce", "z.t", stdin="one\n")
+    shell.ok("configs", "alter", "group", "z.a", "--set", "share.auto.offset.reset=earliest")
+    assert shell.json("share", "pause", "z.a", "--dry-run") == [{"group": "z.a", "paused": True, "done": False}]
+    begins = shell.run("share", "pause", "z.a", "z.b")
+    assert begins.code == 0
+    assert [line.split() for line in begins.lines[-2:]] == [["z.a", "yes", "yes"], ["z.b", "yes", "yes"]]
+    assert begins.err.splitlines() == [
+        "shareq: There is no share group z.a yet; it begins paused.",
+        "shareq: There is no share group z.b yet; it begins paused.",
+    ]
+    take = ("share", "consume", "z.a", "--topic", "z.t", "-n", "1", "--idle", "0.5")
+    assert shell.json(*take) == []
+    assert shell.json("share", "describe", "z.a")[0]["paused"] is True
+    assert shell.run("share", "pause", "z.a").err == ""
+    assert shell.json("share", "resume", "z.a", "z.b", "--dry-run")[1] == {
+        "group": "z.b",
+        "paused": False,
+        "done": False,
+    }
+    assert shell.json("share", "describe", "z.a")[0]["paused"] is True
+    resumed = shell.json("share", "resume", "z.a", "z.b", "z.a")
+    assert resumed == [{"group": each, "paused": False, "done": True} for each in ("z.a", "z.b")]
+    assert shell.json("share", "describe", "z.a")[0]["paused"] is False
+    assert [row["record"]["value"] for row in shell.json(*take)] == ["one"]
+    mixed = shell.run("share", "pause", "", "z.b", "--json")
+    assert (mixed.code, mixed.err.count("\n")) == (1, 2)
+    assert shell.values(("share", "pause"), mixed.lines) == [{"group": "z.b", "paused": True, "done": True}]
+    shell.ok("share", "resume", "z.b")
+    shell.ok("configs", "alter", "group", "z.a", "--unset", "share.auto.offset.reset")
+    shell.ok("share", "delete", "z.a", "--yes")
+    shell.ok("topics", "delete", "z.t", "--yes")
+
+
 def configs(shell: Shell) -> None:
     """Properties of topics, groups and brokers."""
     shell.ok("topics", "create", "c.a", "--set", "cleanup.policy=delete")

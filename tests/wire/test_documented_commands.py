@@ -32,6 +32,7 @@ RUN_BY: Final = {
     "operating.md": DOCUMENTS,
     "order-by-key.md": TOOLS,
     "queues.md": "tests/wire/test_queues.py",
+    "pause.md": PAGES,
     "quotas.md": TOOLS,
     "records-api.md": DOCUMENTS,
     "redelivery.md": TOOLS,

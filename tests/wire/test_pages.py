@@ -34,6 +34,7 @@ PAGES: Final = (
     "concepts/lock.md",
     "concepts/partitions.md",
     "coming-from.md",
+    "pause.md",
 )
 
 

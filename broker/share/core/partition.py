@@ -239,7 +239,7 @@ class SharePartition:
         return next_fetch_offset(self._window)
 
     def can_acquire(self) -> bool:
-        """Whether there is something to deliver again, or room below the in-flight limit. Never while the group is paused.
+        """Whether there is something to deliver again, or room below the in-flight limit; never in a paused group.
 
         Makes room: a window may be full of records that were archived because the log has them no more, or because
         they were aborted. Nothing is written for those, so no write's end moves the start offset past them. Or its

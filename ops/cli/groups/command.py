@@ -65,6 +65,9 @@ class ConsumerKind:
                     rows[partition] = Position(each.offset, end.offset, max(0, end.offset - each.offset))
             yield name, rows
 
+    def paused(self, session: Session, ids: Iterable[str]) -> Mapping[str, bool | None]:
+        return {}
+
     def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
         """A consumer group has positions from its first commit on."""
 

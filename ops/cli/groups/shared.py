@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, Protocol
 
 import click
@@ -38,6 +38,9 @@ class GroupInfo(NamedTuple):
     partitions: Annotated[int, "Partitions that it has begun."]
     lag: Annotated[int | None, "Records that are not done with, in all partitions whose lag is known; null if none is."]
     unknown: Annotated[int, "Partitions whose lag is not known."]
+    paused: Annotated[
+        bool | None, "Whether no records are handed out, of share groups; null where the broker does not say."
+    ]
 
 
 class MemberRow(NamedTuple):
@@ -122,6 +125,9 @@ class Kind(Protocol):
     ) -> Iterator[tuple[str, Outcome[dict[Partition, Outcome[Position]]]]]:
         """Positions of groups that exist. Without `ends`, the ends of logs are only looked up for the lag."""
 
+    def paused(self, session: Session, ids: Iterable[str]) -> Mapping[str, bool | None]:
+        """Return which groups are paused, of those that may be."""
+
     def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
         """Note what a reader should know of positions that are not known yet."""
 
@@ -168,8 +174,9 @@ def _add_list_groups(group: ClusterGroup, kind: Kind, word: str) -> None:
     list_groups.help = f"List the {kind.word}s of the cluster."
 
 
-def described_rows(session: Session, kind: Kind, groups: Iterable[str]) -> Iterator[GroupInfo]:
+def described_rows(session: Session, kind: Kind, groups: Sequence[str]) -> Iterator[GroupInfo]:
     """State, members and lag of groups."""
+    paused = kind.paused(session, groups)
     for name, each in existing(session, kind, groups):
         positions = dict(kind.positions(session, [name], False))[name]
         if isinstance(positions, ClientError):
@@ -177,7 +184,8 @@ def described_rows(session: Session, kind: Kind, groups: Iterable[str]) -> Itera
             continue
         kind.explain(session, name, positions)
         summed = sums(positions.values())
-        yield GroupInfo(name, each.kind, each.state, each.epoch, each.assignor, len(each.members), *summed)
+        known = (each.kind, each.state, each.epoch, each.assignor, len(each.members), *summed)
+        yield GroupInfo(name, *known, paused.get(name))
 
 
 def _add_describe(group: ClusterGroup, kind: Kind, word: str) -> None:

@@ -26,6 +26,7 @@ from shareq.ops.cli.groups.shared import (
 )
 from shareq.ops.cli.output.progress import Progress
 from shareq.ops.cli.records.text import RecordRow, line_of, read_to_end, record_row
+from shareq.ops.cli.share.pauses import add_pauses
 from shareq.ops.cli.share.record_states import add_records
 from shareq.ops.cli.share.windows import draw_windows
 from shareq.ops.cli.shared.api import api_options, records_api
@@ -78,6 +79,9 @@ class ShareKind:
                 rows[partition] = each if isinstance(each, ClientError) else Position(each.start, known, each.lag)
             yield name, rows
 
+    def paused(self, session: Session, ids: Iterable[str]) -> Mapping[str, bool | None]:
+        return session.admin.share_groups.paused(ids)
+
     def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
         """Say why a group has no lag in partitions that it has not begun, if that is because it begins at the end."""
         if all(isinstance(each, ClientError) or (each.offset, each.lag) != (None, None) for each in positions.values()):
@@ -100,6 +104,7 @@ class ShareKind:
 _KIND: Kind = ShareKind()
 add_commands(command, _KIND, "share")
 add_records(command)
+add_pauses(command)
 
 
 @cluster_command(
@@ -115,7 +120,7 @@ add_records(command)
 def describe(
     session: Session, groups: tuple[str, ...], plots: bool, api: str | None, api_token_file: str | None
 ) -> Iterator[GroupInfo]:
-    """Show state, members and lag of share groups; with --plot what is in flight, too.
+    """Show state, members and lag of share groups, and whether they are paused; with --plot what is in flight, too.
 
     A plot is a strip for each share partition, in which each letter stands for equally many offsets. With the records
     API of shareq it shows what the leader knows; without, what is written down in __share_group_state.

@@ -51,6 +51,11 @@ export function lag(row) {
   return { text: row.lag === null ? DASH : `${count(row.lag)}+`, title };
 }
 
+// The state of a share group, and whether nothing is handed out to it.
+export function stateOf(group) {
+  return group.paused ? `${group.state}, paused` : group.state;
+}
+
 export function plural(number, one, many = `${one}s`) {
   return `${count(number)} ${number === 1 ? one : many}`;
 }

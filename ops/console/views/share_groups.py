@@ -38,6 +38,7 @@ def share_groups(search: str, page: int) -> Look:
         described = dict(admin.share_groups.describe(shown.rows)) if shown.rows else {}
         positions = dict(admin.share_groups.offsets(shown.rows)) if shown.rows else {}
         rows = [_row(name, states[name], described.get(name), positions.get(name)) for name in shown.rows]
+        _add_pauses(admin, rows)
         return {"total": shown.total, "rows": rows}
 
     return look
@@ -54,6 +55,13 @@ def _row(name: str, state: str, group: Outcome[ShareGroup] | None, positions: Ou
         **_lag(positions),
         "error": error_of(group) or error_of(positions),
     }
+
+
+def _add_pauses(admin: Admin, rows: Sequence[Json]) -> None:
+    """Add to rows of groups which of them are paused; None where the cluster does not say."""
+    paused = admin.share_groups.paused(row["group"] for row in rows) if rows else {}
+    for row in rows:
+        row["paused"] = paused.get(row["group"])
 
 
 def longest_lags(admin: Admin, windows: Windows, states: Mapping[str, str], most: int) -> list[Json]:
@@ -75,6 +83,7 @@ def longest_lags(admin: Admin, windows: Windows, states: Mapping[str, str], most
     for row in rows:
         row["oldest_age_ms"] = counted.get(row["group"], {}).get("oldest_age_ms")
         row["letters"] = letters.get(row["group"])
+    _add_pauses(admin, rows)
     return rows
 
 
@@ -110,6 +119,7 @@ def share_group(name: str, page: int, windows: Windows) -> Look:
         return {
             "group": name,
             "state": group.state,
+            "paused": admin.share_groups.paused([name]).get(name),
             "epoch": group.epoch,
             "assignor": group.assignor,
             "members": [_member(each) for each in group.members[:MAX_ROWS]],

@@ -1,4 +1,4 @@
-// What may be done to a group without members: set it back, delete it. Needs the token.
+// What may be done to a group: pause it, and without members set it back, delete it. Needs the token.
 
 import { change } from "/dialogs.js";
 import { h, link } from "/dom.js";
@@ -44,4 +44,30 @@ export function groupActions(kind, name, session, again) {
     if (done) location.hash = link(`${kind}s`).slice(1);
   });
   return h("div", { class: "actions" }, reset, remove);
+}
+
+// The button that pauses a share group, or resumes it; none where the cluster does not know of pauses.
+export function pauseAction(name, session, again) {
+  const element = h("div", { class: "actions" });
+  element.hidden = true;
+  if (!session.may_change) return { element, update() {} };
+  const button = h("button", { type: "button" });
+  let paused = false;
+  button.addEventListener("click", async () => {
+    const text = paused
+      ? "Its records are handed out again."
+      : "Nothing is handed out until it is resumed. Consumers go on with what they hold: they may acknowledge and renew it.";
+    const verb = paused ? "Resume" : "Pause";
+    const done = await change({ title: `${verb} ${name}`, text, path: `share-group/${verb.toLowerCase()}`, body: { group: name }, verb });
+    if (done) again();
+  });
+  element.append(button);
+  return {
+    element,
+    update(known) {
+      element.hidden = known === null;
+      paused = known === true;
+      button.textContent = paused ? "Resume …" : "Pause …";
+    },
+  };
 }

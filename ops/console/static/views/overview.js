@@ -16,7 +16,7 @@ export function overview() {
   const shared = table(
     "Share groups",
     [
-      { title: "Group", name: true, cell: (row) => ({ text: row.group, href: link("share-group", { group: row.group }), title: row.error }) },
+      { title: "Group", name: true, cell: (row) => ({ text: row.paused ? `${row.group} (paused)` : row.group, href: link("share-group", { group: row.group }), title: row.error }) },
       { title: "Members", number: true, cell: (row) => count(row.members) },
       { title: "Lag", number: true, cell: lag },
       { title: "Oldest in flight", number: true, cell: (row) => age(row.oldest_age_ms) },

@@ -1,16 +1,16 @@
 import { chart, rateOf } from "/chart.js";
 import { h, link, text, tiles } from "/dom.js";
-import { age, count, lag, partitions as assigned, rate } from "/format.js";
+import { age, count, lag, partitions as assigned, rate, stateOf } from "/format.js";
 import { legend } from "/states.js";
 import { strip } from "/strip.js";
 import { table } from "/table.js";
-import { groupActions } from "/views/group_actions.js";
+import { groupActions, pauseAction } from "/views/group_actions.js";
 
 export function shareGroup(parameters, { session, again }) {
   const name = parameters.group ?? "";
   const page = Number(parameters.page ?? 0);
   const figures = tiles([
-    ["State", (data) => data.state],
+    ["State", stateOf],
     ["Members", (data) => count(data.total_members)],
     ["Lag", lag],
     ["In flight", (data) => count(data.in_flight)],
@@ -53,6 +53,7 @@ export function shareGroup(parameters, { session, again }) {
     (row) => `${row.topic}:${row.partition}`,
     "The group has not begun anywhere.",
   );
+  const pause = pauseAction(name, session, again);
   const strips = new Map();
   const stripList = h("div", { class: "strips" });
   const about = h("p");
@@ -108,6 +109,7 @@ export function shareGroup(parameters, { session, again }) {
       members.element,
       h("h2", {}, "Partitions"),
       rows.element,
+      pause.element,
       groupActions("share-group", name, session, again),
     ),
     update(data, history) {
@@ -115,6 +117,7 @@ export function shareGroup(parameters, { session, again }) {
       charts.forEach((each) => each.update(history));
       members.update(data.members.map((each) => ({ ...each, has: held(data, each.member), most: mostHeld(data, each.member) })));
       rows.update(data.partitions);
+      pause.update(data.paused);
       showStrips(data);
     },
   };

@@ -1,5 +1,5 @@
 import { h, link } from "/dom.js";
-import { count, lag } from "/format.js";
+import { count, lag, stateOf } from "/format.js";
 import { table } from "/table.js";
 import { pager } from "/views/lists.js";
 
@@ -9,7 +9,7 @@ export function shareGroups(parameters) {
     "Share groups",
     [
       { title: "Group", name: true, cell: (row) => ({ text: row.group, href: link("share-group", { group: row.group }), title: row.error }) },
-      { title: "State", cell: (row) => row.state },
+      { title: "State", cell: stateOf },
       { title: "Members", number: true, cell: (row) => count(row.members) },
       { title: "Partitions", number: true, wide: true, cell: (row) => count(row.partitions) },
       { title: "Lag", number: true, cell: lag },

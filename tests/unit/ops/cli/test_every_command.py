@@ -40,6 +40,10 @@ def test_share_records(shell: Shell) -> None:
     scenes.share_records(shell)
 
 
+def test_paused_groups(shell: Shell) -> None:
+    scenes.paused_groups(shell, known=True)
+
+
 def test_consumer_groups(shell: Shell) -> None:
     scenes.consumer_groups(shell)
 

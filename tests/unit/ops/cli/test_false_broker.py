@@ -126,7 +126,7 @@ def commands_of(group: click.Group, context: click.Context, words: str = "") -> 
 def test_every_command_is_called_or_asks_no_cluster() -> None:
     found = list(commands_of(main, click.Context(main)))
     assert sorted(found) == sorted([*LEAVES, *BESIDE, *ASK_NO_CLUSTER])
-    assert (len(LEAVES), len(BESIDE), len(ASK_NO_CLUSTER)) == (53, 3, 8)
+    assert (len(LEAVES), len(BESIDE), len(ASK_NO_CLUSTER)) == (55, 3, 8)
 
 
 def false_brokers(broker: Broker, name: str, seeds: int = SEEDS) -> Iterator[FalseBroker]:

@@ -25,6 +25,8 @@ GIVEN: Final = {"topic": "orders", "group": "workers", "queue": "orders", "parti
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "redrive": {"queue": "orders", "name": "r"},
     "redrive/cancel": {"name": "r"},
+    "share-group/pause": {"group": "workers"},
+    "share-group/resume": {"group": "workers"},
     "share-group/reset": {"group": "workers", "to": "earliest", "confirm": "workers"},
     "share-group/delete": {"group": "workers", "confirm": "workers"},
     "consumer-group/reset": {"group": "workers", "to": "earliest", "confirm": "workers"},

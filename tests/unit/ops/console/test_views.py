@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +16,7 @@ from shareq.client.share.range_consumer import AckRange, ShareRangeConsumer
 from shareq.ops.cli.top.data import take
 from shareq.ops.console import changes
 from shareq.ops.console.views import consumer_groups, dead_letters, overview, records, share_groups, topics
-from shareq.ops.console.views.shared import WrongRequest
+from shareq.ops.console.views.shared import Look, WrongRequest
 from shareq.ops.console.views.windows import Windows, window
 from shareq.ops.records_api import RecordsApi
 from shareq.protocol.errors import ErrorCode
@@ -346,6 +346,30 @@ def test_a_share_group_is_reset(admin: Admin, shell: Shell) -> None:
     shell.ok("share", "reset", "setters", "--topic", "orders", "--to", "latest", "--yes")
     rows = changes.reset_share_group({"group": "setters", "to": "earliest", "confirm": "setters"})(admin)["partitions"]
     assert [(row["offset"], row["error"]) for row in rows] == [(0, None), (0, None)]
+
+
+def test_a_share_group_is_paused_and_resumed(admin: Admin, shell: Shell) -> None:
+    shell.ok("share", "reset", "resters", "--topic", "orders", "--to", "earliest", "--yes")
+
+    def paused() -> set[bool | None]:
+        (listed,) = share_groups.share_groups("resters", 0)(admin)["rows"]
+        lagging = overview.overview(Windows())(admin)["share_groups"]
+        (shown,) = [each for each in lagging if each["group"] == "resters"]
+        return {listed["paused"], shown["paused"], share_groups.share_group("resters", 0, Windows())(admin)["paused"]}
+
+    assert paused() == {False}
+    assert changes.pause_share_group({"group": "resters"})(admin) == {"group": "resters", "paused": True}
+    assert paused() == {True}
+    assert shell.ok("share", "consume", "resters", "--topic", "orders", "--idle", "0.2") == []
+    assert changes.resume_share_group({"group": "resters"})(admin) == {"group": "resters", "paused": False}
+    assert paused() == {False}
+    assert len(shell.ok("share", "consume", "resters", "--topic", "orders", "-n", "1")) == 1
+
+
+@pytest.mark.parametrize("change", [changes.pause_share_group, changes.resume_share_group])
+def test_a_pause_without_a_group_is_refused(change: Callable[[changes.Body], Look]) -> None:
+    with pytest.raises(WrongRequest):
+        change({})
 
 
 @pytest.mark.parametrize(
