@@ -1,0 +1,188 @@
+"""One cache of fetched records for the whole node, with one budget. What was not read for longest gives way. Pure.
+
+Of each partition there are chunks, runs of whole batches as a broker answered them, of two kinds. *Decided* ones know
+which of their transactions were aborted, or have none, and serve every reader. *Undecided* ones were fetched for
+readers of uncommitted records while transactions were open, and serve those readers alone.
+
+Room is reserved before records are asked for, so that answers under way are within the budget. An answer may be larger
+than what was reserved, by a first batch that is larger than any limit; then it stays until the next one comes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Final, NamedTuple
+
+from shareq.broker.log.segments.reader import BatchSpan
+from shareq.broker.log.segments.txn_index import AbortedTransaction
+
+BATCH_COST: Final = 200
+"""Bytes of memory that the view of one batch takes."""
+CHUNK_COST: Final = 500
+"""Bytes of memory that a chunk takes beside its records and batches."""
+
+_next_offset = attrgetter("next_offset")
+_first_offset = attrgetter("first_offset")
+
+
+class Place(NamedTuple):
+    """A partition of the cluster."""
+
+    topic_id: bytes
+    partition: int
+
+
+class Chunk:
+    """Batches back to back, ascending, at least one. It has all that the log has from `first_offset` to `next_offset`
+    (exclusive). `aborted` is None when it is not decided. Immutable.
+    """
+
+    __slots__ = ("aborted", "batches", "cost", "first_offset", "next_offset", "records")
+
+    def __init__(
+        self,
+        first_offset: int,
+        records: bytes,
+        batches: Sequence[BatchSpan],
+        aborted: Sequence[AbortedTransaction] | None,
+    ) -> None:
+        self.first_offset: Final = first_offset
+        self.next_offset: Final = batches[-1].last_offset + 1
+        self.records: Final = records
+        self.batches: Final = batches
+        self.aborted: Final = aborted
+        self.cost: Final = len(records) + BATCH_COST * len(batches) + CHUNK_COST
+
+
+class _Chunks(NamedTuple):
+    """The chunks of one partition. In each list both ends ascend: none covers another one."""
+
+    decided: list[Chunk]
+    undecided: list[Chunk]
+
+
+class ChunkCache:
+    """The chunks of all partitions. `held_bytes` and `reserved_bytes` together stay within `budget`, but for one chunk
+    that is larger than the room that is left.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self.budget: Final = budget
+        self.held_bytes = 0
+        self.reserved_bytes = 0
+        self.evicted = 0
+        """How many chunks have given way so far."""
+        self._chunks: dict[Place, _Chunks] = {}
+        self._places: dict[Chunk, Place] = {}  # the one read last is the last one
+
+    # -- room
+
+    def reserve(self, most: int, least: int) -> int:
+        """Set aside room for an answer under way, and return how much: 0 when there is not even `least` now."""
+        granted = min(most, self.budget - self.reserved_bytes)
+        if granted < least:
+            return 0
+        self.reserved_bytes += granted
+        self._make_room(None)
+        return granted
+
+    def release(self, granted: int) -> None:
+        """Give back what was reserved: the answer came, or will not come."""
+        self.reserved_bytes -= granted
+
+    # -- chunks
+
+    def put(self, place: Place, chunk: Chunk) -> None:
+        """Keep a chunk. What it covers goes; one that is covered itself is not kept twice."""
+        chunks = self._chunks.setdefault(place, _Chunks([], []))
+        mine = chunks.undecided if chunk.aborted is None else chunks.decided
+        for kind in (chunks.decided, mine):
+            over = _holding(kind, chunk.first_offset)
+            if over is not None and over.next_offset >= chunk.next_offset:
+                self._touch(over)
+                return
+        for kind in (mine, chunks.undecided):
+            for covered in _covered(kind, chunk):
+                self._drop(covered, kind)
+        mine.insert(bisect_left(mine, chunk.first_offset, key=_first_offset), chunk)
+        self._places[chunk] = place
+        self.held_bytes += chunk.cost
+        self._make_room(chunk)
+
+    def find(self, place: Place, offset: int, *, decided: bool) -> Chunk | None:
+        """Return the chunk that has `offset`, which counts as read now. `decided`: no other will do."""
+        chunk = self._find(place, offset, decided=decided)
+        if chunk is not None:
+            self._touch(chunk)
+        return chunk
+
+    def has(self, place: Place, offset: int, *, decided: bool) -> bool:
+        """Return whether there is a chunk with `offset`, without counting it as read."""
+        return self._find(place, offset, decided=decided) is not None
+
+    def overlapping(self, place: Place, first_offset: int, upper: int) -> Iterator[Chunk]:
+        """Yield the decided chunks that have offsets from `first_offset` to `upper` (exclusive), ascending."""
+        chunks = self._chunks.get(place)
+        if chunks is not None:
+            for chunk in chunks.decided[bisect_right(chunks.decided, first_offset, key=_next_offset) :]:
+                if chunk.first_offset >= upper:
+                    return
+                yield chunk
+
+    def places(self) -> list[Place]:
+        """Return the partitions that have chunks."""
+        return list(self._chunks)
+
+    def forget(self, place: Place, below: int | None = None) -> None:
+        """Drop a partition's chunks, or those with nothing at `below` or behind it."""
+        chunks = self._chunks.get(place)
+        if chunks is not None:
+            for kind in chunks:
+                gone = kind if below is None else kind[: bisect_right(kind, below, key=_next_offset)]
+                for chunk in list(gone):
+                    self._drop(chunk, kind)
+            self._tidy(place)
+
+    # -- inside
+
+    def _find(self, place: Place, offset: int, *, decided: bool) -> Chunk | None:
+        chunks = self._chunks.get(place)
+        if chunks is None:
+            return None
+        found = _holding(chunks.decided, offset)
+        return found if found is not None or decided else _holding(chunks.undecided, offset)
+
+    def _touch(self, chunk: Chunk) -> None:
+        self._places[chunk] = self._places.pop(chunk)
+
+    def _make_room(self, newest: Chunk | None) -> None:
+        while self.held_bytes + self.reserved_bytes > self.budget and self._places:
+            oldest = next(iter(self._places))
+            if oldest is newest:
+                return
+            place = self._places[oldest]
+            chunks = self._chunks[place]
+            self._drop(oldest, chunks.undecided if oldest.aborted is None else chunks.decided)
+            self._tidy(place)
+            self.evicted += 1
+
+    def _drop(self, chunk: Chunk, kind: list[Chunk]) -> None:
+        del kind[bisect_left(kind, chunk.first_offset, key=_first_offset)]
+        del self._places[chunk]
+        self.held_bytes -= chunk.cost
+
+    def _tidy(self, place: Place) -> None:
+        if not any(self._chunks[place]):
+            del self._chunks[place]
+
+
+def _holding(kind: list[Chunk], offset: int) -> Chunk | None:
+    index = bisect_right(kind, offset, key=_next_offset)
+    return kind[index] if index < len(kind) and kind[index].first_offset <= offset else None
+
+
+def _covered(kind: list[Chunk], by: Chunk) -> list[Chunk]:
+    first = bisect_left(kind, by.first_offset, key=_first_offset)
+    return kind[first : max(first, bisect_right(kind, by.next_offset, key=_next_offset))]

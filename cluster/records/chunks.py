@@ -1,0 +1,124 @@
+"""Reading the records of an answer: whole batches, each CRC once, in steps. Pure.
+
+at  field                 type
+ 0  BaseOffset            int64
+ 8  Length                int32   bytes behind this field
+12  PartitionLeaderEpoch  int32   (magic 0 and 1: the CRC)
+16  Magic                 int8    (at the same place in magic 0 and 1)
+17  CRC                   uint32  of bytes 21 to the end
+..                                see `shareq.protocol.records.batch`
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.turn_budget import Breathe
+from shareq.broker.log.segments.reader import BatchSpan
+from shareq.cluster.records.aborted import AbortedRow, has_transactions, with_ends
+from shareq.cluster.records.cache import Chunk
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import CRC_START, HEADER_SIZE, LENGTH_OVERHEAD, MAGIC
+from shareq.protocol.records.checksum import crc32c
+
+# BaseOffset, Length, PartitionLeaderEpoch, Magic, CRC, Attributes, LastOffsetDelta, ProducerId of a batch header.
+_SPAN: Final = struct.Struct(">qiibIhi16xq")
+_PREFIX: Final = struct.Struct(">qi4xb")
+_STEP_BATCHES: Final = 50
+_STEP_BYTES: Final = 256 * 1024
+
+
+class Fault(NamedTuple):
+    """Why the first batch of an answer cannot be handed out: CORRUPT_MESSAGE, or UNSUPPORTED_FOR_MESSAGE_FORMAT for one
+    of magic 0 or 1. `next_offset` (exclusive) is where the log goes on, as far as that can be seen.
+    """
+
+    error: ErrorCode
+    first_offset: int
+    next_offset: int
+    text: str
+
+
+class Answered(NamedTuple):
+    """What an answer's records come to: a chunk, nothing (no whole batch), or a fault. `epoch` is the leader epoch of
+    the last batch; -1 without.
+    """
+
+    chunk: Chunk | None = None
+    fault: Fault | None = None
+    epoch: int = -1
+
+
+class Transactions(NamedTuple):
+    """What an answer says of transactions. `decided`: it was asked for committed records, and names aborted ones."""
+
+    decided: bool
+    aborted: Iterable[AbortedRow]
+
+
+async def chunk_of(records: bytes | memoryview, offset: int, transactions: Transactions, breathe: Breathe) -> Answered:
+    """Return what was answered to a fetch at `offset`. A batch that is cut off at the end is dropped.
+
+    Damage behind sound batches is left out, too: a fetch at its offset finds it as the first one.
+    """
+    batches: list[BatchSpan] = []
+    fault: Fault | None = None
+    view = memoryview(records)
+    at, start, due, epoch, total, looked = 0, 0, offset, -1, len(view), 0
+    while at + _PREFIX.size <= total:
+        base_offset, length, magic = _PREFIX.unpack_from(view, at)
+        end = at + length + LENGTH_OVERHEAD
+        if magic == MAGIC and (end > total or at + HEADER_SIZE > total) and length >= HEADER_SIZE - LENGTH_OVERHEAD:
+            break
+        fault = _fault_of_prefix(magic, length, base_offset, due)
+        if fault is not None:
+            break
+        _, _, batch_epoch, _, crc, attributes, last_delta, producer_id = _SPAN.unpack_from(view, at)
+        last_offset = base_offset + last_delta
+        if crc32c(view[at + CRC_START : end]) != crc:
+            fault = Fault(ErrorCode.CORRUPT_MESSAGE, due, _base_at(view, end, due), "its CRC does not match")
+            break
+        if last_offset < offset and not batches:
+            at = start = end  # a broker may answer from a batch before the one that has the offset
+            continue
+        if last_offset < due or (batches and base_offset < due):
+            fault = Fault(ErrorCode.CORRUPT_MESSAGE, due, due + 1, f"base offset {base_offset} where {due} is due")
+            break
+        batches.append(BatchSpan(base_offset, last_offset, at - start, end - at, attributes, producer_id))
+        epoch, due, at = batch_epoch, last_offset + 1, end
+        if len(batches) % _STEP_BATCHES == 0 or at - looked >= _STEP_BYTES:
+            looked = at
+            await breathe(_STEP_BATCHES)
+    if not batches:
+        return Answered(fault=fault)
+    aborted = with_ends(transactions.aborted, batches) if transactions.decided else _undecided(batches)
+    data = view[start:at]
+    whole = records if isinstance(records, bytes) and len(data) == total else bytes(data)
+    return Answered(Chunk(min(offset, batches[0].base_offset), whole, batches, aborted), epoch=epoch)
+
+
+def _base_at(view: memoryview, at: int, due: int) -> int:
+    """Return the base offset of the batch at `at`; `due` + 1 where none is to be seen, or it cannot be behind `due`.
+
+    A damaged header is not asked how many records the batch has: sound ones behind it would be passed over.
+    """
+    if at + _PREFIX.size <= len(view):
+        base_offset, _, magic = _PREFIX.unpack_from(view, at)
+        if magic == MAGIC and base_offset > due:
+            return int(base_offset)
+    return due + 1
+
+
+def _fault_of_prefix(magic: int, length: int, base_offset: int, due: int) -> Fault | None:
+    if magic == MAGIC and length >= HEADER_SIZE - LENGTH_OVERHEAD:
+        return None
+    if magic in (0, 1):
+        text = f"records of magic {magic} at offset {base_offset}"
+        return Fault(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, due, max(due, base_offset) + 1, text)
+    return Fault(ErrorCode.CORRUPT_MESSAGE, due, max(due, base_offset) + 1, f"magic {magic}, length {length}")
+
+
+def _undecided(batches: list[BatchSpan]) -> tuple[()] | None:
+    return None if has_transactions(batches) else ()
