@@ -1,7 +1,8 @@
 """What a coordinator's partition does in more than one tick of the loop, and what waits behind it.
 
-A decision that takes long, and the replay of a log, are coroutines that pause; nothing else is decided meanwhile, so
-the state they go by is theirs alone. What is asked for waits, in its order, and has its turn as a few in each tick.
+A decision that takes long, and the replay of a log, are coroutines that pause, or wait for what is on its way; nothing
+else is decided meanwhile, so the state they go by is theirs alone. What is asked for waits, in its order, and has its
+turn as a few in each tick.
 
 The collector rests from the first step to the tick after the last one, in which what was decided is replayed, as it
 does for long requests (`Turns`).
@@ -10,16 +11,18 @@ does for long requests (`Turns`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.collector import COLLECTOR
+from shareq.broker.foundation.loop.coroutines import Waiting as Coroutine
+from shareq.broker.foundation.pending import Pending
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["MOST_IN_A_TICK", "OneInSteps", "Waiting"]
+__all__ = ["MOST_IN_A_TICK", "LoadTurns", "OneInSteps", "Waiting"]
 
 T = TypeVar("T")
 
@@ -36,14 +39,14 @@ class Waiting:
 
 
 class OneInSteps:
-    """At most one coroutine that pauses, which goes on in each tick, and the operations behind it."""
+    """At most one coroutine that pauses or waits, which goes on in a tick of its own, and the operations behind it."""
 
     __slots__ = ("_answering", "_behind", "_budget", "_call_soon", "_fail", "_work")
 
     def __init__(self, env: Environment) -> None:
         self._call_soon = env.clock.call_soon
         self._budget = env.budget
-        self._work: Coroutine[None, None, Any] | None = None  # Any: of any kind
+        self._work: Coroutine[Any] | None = None  # Any: of any kind
         self._fail: Callable[[ErrorCode], None] | None = None
         self._behind: deque[Waiting] = deque()
         self._answering = False
@@ -59,13 +62,12 @@ class OneInSteps:
 
     def run(
         self,
-        work: Coroutine[None, None, T],
+        work: Coroutine[T],
         done: Callable[[T], None],
         fail: Callable[[ErrorCode], None] | None = None,
     ) -> None:
-        """Begin a coroutine now and go on with it in each tick; `done` takes what it returns, before what waits behind.
-
-        It may not raise, nor wait for anything. `fail`: of the operation that it decides.
+        """Begin a coroutine now and go on with it in later ticks; `done` takes what it returns, before what waits
+        behind. It may not raise. `fail`: of the operation that it decides.
         """
         self._work, self._fail = work, fail
         self._step(work, done)
@@ -83,17 +85,21 @@ class OneInSteps:
         COLLECTOR.let_go(self)
         return taken
 
-    def _step(self, work: Coroutine[None, None, T], done: Callable[[T], None]) -> None:
+    def _step(self, work: Coroutine[T], done: Callable[[T], None]) -> None:
         if self._work is not work:
             return  # given up
         COLLECTOR.hold_off(self)
         self._budget.renew()
         try:
-            work.send(None)
+            waits_for = work.send(None)
         except StopIteration as end:
             value = end.value
         else:
-            self._call_soon(partial(self._step, work, done))
+            go_on = partial(self._call_soon, partial(self._step, work, done))
+            if waits_for is None:
+                go_on()
+            else:
+                waits_for.on_complete(lambda _value: go_on())
             return
         self._work, self._fail = None, None
         try:
@@ -124,6 +130,31 @@ class OneInSteps:
         """Let the collector go in the tick after the last step, when what it was decided from is gone."""
         if self._work is None or COLLECTOR.has_little_to_look_at():
             COLLECTOR.let_go(self)
+
+
+class LoadTurns:
+    """The loads of one coordinator's partitions, one after the other: each holds the loop for its part of a turn."""
+
+    __slots__ = ("_turns",)
+
+    def __init__(self) -> None:
+        self._turns: deque[Pending[None]] = deque()  # of loads that are not at their ends; the first is under way
+
+    def take(self, loaded: Pending[bool]) -> Pending[None]:
+        """Return what is completed when the loads that came before are at their ends, for one that is when `loaded`."""
+        turn: Pending[None] = Pending()
+
+        def ended(_loaded: bool) -> None:
+            was_first = self._turns[0] is turn
+            self._turns.remove(turn)
+            if was_first and self._turns:
+                self._turns[0].complete(None)
+
+        self._turns.append(turn)
+        if len(self._turns) == 1:
+            turn.complete(None)
+        loaded.on_complete(ended)
+        return turn
 
 
 def _nothing() -> None: ...

@@ -21,10 +21,11 @@ from itertools import count
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLogSettings, encoded_bytes, parts_of
-from shareq.broker.coordinator_runtime.one_in_steps import OneInSteps, Waiting
+from shareq.broker.coordinator_runtime.one_in_steps import LoadTurns, OneInSteps, Waiting
 from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER, CoordinatorLog
 from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, replay_log, replay_one
 from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.foundation.loop.coroutines import in_steps, result_of
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import PAUSE, Breathe, unpaused
@@ -70,7 +71,8 @@ class _Parked:
 class CoordinatorPartition(Generic[ShardT]):
     """One partition of a coordinator's topic: its shard, its log, and the operations under way.
 
-    Owns the shard; everything runs on the loop's thread.
+    Owns the shard; everything runs on the loop's thread. `loaded` comes with the end of the last load that was begun:
+    false if its log cannot be read, or it resigned before.
     """
 
     def __init__(
@@ -80,15 +82,17 @@ class CoordinatorPartition(Generic[ShardT]):
         new_shard: Callable[[], ShardT],
         serde: RecordSerde,
         settings: CoordinatorLogSettings,
+        turns: LoadTurns,
         *,
         leads: bool = True,
     ) -> None:
-        """`leads` false: another broker does, every operation is refused."""
+        """A load has to follow. `leads` false: another broker does, every operation is refused."""
         self._env = env
         self._log = log
         self._new_shard = new_shard
         self._serde = serde
         self._settings = settings
+        self._turns = turns
         self._limited_to = log.max_message_bytes
         self._limited = BatchLimit.of(settings, self._limited_to)  # with that
         self._records: list[RecordData] = []
@@ -102,10 +106,28 @@ class CoordinatorPartition(Generic[ShardT]):
         self._hooked = False
         self._generation = 0
         self._lost = not leads  # led elsewhere; or the log is offline: what is durable is known at the next start
+        self._refuses_until_loaded = False
         self._timer: TimerHandle | None = None
         self._timer_at: int | None = None
-        self.shard = new_shard() if self._lost else result_of(self._load_or_resign(unpaused))
-        self._arm()  # members that are never heard of again have a deadline, too
+        self.shard = new_shard()
+        self.loaded: Pending[bool] = completed(False) if self._lost else Pending()
+
+    def load_now(self) -> None:
+        """Load the log in one go, for a start: nobody waits for another turn of the loop."""
+        self._reloaded(result_of(self._load_or_resign(unpaused)))
+
+    def load(self, *, refuses: bool = False) -> None:
+        """Load the log in steps, when other partitions are loaded that began before. Operations wait for the end, or if
+        it `refuses`, get COORDINATOR_LOAD_IN_PROGRESS until then.
+        """
+        self._refuses_until_loaded = refuses
+        if self.loaded.done:
+            self.loaded = Pending()
+        self._in_steps.run(self._load_in_turn(self._turns.take(self.loaded)), self._reloaded)
+
+    async def _load_in_turn(self, turn: Pending[None]) -> ShardT:
+        await turn
+        return await self._load_or_resign(self._env.budget.breathe)
 
     def schedule(
         self,
@@ -118,7 +140,8 @@ class CoordinatorPartition(Generic[ShardT]):
 
         `failed` makes the response when the append fails; the error is the one of Apache Kafka's coordinators
         (NOT_COORDINATOR for a log that cannot be written; UNKNOWN_SERVER_ERROR for records that do not fit into a batch
-        of the topic: then nothing else happens). The records are part of `producer`'s transaction, if given.
+        of the topic: then nothing else happens; and see `load`). The records are part of `producer`'s transaction, if
+        given.
 
         An operation in steps may pause where others may have their turn; nothing else is decided until it ends.
         """
@@ -165,6 +188,19 @@ class CoordinatorPartition(Generic[ShardT]):
         """`schedule` of an operation on the shard that there is when its turn comes."""
         return self.schedule(lambda: operation(self.shard), failed)
 
+    def notify(self, operation: Callable[[ShardT], CoordinatorResult[None]]) -> None:
+        """`run` an operation that no client asks for. It waits for the end of a load whatever that refuses: news have
+        to be heard by the state that was loaded.
+        """
+
+        def run() -> Pending[None]:
+            return self.run(operation, _nothing)
+
+        if self._in_steps.busy and not self._lost:
+            self._wait(run, _nothing)
+        else:
+            run()
+
     def _go_on(
         self,
         steps: Steps[CoordinatorResult[T]],
@@ -194,7 +230,12 @@ class CoordinatorPartition(Generic[ShardT]):
             return None
 
     def _behind(self, again: Callable[[], Pending[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
-        """Do it again when what goes on in steps is at its end."""
+        """Do it again when what goes on in steps is at its end, unless that refuses others."""
+        if self._refuses_until_loaded:
+            return completed(failed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+        return self._wait(again, failed)
+
+    def _wait(self, again: Callable[[], Pending[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
         pending: Pending[T] = Pending()
 
         def answer() -> None:
@@ -271,6 +312,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._generation += 1
         taken = self._take_waiting()
         self.close()
+        self._end_load(loaded=False)
         for waiting in taken:
             waiting.fail(ErrorCode.NOT_COORDINATOR)
         self.refuse_parked()
@@ -433,7 +475,7 @@ class CoordinatorPartition(Generic[ShardT]):
             error.name,
             len(failed),
         )
-        self._in_steps.run(self._load_or_resign(self._env.budget.breathe), self._reloaded)
+        self.load()
         surfaced = coordinator_error(error)
         for waiting in failed:
             waiting.fail(surfaced)
@@ -449,7 +491,14 @@ class CoordinatorPartition(Generic[ShardT]):
     def _reloaded(self, shard: ShardT) -> None:
         """Let the shard that was there be looked at no more: what the log holds is replayed."""
         self.shard = shard
-        self._arm()
+        COLLECTOR.keep()
+        self._arm()  # members that are never heard of again have a deadline, too
+        self._end_load(loaded=not self._lost)
+
+    def _end_load(self, *, loaded: bool) -> None:
+        self._refuses_until_loaded = False
+        if not self.loaded.done:
+            self.loaded.complete(loaded)
 
     async def _load_or_resign(self, breathe: Breathe) -> ShardT:
         """Return the shard that its log holds; an empty one, and refuse all operations, if the log cannot be read.
@@ -495,6 +544,9 @@ class CoordinatorPartition(Generic[ShardT]):
             self.schedule(lambda: self.shard.on_deadline(now), lambda _error: None)
         else:
             self._arm()
+
+
+def _nothing(_error: ErrorCode) -> None: ...
 
 
 def _step(steps: Steps[CoordinatorResult[T]]) -> CoordinatorResult[T] | None:

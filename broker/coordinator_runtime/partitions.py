@@ -1,4 +1,8 @@
-"""The partitions of one coordinator's internal topic: made on first use, loaded before the broker listens."""
+"""The partitions of one coordinator's internal topic: made on first use, or when the broker takes one over.
+
+At a start they are loaded in one go, before the broker listens: nobody waits for another turn of the loop, and a turn
+costs time. Later loads go in steps, one after the other.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLogSettings, LogBatchRoom
+from shareq.broker.coordinator_runtime.one_in_steps import LoadTurns
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.durations import Durations, Longest
+from shareq.broker.foundation.pending import Pending
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorShard, RecordSerde
 
@@ -16,8 +22,8 @@ ShardT = TypeVar("ShardT", bound=CoordinatorShard)
 
 
 class CoordinatorPartitions(Generic[ShardT]):
-    """Owns the shards of `topic`, one for each of its partitions. `loads` is what reading their logs took; `room` is
-    for shards that have to know what one operation may append.
+    """Owns the shards of `topic`, one for each of its partitions. `loads` is what loading their logs took, from when a
+    load was asked for; `room` is for shards that have to know what one operation may append.
     """
 
     def __init__(
@@ -35,6 +41,7 @@ class CoordinatorPartitions(Generic[ShardT]):
         self._settings = settings
         self._partitions: dict[int, CoordinatorPartition[ShardT]] = {}
         self.room = LogBatchRoom(serde, self._limit)
+        self._turns = LoadTurns()
         self.loads = Durations()
         self.longest_load = Longest()
 
@@ -52,23 +59,45 @@ class CoordinatorPartitions(Generic[ShardT]):
     def load(self) -> None:
         """Replay every partition that has records; one whose log cannot be read refuses all operations."""
         for partition in range(self.count):
-            log = self._host.logs.get(self._topic, partition)
-            if log.high_watermark > log.log_start_offset:
-                self.get(partition)
+            if self._leads(partition):
+                log = self._host.logs.get(self._topic, partition)
+                if log.high_watermark > log.log_start_offset:
+                    self._make(partition, CoordinatorPartition.load_now)
 
     def get(self, partition: int) -> CoordinatorPartition[ShardT]:
-        """The partition's runtime; `partition` must be below `count`. It refuses all if another broker leads it."""
+        """The partition's runtime; `partition` must be below `count`. It refuses all if another broker leads it.
+
+        At its first use operations wait for its load.
+        """
         found = self._partitions.get(partition)
-        if found is None:
-            host = self._host
-            log = host.logs.get(self._topic, partition)
-            leads = host.leaders.other_leader(self._topic, partition) is None
+        return self._make(partition, CoordinatorPartition.load) if found is None else found
+
+    def take_over(self, partition: int) -> Pending[bool]:
+        """Load a partition whose log is another one by now, and led by this broker. The answer comes at the load's end:
+        false if the log cannot be read, or the partition is given up before.
+
+        Until then operations get COORDINATOR_LOAD_IN_PROGRESS: how long that is depends on where the log is kept.
+        """
+        self.resign(partition)
+        return self._make(partition, lambda made: made.load(refuses=True)).loaded
+
+    def _make(
+        self, partition: int, load: Callable[[CoordinatorPartition[ShardT]], None]
+    ) -> CoordinatorPartition[ShardT]:
+        host, leads = self._host, self._leads(partition)
+        log = host.logs.get(self._topic, partition)
+        made = CoordinatorPartition(
+            host.env, log, self._new_shard, self._serde, self._settings, self._turns, leads=leads
+        )
+        if leads:
+            self._partitions[partition] = made
             began_ns = host.env.clock.now_ns()
-            found = CoordinatorPartition(host.env, log, self._new_shard, self._serde, self._settings, leads=leads)
-            if leads:
-                self._partitions[partition] = found
-                self._note_load(began_ns)
-        return found
+            load(made)
+            made.loaded.on_complete(lambda _loaded: self._note_load(began_ns))
+        return made
+
+    def _leads(self, partition: int) -> bool:
+        return self._host.leaders.other_leader(self._topic, partition) is None
 
     def _limit(self) -> BatchLimit:
         return BatchLimit.of(self._settings, self._host.logs.get(self._topic, 0).max_message_bytes)

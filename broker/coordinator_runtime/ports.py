@@ -10,12 +10,16 @@ from collections.abc import Callable
 from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import TopicNames
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import BatchHeader
+
+Read = ReadResult | ErrorCode
+"""What reading comes to."""
 
 LOG_IS_OVER: Final = ErrorCode.NOT_COORDINATOR
 """The error with which a log takes no more appends for good: another owner has taken the partition over, or nobody
@@ -56,9 +60,11 @@ class CoordinatorLog(Protocol):
         batch is durable or with the error when it was lost; never for a batch that is refused here by an ErrorCode.
         """
 
-    def read(self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> ReadResult | ErrorCode:
+    def read(self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> Read | Pending[Read]:
         """Whole durable batches from the one that holds `offset`, below `upto` (exclusive); with `min_one_batch` the
         first whatever its size. CORRUPT_MESSAGE for what cannot be read.
+
+        A log that has to fetch them answers with a `Pending`, and sees to it that its value comes within a time.
         """
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:

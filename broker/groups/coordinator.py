@@ -158,11 +158,11 @@ class GroupCoordinatorService:
 
     def _forget_states(self) -> None:
         for partition in self.partitions:
-            partition.run(lambda shard: shard.share.states_lost(), lambda _error: None)
+            partition.notify(lambda shard: shard.share.states_lost())
 
     def _forget(self, topics: Mapping[bytes, str]) -> None:
         for partition in self.partitions:
-            partition.run(lambda shard: shard.topics_deleted(topics), lambda _error: None)
+            partition.notify(lambda shard: shard.topics_deleted(topics))
 
     # -- routing
 

@@ -232,7 +232,7 @@ class ShareCoordinatorService(Service):
 
     def _forget(self, topic_ids: frozenset[bytes]) -> None:
         for partition in self.partitions:
-            partition.run(lambda shard: shard.topics_deleted(topic_ids), lambda _error: None)
+            partition.notify(lambda shard: shard.topics_deleted(topic_ids))
         for topic_id in topic_ids:
             self._routes.pop(topic_id, None)
 

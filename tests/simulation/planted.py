@@ -126,8 +126,9 @@ def initial_start_offset_not_persisted(original: Function, self: SharePartition,
 # -- the coordinators
 
 
-def failed_append_not_replayed_away() -> AbstractContextManager[object]:
-    return replaced((CoordinatorPartition, "_reloaded", lambda self, _shard: self._arm()))
+@in_place_of(CoordinatorPartition, "_reloaded")
+def failed_append_not_replayed_away(original: Function, self: CoordinatorPartition[Any], shard: Any) -> None:
+    original(self, self.shard if self._generation else shard)
 
 
 @in_place_of(CoordinatorPartition, "schedule")

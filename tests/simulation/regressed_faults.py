@@ -22,11 +22,9 @@ def what_is_archived_in_memory_alone_is_passed() -> AbstractContextManager[objec
     return replaced((InFlightWindow, "note_undurable", lambda _self, _last_offset: None))
 
 
-@in_place_of(CoordinatorPartition, "__init__")
-def members_that_never_come_back_stay(
-    original: Function, self: CoordinatorPartition[Any], *arguments: Any, **named: Any
-) -> None:
-    original(self, *arguments, **named)
+@in_place_of(CoordinatorPartition, "load_now")
+def members_that_never_come_back_stay(original: Function, self: CoordinatorPartition[Any]) -> None:
+    original(self)
     self.close()
     self._timer_at = None
 

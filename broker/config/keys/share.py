@@ -134,7 +134,7 @@ class ShareCoordinatorProperties:
         at_least=1,
     )
     share_coordinator_load_buffer_size = integer(
-        "share.coordinator.load.buffer.size", 5_242_880, "Bytes read at a time while loading state.", at_least=1
+        "share.coordinator.load.buffer.size", 5_242_880, "Most bytes read at a time while loading state.", at_least=1
     )
     share_coordinator_append_linger_ms = integer(
         "share.coordinator.append.linger.ms",

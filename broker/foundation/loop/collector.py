@@ -41,6 +41,14 @@ class Collector:
         for holder in list(self._holders):
             self.let_go(holder)
 
+    def keep(self) -> None:
+        """Have the collector never look at what exists now, if that is much: a large state was made, which stays.
+
+        What is freed by its last reference still is.
+        """
+        if not self.has_little_to_look_at():
+            gc.freeze()
+
     def has_little_to_look_at(self) -> bool:
         """Whether little was made, and is still there, since it rests."""
         return gc.get_count()[0] <= FEW_YOUNG

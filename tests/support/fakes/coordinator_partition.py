@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.one_in_steps import LoadTurns
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition, ProducerEpoch
 from shareq.broker.foundation.pending import Pending
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
@@ -30,8 +33,16 @@ class Rig:
             self.shards.append(NoteShard())
             return self.shards[-1]
 
-        ports = self.ports
-        return CoordinatorPartition(ports.env, self.log, new_shard, NOTE_SERDE, self.settings, leads=leads)
+        made = self.unloaded(new_shard, leads=leads)
+        if leads:
+            self.shards.clear()  # what is there before the load holds nothing
+            made.load_now()
+        return made
+
+    def unloaded(self, new_shard: Callable[[], NoteShard], *, leads: bool = True) -> CoordinatorPartition[NoteShard]:
+        """A partition of which nothing is loaded yet."""
+        env, settings = self.ports.env, self.settings
+        return CoordinatorPartition(env, self.log, new_shard, NOTE_SERDE, settings, LoadTurns(), leads=leads)
 
     def schedule(
         self, response: str, *records: CoordinatorRecord, producer: ProducerEpoch | None = None, atomic: bool = True

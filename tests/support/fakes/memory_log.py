@@ -258,6 +258,10 @@ class MemoryLogs:
             found = self._logs[topic, partition] = MemoryLog(topic, partition, image.topic_id, self._before_append)
         return found
 
+    def forget(self, topic: str, partition: int) -> None:
+        """The next log of the partition is another one."""
+        del self._logs[topic, partition]
+
     def collect(self) -> None:
         """The end of a tick: what was collected is appended."""
         callbacks = self._before_append.copy()

@@ -13,7 +13,7 @@ from devtools.in_memory.mem_fs import MemFs
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.coordinator_runtime.one_in_steps import MOST_IN_A_TICK, OneInSteps, Waiting
 from shareq.broker.foundation.environment import Environment
-from shareq.broker.foundation.loop.collector import FEW_YOUNG
+from shareq.broker.foundation.loop.collector import COLLECTOR, FEW_YOUNG
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.turn_budget import PAUSE
 from shareq.protocol.errors import ErrorCode
@@ -217,3 +217,16 @@ def test_a_fault_in_one_operation_leaves_the_others_their_turn_and_the_collector
     assert answered[-1] == "last"
     assert not in_steps.busy
     assert gc.isenabled()
+
+
+def test_the_collector_never_looks_at_a_large_state_that_was_loaded(looks: list[int]) -> None:
+    """A look at 100,000 states took 100 ms, in the tick behind a load whose steps took 2 ms each."""
+    clock, kept, frozen = VirtualClock(), list[list[int]](), gc.get_freeze_count()
+    in_steps = in_steps_of(clock)
+    in_steps.run(growing(kept, 4), lambda _: COLLECTOR.keep())
+    while clock.run_tick():
+        pass
+    assert gc.get_freeze_count() - frozen >= len(kept) == 4 * FEW_YOUNG
+    frozen = gc.get_freeze_count()
+    COLLECTOR.keep()
+    assert gc.get_freeze_count() == frozen, "little is no trouble, and may be garbage"

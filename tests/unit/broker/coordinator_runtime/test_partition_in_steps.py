@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
+from collections.abc import Callable
 
 import pytest
 
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER, Read
+from shareq.broker.coordinator_runtime.replay import MOST_READ_BYTES
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS
 from shareq.broker.log.markers import TransactionMarker
 from shareq.coordinator.shard import CoordinatorResult, RecordsTooLarge, Steps
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import read_header
+from shareq.protocol.generated.heartbeat import HeartbeatResponse
+from shareq.protocol.records.batch import RecordData, build_batch, read_header
 from tests.support.fakes.coordinator_partition import PRODUCER, Rig
-from tests.support.fakes.note_shard import note, result
+from tests.support.fakes.note_shard import NOTE_SERDE, NoteShard, note, result
 
 
 def filled(records: int) -> Rig:
@@ -89,6 +94,161 @@ def test_a_log_that_cannot_be_read_any_more_refuses_what_waits(
     assert rig.partition.is_lost
     assert rig.answers[1:] == ["behind NOT_COORDINATOR"]
     assert "operations are refused until the broker starts again" in caplog.text
+
+
+# -- the load at first
+
+
+def begin_load(rig: Rig, *, refuses: bool = False) -> NoteShard:
+    """Have the log loaded in steps by a partition of its own; the shard that it is read into."""
+    rig.shards.clear()
+
+    def new_shard() -> NoteShard:
+        rig.shards.append(NoteShard())
+        return rig.shards[-1]
+
+    rig.partition = rig.unloaded(new_shard)
+    rig.partition.load(refuses=refuses)
+    return rig.shards[-1]
+
+
+def append(rig: Rig, records: int, in_a_batch: int) -> None:
+    """Durable records, which nothing has replayed."""
+    for first in range(0, records, in_a_batch):
+        some = [RecordData(*NOTE_SERDE.encode(note(f"n{first + at}"))) for at in range(in_a_batch)]
+        rig.log.high_watermark = rig.log.contents.add(build_batch(some, timestamp_ms=1_000)).next_offset
+
+
+@pytest.mark.parametrize(("records", "in_a_batch"), [(100_000, 50), (20_000, 4_000)])
+def test_100_000_records_are_loaded_in_turns_of_the_loop_that_are_short(records: int, in_a_batch: int) -> None:
+    """As many took half a second, in which nobody was answered. A read is short, too: it looks at all its batches."""
+    rig = Rig()
+    append(rig, records, in_a_batch)
+    read, sizes = rig.log.contents.read, list[int]()
+
+    def measured(*args: object, **named: object) -> Read:
+        found = read(*args, **named)  # type: ignore[arg-type]
+        assert not isinstance(found, ErrorCode)
+        sizes.append(len(found.records))
+        return found
+
+    rig.log.contents.read = measured  # type: ignore[method-assign]
+    loaded = begin_load(rig)
+    turns, reads = [len(loaded.names)], [len(sizes)]
+    while not rig.partition.loaded.done:
+        rig.ports.clock.run_tick()
+        turns.append(len(loaded.names) - sum(turns))
+        reads.append(len(sizes) - sum(reads))
+    assert rig.partition.shard is loaded
+    assert len(loaded.names) == records
+    assert max(turns) <= TURN_ELEMENTS + LOOK
+    assert max(reads) <= 2, "where one ends and the next one begins"
+    assert MOST_READ_BYTES // 2 < max(sizes) <= MOST_READ_BYTES
+
+
+def test_what_is_asked_during_the_load_is_answered_by_what_was_loaded() -> None:
+    rig = filled(1_000)
+    loaded = begin_load(rig)
+    rig.schedule("behind", note("b"))
+    rig.schedule("reader")
+    assert (loaded.loaded_at, rig.answers, rig.partition.shard.names) == (None, [], [])
+    rig.ports.clock.run_until_idle()
+    assert rig.partition.loaded.value
+    assert rig.partition.shard is loaded
+    rig.ports.logs.flush()
+    assert rig.answers == ["behind", "reader"]
+    assert loaded.replayed[-1].offset == 1_000
+
+
+def test_a_load_that_refuses_answers_at_once_and_lets_news_wait() -> None:
+    rig = filled(1_000)
+    loaded = begin_load(rig, refuses=True)
+    heard: list[int] = []
+
+    def news(shard: NoteShard) -> CoordinatorResult[None]:
+        heard.append(len(shard.names))
+        return CoordinatorResult(None, (note("news"),))
+
+    rig.partition.notify(news)
+    rig.schedule("refused", note("b"))
+    marker = TransactionMarker(*PRODUCER, 0, commit=True, transaction_version=1)
+    ended = rig.partition.end_transaction(marker, rig.log)
+    parked = rig.partition.schedule_waiting(
+        lambda _token: CoordinatorResult(None), lambda error: HeartbeatResponse(error_code=error)
+    )
+    assert rig.answers == ["refused COORDINATOR_LOAD_IN_PROGRESS"]
+    assert ended.value is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    assert parked.value.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    rig.ports.clock.run_until_idle()
+    assert heard == [1_000]
+    rig.schedule("taken", note("c"))
+    rig.ports.logs.flush()
+    assert rig.answers[1:] == ["taken"]
+    assert loaded.names[-2:] == ["news", "c"]
+    lose_one(rig)
+    rig.schedule("behind a reload")
+    rig.ports.clock.run_until_idle()
+    assert rig.answers[-1] == "behind a reload", "which is short: it refuses nobody"
+
+
+def keep_far(rig: Rig) -> deque[Callable[[], None]]:
+    """From now on what is read of the log has to be fetched; each call lets the oldest one arrive."""
+    read, fetches = rig.log.read, deque[Callable[[], None]]()
+
+    def later(offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> Pending[Read]:
+        pending: Pending[Read] = Pending()
+        fetches.append(lambda: pending.complete(read(offset, max_bytes, upto=upto, min_one_batch=min_one_batch)))
+        return pending
+
+    rig.log.read = later  # type: ignore[method-assign, assignment]
+    return fetches
+
+
+def test_a_log_that_is_kept_far_is_loaded_as_it_arrives() -> None:
+    rig = filled(1_000)
+    fetches = keep_far(rig)
+    loaded = begin_load(rig)
+    rig.schedule("behind")
+    known = [0]
+    while not rig.partition.loaded.done:
+        rig.ports.clock.run_until_idle()
+        assert len(fetches) == 1, "one at a time"
+        fetches.popleft()()
+        assert len(loaded.names) == known[-1], "goes on in a tick of its own"
+        rig.ports.clock.run_until_idle()
+        known.append(len(loaded.names))
+    assert len(known) > 10
+    assert rig.answers == ["behind"]
+    assert len(loaded.names) == 1_000
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_partition_is_given_up_while_it_waits_for_its_log(arrives: bool) -> None:
+    rig = filled(1_000)
+    fetches = keep_far(rig)
+    loaded = begin_load(rig)
+    rig.schedule("behind")
+    rig.partition.resign()
+    assert not rig.partition.loaded.value
+    if arrives:
+        fetches.popleft()()
+    rig.ports.clock.run_until_idle()
+    assert (rig.answers, loaded.names, len(fetches)) == (["behind NOT_COORDINATOR"], [], not arrives)
+
+
+def test_a_log_that_is_over_while_it_is_read_refuses_what_waits(caplog: pytest.LogCaptureFixture) -> None:
+    rig = filled(1_000)
+    fetches = keep_far(rig)
+    begin_load(rig)
+    rig.schedule("behind")
+    rig.log.unreadable_with = LOG_IS_OVER
+    fetches.popleft()()
+    rig.ports.clock.run_until_idle()
+    assert (rig.answers, rig.partition.loaded.value) == (["behind NOT_COORDINATOR"], False)
+    assert "operations are refused until another load" in caplog.text
+
+
+# -- decisions
 
 
 def decide(rig: Rig, response: str, steps: int, *, too_large: bool = False) -> Pending[str]:

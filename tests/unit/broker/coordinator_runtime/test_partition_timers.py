@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from tests.support.fakes.coordinator_partition import Rig
-from tests.support.fakes.note_shard import NOTE_SERDE, NoteShard, note, result
+from tests.support.fakes.note_shard import NoteShard, note, result
 
 # -- time
 
@@ -64,7 +63,10 @@ def test_a_new_partition_and_a_reloaded_one_have_their_timers(rig: Rig) -> None:
         return made[-1]
 
     ports = rig.ports
-    partition = CoordinatorPartition(ports.env, rig.log, with_deadline, NOTE_SERDE, rig.settings)
+    partition = rig.unloaded(with_deadline)
+    assert ports.clock.next_timer_ms() is None
+    made.clear()
+    partition.load_now()
     assert ports.clock.next_timer_ms() == 1_050
     ports.clock.advance(20)
     partition.schedule(lambda: result("x", note("bad")), lambda error: error.name)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.heartbeat import HeartbeatResponse
+from shareq.protocol.records.batch import RecordData, build_batch
 from tests.support.fakes.host import ELSEWHERE, FakeHost
 from tests.support.fakes.note_shard import NOTE_SERDE, NoteShard, note, result
 
@@ -26,7 +29,8 @@ class Rig:
 
     def coordinator(self) -> CoordinatorPartitions[NoteShard]:
         def new_shard() -> NoteShard:
-            self.ports.clock.advance(self.load_ms)
+            if self.load_ms:
+                self.ports.clock.advance(self.load_ms)
             return NoteShard()
 
         return CoordinatorPartitions(self.ports.host, TOPIC, new_shard, NOTE_SERDE, CoordinatorLogSettings())
@@ -108,6 +112,94 @@ def test_all_partitions_are_given_up(rig: Rig) -> None:
     answers = [rig.write(0, "a"), rig.write(1, "b")]
     rig.partitions.resign()
     assert (answers, list(rig.partitions)) == ([["NOT_COORDINATOR"]] * 2, [])
+
+
+def filled(rig: Rig, *partitions: int) -> list[CoordinatorPartition[NoteShard]]:
+    """These have more records than are replayed in one turn, and are not loaded yet."""
+    for number in partitions:
+        for first in range(0, 600, 100):
+            records = [RecordData(*NOTE_SERDE.encode(note(f"n{first + at}"))) for at in range(100)]
+            log = rig.ports.logs.get(TOPIC, number)
+            log.high_watermark = log.contents.add(build_batch(records, timestamp_ms=1_000)).next_offset
+    return [rig.partitions.get(number) for number in partitions]
+
+
+def test_a_start_loads_in_one_go(rig: Rig) -> None:
+    """Nobody is answered before it ends anyway."""
+    filled(rig, 0, 1)
+    again = rig.coordinator()
+    again.load()
+    assert [(each.loaded.value, len(each.shard.names)) for each in again] == [(True, 600)] * 2
+
+
+def test_a_start_leaves_alone_what_another_broker_leads(rig: Rig) -> None:
+    filled(rig, 0, 1)
+    rig.ports.leaders.move(TOPIC, 0, ELSEWHERE)
+    rig.ports.logs.get(TOPIC, 0).unreadable_with = OSError("must not be read")
+    again = rig.coordinator()
+    again.load()
+    assert [len(each.shard.names) for each in again] == [600]
+
+
+def test_later_loads_are_one_after_the_other(rig: Rig) -> None:
+    """Each holds the loop for its part of a turn; those of many partitions at a time would be a long one."""
+    first, second, third = filled(rig, 0, 1, 2)
+    answers = rig.write(1, "behind")
+    rig.ports.clock.run_tick()
+    assert not any(each.loaded.done for each in (first, second, third))
+    ended: list[str] = []
+    for name, each in (("first", first), ("second", second), ("third", third)):
+        each.loaded.on_complete(lambda loaded, name=name: ended.append(f"{name} {loaded}"))  # type: ignore[misc]
+    second.resign()
+    assert (ended, answers) == (["second False"], ["NOT_COORDINATOR"])
+    rig.ports.clock.run_until_idle()
+    assert ended == ["second False", "first True", "third True"]
+    assert rig.partitions.loads.count == 3
+
+
+def test_a_turn_that_is_given_up_goes_to_the_next_one(rig: Rig) -> None:
+    first, second = filled(rig, 0, 1)
+    first.resign()
+    rig.ports.clock.run_until_idle()
+    assert (first.loaded.value, second.loaded.value) == (False, True)
+    third = filled(rig, 2)[0]
+    rig.ports.clock.run_until_idle()
+    assert third.loaded.value
+
+
+def test_a_partition_is_taken_over_with_another_log(rig: Rig) -> None:
+    """The log it had is over. What the next one holds is loaded before anything is answered from it."""
+    answers = rig.write(1, "a")
+    rig.ports.logs.collect()
+    rig.ports.logs.get(TOPIC, 1).lose(LOG_IS_OVER)
+    assert answers == ["NOT_COORDINATOR"]
+    assert rig.write(1, "b") == ["NOT_COORDINATOR"], "until it is taken over"
+    rig.ports.logs.forget(TOPIC, 1)
+    filled(rig, 1)
+    loaded = rig.partitions.take_over(1)
+    assert rig.write(1, "c") == ["COORDINATOR_LOAD_IN_PROGRESS"]
+    assert not loaded.done
+    rig.ports.clock.run_until_idle()
+    assert loaded.value
+    answers = rig.write(1, "d")
+    rig.ports.logs.flush()
+    assert answers == ["ok"]
+    assert rig.partitions.get(1).shard.names == [*(f"n{at}" for at in range(600)), "d"]
+
+
+def test_what_another_broker_leads_is_not_taken_over(rig: Rig) -> None:
+    rig.ports.leaders.move(TOPIC, 1, ELSEWHERE)
+    assert not rig.partitions.take_over(1).value
+    assert list(rig.partitions) == []
+
+
+def test_a_later_owner_ends_the_load_of_a_take_over(rig: Rig) -> None:
+    filled(rig, 1)
+    first = rig.partitions.take_over(1)
+    second = rig.partitions.take_over(1)
+    assert not first.value
+    rig.ports.clock.run_until_idle()
+    assert second.value
 
 
 def test_what_waits_is_refused_in_all_of_them(rig: Rig) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from base64 import urlsafe_b64decode
 from uuid import UUID
 
@@ -515,3 +517,18 @@ def test_news_that_cannot_be_written_harm_nobody(rig: GroupRig) -> None:
     group = rig.shard().share.group("g")
     assert group is not None
     assert len(group.initialized) == 1, "what is lost is made up for at the next start"
+
+
+def test_what_is_given_up_is_freed_by_its_last_reference() -> None:
+    """The collector does not look at what a load has made (`Collector.keep`)."""
+    rig = GroupRig()
+    rig.ports.topics.add(OFFSETS, 1)
+    given_up = rig.service.coordinator.partitions.get(0)
+    left = weakref.ref(given_up), weakref.ref(given_up.shard)
+    gc.disable()
+    try:
+        rig.service.coordinator.partitions.resign(0)
+        del given_up
+        assert [each() for each in left] == [None, None]
+    finally:
+        gc.enable()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterable
 
 import pytest
@@ -347,3 +349,19 @@ def test_a_forgetting_that_cannot_be_written_harms_nobody(rig: Rig) -> None:
     rig.service.topic_deleted(rig.ports.topics.delete("u"))
     rig.ports.logs.lose_all()
     assert rig.service.read_summary(rig.key()).value == SummaryResult()
+
+
+def test_what_is_given_up_is_freed_by_its_last_reference() -> None:
+    """The collector does not look at what a load has made (`Collector.keep`)."""
+    rig = Rig()
+    rig.initialized()
+    given_up = next(iter(rig.service.partitions))
+    shard = given_up.shard
+    left = [weakref.ref(each) for each in (given_up, shard)]
+    gc.disable()
+    try:
+        rig.service.partitions.resign()
+        del given_up, shard
+        assert [each() for each in left] == [None, None]
+    finally:
+        gc.enable()
