@@ -1,6 +1,6 @@
 """`python -m tests.simulation SEEDS`: many seeds over all cores. Exit code 1 when one of them fails.
 
-SEEDS from 0 on, and a tenth as many each from where those with dead letters begin, and those with redrives. With
+SEEDS from 0 on, and a tenth as many each from where those with dead letters, with redrives and with pauses begin. With
 `--from` SEEDS from there on, and no others.
 """
 
@@ -14,12 +14,12 @@ from collections import Counter
 from itertools import chain
 
 from devtools.provenance import commit, machine
-from tests.simulation import deaths, redrives
+from tests.simulation import deaths, pauses, redrives
 from tests.simulation.runner import run_seeds, shortest
 
 PROGRESS_S = 10
 SHARE = 10
-"""To so many seeds comes one from where dead letters begin, and one from where redrives do."""
+"""To so many seeds comes one each from where dead letters begin, where redrives do, and where pauses do."""
 RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/simulation", "tests/support")
 
 
@@ -62,7 +62,10 @@ def seed_ranges(seeds: int, first: int | None = None) -> list[range]:
     if first is not None:
         return [range(first, first + seeds)]
     share = -(-seeds // SHARE)
-    return [range(seeds), *(range(begin, begin + share) for begin in (deaths.FIRST_SEED, redrives.FIRST_SEED))]
+    return [
+        range(seeds),
+        *(range(begin, begin + share) for begin in (deaths.FIRST_SEED, redrives.FIRST_SEED, pauses.FIRST_SEED)),
+    ]
 
 
 def _listed(ranges: list[range]) -> str:

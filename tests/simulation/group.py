@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.coordinator.ports import IsolationLevel
+from shareq.protocol.names import PAUSED
 from tests.simulation.deaths import Deaths
 from tests.simulation.key_ledger import KeyLedger
 from tests.simulation.ledger import GroupLedger
 from tests.simulation.membership import MembershipLedger
+from tests.simulation.pauses import PauseLedger, delivered_by
 from tests.simulation.waits import Waits, properties_of
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ class Group:
         self.ledger.order = KeyLedger() if world.is_about_order else None
         self.membership = MembershipLedger(group_id)
         self.deaths = Deaths()
+        self.pauses = PauseLedger()
         self.members: list[Member] = []
         self.cores: dict[int, object] = {}  # the leaders that were seen last, by slot
         self.assigned: set[int] = set()  # slots that a member was ever assigned
@@ -52,12 +55,24 @@ class Group:
         if self.world.is_about_order:
             self._set("shareq.order", "key")
 
-    def _set(self, name: str, value: str) -> None:
+    def _set(self, name: str, value: str) -> bool:
+        """Set a property; return whether that was answered."""
         self.world.note(f"{self.id}: {name}={value}")
         try:
             self.world.services.metadata.alter_configs([PutConfig(ResourceName("group", self.id), name, value)])
         except OSError as error:
             self.world.note(f"... and was not set: {error}")
+            return False
+        return True
+
+    def pause(self, *, paused: bool) -> None:
+        """Have the group paused, or resumed."""
+        self.world.seen["pauses" if paused else "resumptions"] += 1
+        self.pauses.on_asked()
+        if self._set(PAUSED, str(paused).lower()):
+            self.pauses.on_answered(paused, delivered_by(self))
+        else:
+            self.adopt_settings()
 
     def change_a_setting(self) -> None:
         """Another delivery limit, lock duration or isolation level: counts from now on."""
@@ -78,6 +93,7 @@ class Group:
         if now.delivery_count_limit != self.ledger.limit:
             self.ledger.on_limit(now.delivery_count_limit)
         self.ledger.on_isolation(now.isolation_level is IsolationLevel.READ_COMMITTED)
+        self.pauses.on_seen(self, now.paused, delivered_by(self))
         if now.record_lock_duration_ms != self.lock_ms:
             self._lock_before_ms, self._lock_changed_at = self.lock_ms, self.world.clock.now_ms()
             self.lock_ms = now.record_lock_duration_ms

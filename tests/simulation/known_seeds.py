@@ -170,4 +170,7 @@ KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "a_cancel_is_answered_before_it_is_durable": (2_000_080, 2_000_222),
     "a_redrive_that_begins_cannot_be_cancelled": (2_000_036, 2_000_500),
     "a_name_serves_twice": (2_000_036, 2_000_037),
+    "a_paused_group_hands_out": (3_000_000, 3_000_002),
+    "a_pause_begins_with_the_next_load": (3_000_002, 3_000_006),
+    "a_resumption_wakes_nobody": (3_000_052, 3_000_108),
 }

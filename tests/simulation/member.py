@@ -124,9 +124,10 @@ class Member:
             assert isinstance(response, ShareFetchResponse)
             if life == self.life:
                 self.busy = False
+                self.group.pauses.on_answer(self.group, mark, response)
                 self._on_fetched(response, sent, leaders, committed)
 
-        committed = self.group.ledger.committed
+        committed, mark = self.group.ledger.committed, self.group.pauses.mark()
         pending = world.call("share_fetch", request, 2, self.connection)
         leaders = world.cores(self.group)  # that it asks: an answer of theirs continues their counting
         pending.on_complete(answered)

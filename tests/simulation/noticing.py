@@ -15,6 +15,7 @@ from typing import Final
 
 from tests.simulation import (
     deaths,
+    pauses,
     planted,
     planted_coordinators,
     planted_deaths,
@@ -23,6 +24,7 @@ from tests.simulation import (
     planted_jobs,
     planted_logs,
     planted_order,
+    planted_pauses,
     planted_redrives,
     planted_storage,
     planted_waits,
@@ -55,6 +57,7 @@ DEATH_FAULTS: Final[dict[Fault, Words]] = {**planted_deaths.FAULTS}
 WAIT_FAULTS: Final[dict[Fault, Words]] = {**planted_waits.FAULTS}
 ORDER_FAULTS: Final[dict[Fault, Words]] = {**planted_order.FAULTS}
 REDRIVE_FAULTS: Final[dict[Fault, Words]] = {**planted_redrives.FAULTS}
+PAUSE_FAULTS: Final[dict[Fault, Words]] = {**planted_pauses.FAULTS}
 # What the failure says that a fault leads to: one of these.
 FAULTS: Final = {
     **SHARE_FAULTS,
@@ -64,6 +67,7 @@ FAULTS: Final = {
     **WAIT_FAULTS,
     **ORDER_FAULTS,
     **REDRIVE_FAULTS,
+    **PAUSE_FAULTS,
 }
 
 SEARCHED: Final = 6_000  # numbers; those among them that are about the fault's subject are tried
@@ -97,13 +101,21 @@ def is_about(fault: Fault, seed: int) -> bool:
         return is_about_order(seed)
     if fault in REDRIVE_FAULTS:
         return is_about_redrives(seed)
+    if fault in PAUSE_FAULTS:
+        return pauses.is_about_pauses(seed)
     return is_about_jobs(seed) is (fault in JOB_FAULTS)
+
+
+def first_of(fault: Fault) -> int:
+    """The first seed that can be about the fault's subject."""
+    first = {**dict.fromkeys(DEATH_FAULTS, deaths.FIRST_SEED), **dict.fromkeys(REDRIVE_FAULTS, redrives.FIRST_SEED)}
+    return {**first, **dict.fromkeys(PAUSE_FAULTS, pauses.FIRST_SEED)}.get(fault, 0)
 
 
 def search(fault: Fault) -> Iterator[int]:
     """Seeds that notice the fault: those that are known first, then from 0 on."""
     known = KNOWN.get(fault.__name__, ())
-    first = deaths.FIRST_SEED if fault in DEATH_FAULTS else redrives.FIRST_SEED if fault in REDRIVE_FAULTS else 0
+    first = first_of(fault)
     others = (seed for seed in range(first, first + SEARCHED) if seed not in known and is_about(fault, seed))
     seeds = chain(known, others)
     while outcome := first_to_notice(fault, seeds):

@@ -112,7 +112,11 @@ def check_waits(world: World) -> None:
                 continue
             ranges = leader.core.snapshot()
             _check_times(group, ranges, world.clock.now_ms(), slot.index)
-            if not group.administered and any(_waits_for_records(world, leader, each) for each in leader.waiters):
+            if (
+                not group.administered
+                and not group.pauses.paused
+                and any(_waits_for_records(world, leader, each) for each in leader.waiters)
+            ):
                 _check_nothing_is_there(world, leader, ranges, slot.index)
 
 

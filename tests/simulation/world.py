@@ -53,6 +53,7 @@ from tests.simulation.key_ledger import is_about_order, key_of
 from tests.simulation.ledger import InvariantBroken
 from tests.simulation.member import Member
 from tests.simulation.metadata_disk import MetadataDisk
+from tests.simulation.pauses import Pauses
 from tests.simulation.producer import Producer
 from tests.simulation.redrives import Redrives
 from tests.simulation.replayed import replayed_groups
@@ -131,6 +132,7 @@ class World:
         self.jobs = Jobs(self)
         self.queues = Queues(self, seed)
         self.redrives = Redrives(self, seed)
+        self.pauses = Pauses(self, seed)
         self.properties = first_settings(rng, synced=self.syncs_every_append) | disk_settings(seed)
         self.properties |= self.queues.properties()
         if self.is_about_jobs:
@@ -365,6 +367,7 @@ class World:
             (self.jobs.converge, 0, 0, 0.7, 0),
             (self.queues.act, *(4 if self.queues.on else 0,) * 3, 0),
             (self.redrives.act, *(18 if self.redrives.on else 0,) * 3, 0),
+            (self.pauses.act, *(6 if self.pauses.on else 0,) * 2, 0, 0),
         )
         column = 4 if self.storage.on else 3 if self.is_about_jobs else 1 + (rng.random() < 0.35)
         total, cumulated = 0.0, []
@@ -398,7 +401,7 @@ class World:
                 leader = self.broker.services.share.partitions.get(self.key(group, slot))
                 if leader is not None and leader.state is LeaderState.ACTIVE:
                     check_locks(leader.core.snapshot(), now, slot.index)
-        if self.backoff.initial_ms:
+        if self.backoff.initial_ms or self.pauses.on:
             check_waits(self)
 
     def _let_the_cleaner_work(self) -> None:
@@ -493,6 +496,7 @@ class World:
     def look_inside(self) -> None:
         """What holds after every step."""
         for group in self.groups:
+            group.pauses.look(group)
             if group.administered:
                 continue  # what becomes of its states is not known yet
             self._check_members(group)

@@ -98,6 +98,8 @@ class ShareWorld:
         self.dead: list[DeadLetter] = []  # dead letters to write
         self.splits = Random(-1 - seed)
         self.waits = Random(f"waits {seed}")
+        self.pauses = Random(f"pause {seed}")
+        self.is_paused_at_times = self.pauses.random() < 0.2
         self.transcript: list[str] = [f"seed {seed}"]
         self.now = 1_000
         self.settings = ShareGroupSettings(
@@ -162,6 +164,7 @@ class ShareWorld:
             renew_acknowledge_enable=rng.random() < 0.9,
             dead_letters=self.queue and self.deaths.random() < 0.8,
             redelivery=self._backoff(),
+            paused=self.settings.paused,
         )
         self.core.settings = self.settings
         self.model.max_deliveries = self.settings.delivery_count_limit
@@ -170,6 +173,11 @@ class ShareWorld:
         self.model.renew = self.settings.renew_acknowledge_enable
         self.model.queue = self.settings.dead_letters
         self.model.backoff = self.settings.redelivery[:3]
+
+    def pause(self, *, paused: bool) -> None:
+        """The model does not know of pauses: it is asked for nothing that the core may not hand out."""
+        self.transcript.append(f"paused: {paused}")
+        self.settings = self.core.settings = self.settings._replace(paused=paused)
 
     # -- the log
 
@@ -211,7 +219,8 @@ class ShareWorld:
 
     def fetch(self) -> None:
         rng = self.rng
-        assert self.core.can_acquire() == self.model.can_acquire()
+        if not self.settings.paused:
+            assert self.core.can_acquire() == self.model.can_acquire()
         offset = self.core.next_fetch_offset()
         read = self.read(offset, rng.randint(1, 5))
         if read is None:
@@ -230,15 +239,11 @@ class ShareWorld:
         mode = AcquireMode.RECORD_LIMIT if limited else AcquireMode.BATCH_OPTIMIZED
         enough = read if aborted else self._cut(read, offset, self.core.next_read(mode, max_records)[1])
         acquired = self.core.acquire(member, mode, batch_size, max_records, offset, enough, self.now, aborted=aborted)
-        expected = self.model.acquire(
-            member,
-            limited,
-            batch_size,
-            max_records,
-            offset,
-            [(span.base_offset, span.last_offset) for span in read],
-            self.now,
-            aborted,
+        log = [(span.base_offset, span.last_offset) for span in read]
+        expected = (
+            {}
+            if self.settings.paused
+            else self.model.acquire(member, limited, batch_size, max_records, offset, log, self.now, aborted)
         )
         got = {offset: count for first, last, count in acquired for offset in range(first, last + 1)}
         self.transcript.append(f"  -> {[tuple(row) for row in acquired]}")
@@ -395,6 +400,8 @@ class ShareWorld:
 
     def step(self) -> None:
         """One random step, then compare and check."""
+        if self.is_paused_at_times and self.pauses.random() < 0.1:
+            self.pause(paused=not self.settings.paused)
         if self.dead and self.deaths.random() < 0.3:
             self.bury()
         steps = (self.fetch, self.acknowledge, self.end_write, self.pass_time, self.append, self.close_session)
@@ -427,7 +434,10 @@ class ShareWorld:
         assert (core.start_offset, core.end_offset) == (model.start, model.end)
         assert core.delivery_complete_count == model.complete()
         assert core.next_fetch_offset() == model.next_fetch_offset()
-        assert core.can_acquire() == model.can_acquire()
+        if self.settings.paused:
+            assert not core.can_acquire()
+        else:
+            assert core.can_acquire() == model.can_acquire()
 
     def check_invariants(self) -> None:
         core = self.core

@@ -1,0 +1,101 @@
+"""Seeds in which share groups are paused and resumed (`shareq.paused`): nothing is handed out during a pause.
+
+Which groups are paused is known from what was answered. Looking inside, the broker counts no delivery of a paused
+group. When time has passed, no fetch of a resumed one waits for what is there (`waits.py`). Nothing is lost in the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.generated.share_fetch import ShareFetchResponse
+from tests.simulation.errors import InvariantBroken
+from tests.simulation.redrives import is_about_redrives
+
+if TYPE_CHECKING:
+    from tests.simulation.group import Group
+    from tests.simulation.world import World
+
+FIRST_SEED: Final = 3_000_000
+
+
+def is_about_pauses(seed: int) -> bool:
+    """Of those from `FIRST_SEED` on, the ones with dead letters and redrives."""
+    return seed >= FIRST_SEED and is_about_redrives(seed)
+
+
+@dataclass
+class PauseLedger:
+    """Whether a group is paused, as its operator knows it; it outlives the group."""
+
+    paused: bool = False
+    sure: bool = True  # that was answered, and a start has to find it
+    asked: int = 0  # how often it was to be changed
+    delivered: dict[SharePartitionKey, int] = field(default_factory=dict)  # before the pause, by this broker
+
+    def on_asked(self) -> None:
+        """The pause is to begin or to end: either may be true until there is an answer."""
+        self.asked += 1
+        self.sure = False
+
+    def on_answered(self, paused: bool, delivered: dict[SharePartitionKey, int]) -> None:
+        """It did. `delivered`: what the broker has counted of the group until now."""
+        self.paused, self.sure, self.delivered = paused, True, delivered
+
+    def on_seen(self, group: Group, paused: bool, delivered: dict[SharePartitionKey, int]) -> None:
+        """A broker that was started, or refused the change, has the group as paused or not."""
+        if self.sure and paused != self.paused:
+            raise InvariantBroken(f"{group.id}: shareq.paused is {paused}, answered was {self.paused}")
+        self.paused, self.delivered = paused, delivered
+
+    def mark(self) -> int | None:
+        """What a fetch that is sent now remembers; None while the group may be handed something out."""
+        return self.asked if self.paused and self.sure else None
+
+    def on_answer(self, group: Group, mark: int | None, answer: ShareFetchResponse) -> None:
+        """A fetch is answered that was sent with this `mark`."""
+        if mark is None or mark != self.asked or not self.paused:
+            return
+        group.world.seen["fetches of paused groups"] += 1
+        rows = [row for topic in answer.responses for row in topic.partitions]
+        if any(row.acquired_records for row in rows):
+            raise InvariantBroken(f"{group.id} was handed out records, and was paused before they were asked for")
+
+    def look(self, group: Group) -> None:
+        """During a pause: nothing was handed out since it began."""
+        if not self.paused:
+            return
+        for key, count in delivered_by(group).items():
+            before = self.delivered.get(key, 0)
+            if count > before:
+                raise InvariantBroken(f"{key.text()}: {count - before} records were handed out during a pause")
+            self.delivered[key] = count  # counted again from 0, if its state was deleted
+
+
+def delivered_by(group: Group) -> dict[SharePartitionKey, int]:
+    """How many records this broker has handed out to the group."""
+    counted = group.world.services.share.partitions.counters.partitions
+    return {key: each.deliveries for key, each in counted.items() if key.group_id == group.id}
+
+
+class Pauses:
+    """The operator who pauses the groups of a seed's world, and resumes them."""
+
+    def __init__(self, world: World, seed: int) -> None:
+        self._world = world
+        self.on = is_about_pauses(seed)
+
+    def act(self) -> None:
+        """Pause or resume a group, which may be so already."""
+        rng = self._world.rng
+        rng.choice(self._world.groups).pause(paused=rng.random() < 0.6)
+
+    def end(self) -> None:
+        """Resume all of them."""
+        for group in self._world.groups:
+            if group.pauses.paused or not group.pauses.sure:
+                group.pause(paused=False)
+            if group.pauses.paused:
+                raise InvariantBroken(f"{group.id} cannot be resumed")

@@ -1,0 +1,28 @@
+"""Fixed seeds in which groups are paused; `make sim SEEDS=n` runs n / 10 of them, too."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from tests.simulation.fixed_seeds import FixedSeeds
+from tests.simulation.pauses import FIRST_SEED, is_about_pauses
+
+_seeds = FixedSeeds(is_about_pauses, chunk=20, seeds=range(FIRST_SEED, FIRST_SEED + 60))
+
+# What they must have brought about together, at least.
+AT_LEAST: Final = {
+    "pauses": 60,
+    "resumptions": 55,
+    "fetches of paused groups": 75,
+}
+
+
+@pytest.mark.parametrize("first", _seeds.chunks)
+def test_fixed_seeds_with_pauses(first: int) -> None:
+    _seeds.run(first)
+
+
+def test_enough_was_paused_over_the_fixed_seeds() -> None:
+    _seeds.check_happened(AT_LEAST)
