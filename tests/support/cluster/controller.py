@@ -64,6 +64,16 @@ class Controller:
             for partition in range(partitions)
         ]
 
+    def grow_topic(self, name: str, partitions: int) -> None:
+        """Add partitions to a topic, up to so many."""
+        topic = self.image.topics[name]
+        known = len(topic.partitions)
+        assignment = self.assign(partitions - known, len(topic.partitions[0].replicas))
+        added = tuple(PartitionState(replicas[0], 0, replicas, replicas) for replicas in assignment)
+        for number in range(known, partitions):
+            self.logs[topic.topic_id, number] = ClusterLog()
+        self._change(self.image.with_topic(topic._replace(partitions=topic.partitions + added)))
+
     def delete_topic(self, name: str) -> None:
         """Remove a topic and its logs."""
         topic = self.image.topics[name]

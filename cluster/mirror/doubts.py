@@ -1,0 +1,55 @@
+"""When a topic may be taken for deleted: a mirror is never complete, so that it is missing says nothing.
+
+A broker may be late in hearing of a topic, and answers about one that may not be described as if there were none. So a
+topic is deleted when two answers, `PROOF_MS` apart and by different brokers where there are several, both say that its
+id is unknown, and that its name is unknown or another topic's; and when no answer between them knew it. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from shareq.protocol.errors import ErrorCode
+
+PROOF_MS: Final = 60_000
+
+
+class Witness(NamedTuple):
+    """What a broker answered about a topic, by id and by name; `named_id` is the id of the topic with that name."""
+
+    node: int
+    by_id: ErrorCode
+    by_name: ErrorCode
+    named_id: bytes | None
+
+    def denies(self, topic_id: bytes) -> bool:
+        """Return whether for this broker there is no such topic."""
+        if self.by_id is not ErrorCode.UNKNOWN_TOPIC_ID:
+            return False
+        if self.by_name is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return True
+        return self.by_name is ErrorCode.NONE and self.named_id not in (None, topic_id)
+
+
+class Doubt(NamedTuple):
+    """The first answer that denied a topic, since the last one that knew it."""
+
+    node: int
+    since_ms: int
+
+    @property
+    def due_ms(self) -> int:
+        """Return from when on another answer would prove it."""
+        return self.since_ms + PROOF_MS
+
+
+def judged(doubt: Doubt | None, topic_id: bytes, witness: Witness, now_ms: int, brokers: int) -> Doubt | bool | None:
+    """Return the doubt that remains after an answer, None without one; True: the topic is deleted. `brokers` is how
+    many the cluster has.
+    """
+    if not witness.denies(topic_id):
+        knows = witness.by_id is ErrorCode.NONE or witness.named_id == topic_id
+        return None if knows else doubt
+    if doubt is None:
+        return Doubt(witness.node, now_ms)
+    return True if now_ms >= doubt.due_ms and (witness.node != doubt.node or brokers < 2) else doubt
