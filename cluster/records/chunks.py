@@ -12,7 +12,7 @@ at  field                 type
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.turn_budget import Breathe
@@ -41,14 +41,21 @@ class Fault(NamedTuple):
     text: str
 
 
+class EpochStart(NamedTuple):
+    """A leader epoch, and the base offset of the first batch that is known of it."""
+
+    epoch: int
+    offset: int
+
+
 class Answered(NamedTuple):
-    """What an answer's records come to: a chunk, nothing (no whole batch), or a fault. `epoch` is the leader epoch of
-    the last batch; -1 without.
+    """What an answer's records come to: a chunk, nothing (no whole batch), or a fault. `epochs` are the leader epochs
+    of its batches, ascending with their offsets.
     """
 
     chunk: Chunk | None = None
     fault: Fault | None = None
-    epoch: int = -1
+    epochs: Sequence[EpochStart] = ()
 
 
 class Transactions(NamedTuple):
@@ -64,9 +71,10 @@ async def chunk_of(records: bytes | memoryview, offset: int, transactions: Trans
     Damage behind sound batches is left out, too: a fetch at its offset finds it as the first one.
     """
     batches: list[BatchSpan] = []
+    epochs: list[EpochStart] = []
     fault: Fault | None = None
     view = memoryview(records)
-    at, start, due, epoch, total, looked = 0, 0, offset, -1, len(view), 0
+    at, start, due, total, looked = 0, 0, offset, len(view), 0
     while at + _PREFIX.size <= total:
         base_offset, length, magic = _PREFIX.unpack_from(view, at)
         end = at + length + LENGTH_OVERHEAD
@@ -87,7 +95,9 @@ async def chunk_of(records: bytes | memoryview, offset: int, transactions: Trans
             fault = Fault(ErrorCode.CORRUPT_MESSAGE, due, due + 1, f"base offset {base_offset} where {due} is due")
             break
         batches.append(BatchSpan(base_offset, last_offset, at - start, end - at, attributes, producer_id))
-        epoch, due, at = batch_epoch, last_offset + 1, end
+        if not epochs or epochs[-1].epoch != batch_epoch:
+            epochs.append(EpochStart(batch_epoch, base_offset))
+        due, at = last_offset + 1, end
         if len(batches) % _STEP_BATCHES == 0 or at - looked >= _STEP_BYTES:
             looked = at
             await breathe(_STEP_BATCHES)
@@ -96,7 +106,7 @@ async def chunk_of(records: bytes | memoryview, offset: int, transactions: Trans
     aborted = with_ends(transactions.aborted, batches) if transactions.decided else _undecided(batches)
     data = view[start:at]
     whole = records if isinstance(records, bytes) and len(data) == total else bytes(data)
-    return Answered(Chunk(min(offset, batches[0].base_offset), whole, batches, aborted), epoch=epoch)
+    return Answered(Chunk(min(offset, batches[0].base_offset), whole, batches, aborted), epochs=epochs)
 
 
 def _base_at(view: memoryview, at: int, due: int) -> int:

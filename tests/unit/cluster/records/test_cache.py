@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,12 +13,42 @@ from shareq.cluster.records.cache import Chunk, ChunkCache, Place
 PLACES = (Place(b"a" * 16, 0), Place(b"a" * 16, 1), Place(b"b" * 16, 0))
 BUDGET = 20_000
 
+
+class Put(NamedTuple):
+    place: Place
+    first: int
+    records: int
+    decided: bool
+
+
+class Find(NamedTuple):
+    place: Place
+    offset: int
+    decided: bool
+
+
+class Forget(NamedTuple):
+    place: Place
+    below: int | None
+
+
+class Reserve(NamedTuple):
+    most: int
+
+
+class Release(NamedTuple):
+    pass
+
+
+Step = Put | Find | Forget | Reserve | Release
+
+_places = st.sampled_from(PLACES)
 _offsets = st.integers(0, 60)
-_puts = st.tuples(st.just("put"), st.sampled_from(PLACES), _offsets, st.integers(1, 12), st.booleans())
-_reads = st.tuples(st.just("find"), st.sampled_from(PLACES), _offsets, st.booleans())
-_forgets = st.tuples(st.just("forget"), st.sampled_from(PLACES), st.none() | _offsets)
-_reserves = st.tuples(st.just("reserve"), st.integers(1, 9_000))
-_steps = st.lists(st.one_of(_puts, _puts, _reads, _forgets, _reserves, st.just(("release",))), max_size=60)
+_puts = st.builds(Put, _places, _offsets, st.integers(1, 12), st.booleans())
+_finds = st.builds(Find, _places, _offsets, st.booleans())
+_forgets = st.builds(Forget, _places, st.none() | _offsets)
+_reserves = st.builds(Reserve, st.integers(1, 9_000))
+_steps = st.lists(st.one_of(_puts, _puts, _finds, _forgets, _reserves, st.builds(Release)), max_size=60)
 
 
 def chunk(first: int, count: int, *, decided: bool = True, size: int = 100) -> Chunk:
@@ -25,44 +57,45 @@ def chunk(first: int, count: int, *, decided: bool = True, size: int = 100) -> C
 
 
 @given(_steps)
-def test_what_is_found_was_put_and_the_budget_holds(steps: list[tuple[object, ...]]) -> None:
+def test_what_is_found_was_put_and_the_budget_holds(steps: list[Step]) -> None:
     cache, kept, granted = ChunkCache(BUDGET), dict[Place, list[Chunk]](), list[int]()
-    for name, *arguments in steps:
-        match name, arguments:
-            case "put", [place, first, count, decided]:
+    for step in steps:
+        match step:
+            case Put(place, first, count, decided):
                 new = chunk(first, count, decided=decided)
                 cache.put(place, new)
                 kept.setdefault(place, []).append(new)
                 found = cache.find(place, first, decided=False)
                 assert found is not None, "what was just put can be read"
                 assert found.next_offset >= new.next_offset or found.first_offset < new.first_offset
-            case "find", [place, offset, decided]:
+            case Find(place, offset, decided):
                 found = cache.find(place, offset, decided=decided)
                 assert (found is not None) == cache.has(place, offset, decided=decided)
                 if found is not None:
                     assert found in kept[place]
                     assert found.first_offset <= offset < found.next_offset
                     assert found.aborted is not None or not decided
-            case "forget", [place, below]:
+            case Forget(place, below):
                 cache.forget(place, below)
                 kept[place] = [each for each in kept.get(place, ()) if below is not None and each.next_offset > below]
-                assert all(not cache.has(place, offset, decided=False) for offset in range(-1 if below is None else 0))
-            case "reserve", [most]:
+                gone = range(61 + 12 if below is None else below)
+                assert below is not None or not any(cache.has(place, offset, decided=False) for offset in gone)
+            case Reserve(most):
                 before = cache.reserved_bytes
                 granted.append(cache.reserve(most, most))
                 assert granted[-1] in (0, most)
                 assert granted[-1] or before + most > BUDGET
-            case "release", []:
+            case Release():
                 if granted:
                     cache.release(granted.pop())
         assert cache.reserved_bytes == sum(granted)
-        alive = {each for place in kept for each in kept[place] if _is_in(cache, place, each)}
-        assert cache.held_bytes <= sum(each.cost for each in alive)
+        alive = [each for place in kept for each in kept[place] if _is_in(cache, place, each)]
+        assert cache.held_bytes == sum(each.cost for each in alive)
         assert cache.held_bytes + cache.reserved_bytes <= BUDGET or len(alive) == 1
 
 
 def _is_in(cache: ChunkCache, place: Place, one: Chunk) -> bool:
-    return one in [each for kind in cache._chunks.get(place, ()) for each in kind]
+    return any(one is each for kind in cache._chunks.get(place, ()) for each in kind)
 
 
 @given(st.lists(st.tuples(_offsets, st.integers(1, 12), st.booleans()), max_size=40), _offsets)

@@ -47,7 +47,7 @@ def test_whole_batches_come_and_a_cut_one_does_not(counts: list[int], data: st.D
     chunk = answered.chunk
     assert chunk is not None
     assert chunk.records == stored[: whole[-1][0]]
-    assert (chunk.first_offset, chunk.next_offset, answered.epoch) == (0, whole[-1][1], 3)
+    assert (chunk.first_offset, chunk.next_offset, answered.epochs) == (0, whole[-1][1], [(3, 0)])
     for span in chunk.batches:
         records = decode_records(chunk.records[span.position : span.position + span.size])
         assert [record.offset for record in records] == list(range(span.base_offset, span.last_offset + 1))
@@ -140,3 +140,8 @@ def test_parts_of_one_transaction_are_one() -> None:
     parts = [[AbortedTransaction(1, 4, 12, -1), AbortedTransaction(2, 0, 3, -1)], [AbortedTransaction(1, 4, 20, -1)]]
     assert united(parts, 4, 30) == [AbortedTransaction(1, 4, 20, -1)]
     assert united(parts, 0, 4) == [AbortedTransaction(2, 0, 3, -1)]
+
+
+def test_where_leader_epochs_begin() -> None:
+    stored = batch(0, epoch=2) + batch(1, epoch=2) + batch(2, epoch=5) + batch(3, epoch=6)
+    assert read(stored).epochs == [(2, 0), (5, 2), (6, 3)]
