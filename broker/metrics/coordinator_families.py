@@ -11,6 +11,8 @@ from shareq.coordinator.group.classic.group import ClassicState
 if TYPE_CHECKING:
     from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
     from shareq.broker.share.coordinator import ShareCoordinatorService
+    from shareq.coordinator.group.share.group import ShareGroup
+    from shareq.coordinator.ports import ShareGroupSettings
 
 _GROUPS: Final = "kafka_server_group_coordinator_metrics"
 _GROUP_MANAGER: Final = "kafka_coordinator_group_group_metadata_manager"
@@ -37,6 +39,13 @@ class SeenWrites(NamedTuple):
 
     service: ShareCoordinatorService
     now_ns: int
+
+
+class SeenShareGroup(NamedTuple):
+    """One share group, and what is in effect for it."""
+
+    group: ShareGroup
+    settings: ShareGroupSettings
 
 
 class SeenOffset(NamedTuple):
@@ -135,9 +144,9 @@ SHARE_GROUPS: Final = Table(
         attrgetter("rebalances"),
     ),
 )
-SHARE_MEMBERS: Final = Table(
+EACH_SHARE_GROUP: Final = Table(
     ("group",),
-    (GAUGE, "shareq_share_group_members", "Members of the share group.", itself),
+    (GAUGE, "shareq_share_group_members", "Members of the share group.", lambda it: len(it.group.members)),
 )
 CONSUMER_MEMBERS: Final = Table(
     ("group",),
@@ -256,7 +265,8 @@ TRANSACTIONS: Final = Table(
 )
 
 COORDINATORS: Final = (
-    *(GROUPS, SHARE_GROUPS_BY_STATE, SHARE_GROUPS, SHARE_MEMBERS, GROUP_COORDINATOR.served, GROUP_COORDINATOR.work),
+    *(GROUPS, SHARE_GROUPS_BY_STATE, SHARE_GROUPS, EACH_SHARE_GROUP),
+    *(GROUP_COORDINATOR.served, GROUP_COORDINATOR.work),
     *(CONSUMER_GROUPS_BY_STATE, CLASSIC_GROUPS, GROUP_COUNTERS, CONSUMER_MEMBERS, ALL_OFFSETS, OFFSETS),
     *(STATE_WRITES, SHARE_COORDINATOR.served, SHARE_COORDINATOR.work),
     *(TRANSACTIONAL_IDS, OLDEST_TRANSACTION, TRANSACTIONS_ENDED, TRANSACTIONS),

@@ -11,6 +11,7 @@ from shareq.broker.metrics.coordinator_families import (
     CONSUMER_GROUPS_BY_STATE,
     CONSUMER_MEMBERS,
     CONSUMER_STATES,
+    EACH_SHARE_GROUP,
     GROUP_COORDINATOR,
     GROUP_COUNTERS,
     GROUPS,
@@ -19,7 +20,6 @@ from shareq.broker.metrics.coordinator_families import (
     SHARE_COORDINATOR,
     SHARE_GROUPS,
     SHARE_GROUPS_BY_STATE,
-    SHARE_MEMBERS,
     SHARE_STATES,
     STATE_WRITES,
     TRANSACTION_COORDINATOR,
@@ -29,6 +29,7 @@ from shareq.broker.metrics.coordinator_families import (
     Runtime,
     SeenOffset,
     SeenPartitions,
+    SeenShareGroup,
     SeenWrites,
 )
 from shareq.broker.metrics.rows import Logs, Snapshot
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from shareq.broker.transactions.service import TransactionService
     from shareq.coordinator.group.offsets.store import OffsetStore
     from shareq.coordinator.group.shard import GroupCoordinatorShard
+    from shareq.coordinator.ports import ShareGroupSettingsSource
 
 
 async def take_coordinators(into: Snapshot, services: Services, logs: Logs) -> None:
@@ -52,7 +54,7 @@ async def take_coordinators(into: Snapshot, services: Services, logs: Logs) -> N
     made, now_ns = services.made, services.env.clock.now_ns()
     groups, transactions, states = made.groups, made.transactions, made.share_states
     _take_partitions(into, GROUP_COORDINATOR, None if groups is None else groups.coordinator.partitions, now_ns)
-    await _take_groups(into, groups, breathe)
+    await _take_groups(into, groups, services.configs, breathe)
     if groups is not None:
         await _take_offsets(into, services, groups.coordinator, logs)
     served = None if transactions is None else transactions.coordinator.partitions
@@ -76,7 +78,9 @@ def _take_partitions(
         into.take(metrics.work, (), SeenPartitions(partitions, now_ns))
 
 
-async def _take_groups(into: Snapshot, service: GroupService | None, breathe: Breathe) -> None:
+async def _take_groups(
+    into: Snapshot, service: GroupService | None, settings: ShareGroupSettingsSource, breathe: Breathe
+) -> None:
     """Take groups of every kind, and what was counted of them."""
     kinds: Counter[GroupKind] = Counter()
     share: Counter[str] = Counter()
@@ -90,7 +94,8 @@ async def _take_groups(into: Snapshot, service: GroupService | None, breathe: Br
             kinds.update(shard.kinds())
             for group in shard.share.all():
                 share[group.state_name] += 1
-                into.take(SHARE_MEMBERS, (group.group_id,), len(group.members))
+                seen = SeenShareGroup(group, settings.share_group(group.group_id))
+                into.take(EACH_SHARE_GROUP, (group.group_id,), seen)
                 await breathe()
             await _take_consumer_groups(into, shard, classic, consumer, breathe)
     into.count(GROUPS, kinds, ((kind.value, kind) for kind in GroupKind))
