@@ -147,6 +147,7 @@ SHARE_GROUPS: Final = Table(
 EACH_SHARE_GROUP: Final = Table(
     ("group",),
     (GAUGE, "shareq_share_group_members", "Members of the share group.", lambda it: len(it.group.members)),
+    (GAUGE, "shareq_share_group_paused", "1 while the share group is paused.", lambda it: it.settings.paused),
 )
 CONSUMER_MEMBERS: Final = Table(
     ("group",),
