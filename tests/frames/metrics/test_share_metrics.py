@@ -103,6 +103,22 @@ def test_groups_by_state_and_rebalances(world: BrokerWorld) -> None:
     assert scraped(world).value(f"{GROUPS}_group_count", protocol="share") == 1
 
 
+def test_groups_that_are_paused(world: BrokerWorld) -> None:
+    world.create_topic("t")
+    for group in ("g", "h"):
+        ShareClient(world, group=group).join("t")
+
+    def paused() -> list[float]:
+        scrape = scraped(world)
+        return [scrape.value("shareq_share_group_paused", group=group) for group in ("g", "h")]
+
+    assert paused() == [0, 0]
+    configure(world, "h", shareq_paused="true")
+    assert paused() == [0, 1]
+    configure(world, "h", shareq_paused="false")
+    assert paused() == [0, 0]
+
+
 def test_groups_of_every_kind(world: BrokerWorld) -> None:
     """As Apache Kafka 4.3.1 has it: one number for each protocol, also while it is 0."""
     world.create_topic("t")
