@@ -98,19 +98,18 @@ class CommitRows:
 
 
 class AskedOffsets:
-    """Offsets of a group that were asked for: `parts` that come, and topics that are `refused`, with their error.
+    """Offsets of a group that were asked for: `parts` that come, those that are refused last.
 
     `without_ids`: the topics of the parts have no ids yet.
     """
 
-    __slots__ = ("group_id", "parts", "refused", "without_ids")
+    __slots__ = ("group_id", "parts", "without_ids")
 
     def __init__(
         self, group_id: str, parts: list[Pending[OffsetFetchResponseGroup]], *, without_ids: bool = False
     ) -> None:
         self.group_id = group_id
         self.parts = parts
-        self.refused: list[tuple[ErrorCode, list[OffsetFetchRequestTopics]]] = []
         self.without_ids = without_ids
 
 
@@ -298,20 +297,26 @@ class GroupOffsetsService:
                     topics.append(OffsetFetchRequestTopics(topic.name, ZERO_UUID, topic.partition_indexes))
                 await self._breathe()
         asked = AskedOffsets(group.group_id, [], without_ids=by_id and group.topics is None)
-        asked.refused += [(_UNKNOWN_ID, unknown), (_HIDDEN, hidden)]
         whole = OffsetFetchRequestGroup(group.group_id, group.member_id, group.member_epoch, topics)
         for part in fetch.parts_of(whole, PART):
             asked.parts.append(self._fetch(part, version, require_stable=require_stable))
             await self._breathe(PART if len(asked.parts) > 1 else 1)
+        await self._refuse(asked, unknown, _UNKNOWN_ID)
+        await self._refuse(asked, hidden, _HIDDEN)
         return asked
 
-    def refuse(self, group: OffsetFetchRequestGroup, version: int, error: ErrorCode) -> AskedOffsets:
+    async def refuse(self, group: OffsetFetchRequestGroup, version: int, error: ErrorCode) -> AskedOffsets:
         """Return what stands for a group that the client may not describe: the error, in version 1 in every row."""
         if version >= FETCH_GROUP_ERROR_FROM:
             return AskedOffsets(group.group_id, [completed(fetch.refused(group, error))])
         asked = AskedOffsets(group.group_id, [])
-        asked.refused.append((error, group.topics or []))
+        await self._refuse(asked, group.topics or (), error)
         return asked
+
+    async def _refuse(self, asked: AskedOffsets, topics: Sequence[OffsetFetchRequestTopics], error: ErrorCode) -> None:
+        for part in fetch.parts_of(OffsetFetchRequestGroup(topics=list(topics)), PART) if topics else ():
+            asked.parts.append(completed(fetch.refused_by_partition(part, error)))
+            await self._breathe(sum(1 + len(topic.partition_indexes) for topic in part.topics or ()))
 
     async def answer(self, asked: AskedOffsets, version: int) -> OffsetFetchResponseGroup:
         """Return what was asked for, when all of it has come."""
@@ -325,10 +330,6 @@ class GroupOffsetsService:
         answer.group_id = asked.group_id
         if asked.without_ids:
             answer.topics = await self._with_ids(answer.topics)
-        if answer.error_code == ErrorCode.NONE:
-            for error, topics in asked.refused:
-                if topics:
-                    answer.topics += await self._refused_topics(topics, error)
         return answer
 
     def _fetch(
@@ -350,18 +351,6 @@ class GroupOffsetsService:
 
     def _committed(self, group_id: str, topic: str) -> list[int]:
         return sorted(self._groups.partition(group_id).shard.offsets.store.of(group_id).get(topic, ()))
-
-    async def _refused_topics(
-        self, topics: Sequence[OffsetFetchRequestTopics], error: ErrorCode
-    ) -> list[OffsetFetchResponseTopics]:
-        rows: list[OffsetFetchResponseTopics] = []
-        for topic in topics:
-            refused = OffsetFetchResponseTopics(topic.name, topic.topic_id, [])
-            rows.append(refused)
-            for some in in_pieces(topic.partition_indexes):
-                refused.partitions += fetch.refused_rows(some, error)
-                await self._breathe(1 + len(some))
-        return rows
 
     async def _with_ids(self, topics: Sequence[OffsetFetchResponseTopics]) -> list[OffsetFetchResponseTopics]:
         """Return topics without names: those that do not exist any more are left out."""

@@ -64,7 +64,7 @@ def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse
 async def _ask(ctx: RequestContext, group: OffsetFetchRequestGroup, *, require_stable: bool) -> AskedOffsets:
     offsets, version = ctx.services.groups.offsets, ctx.api_version
     if not ctx.may(DESCRIBE_GROUP, group.group_id):
-        return offsets.refuse(group, version, DESCRIBE_GROUP.error)
+        return await offsets.refuse(group, version, DESCRIBE_GROUP.error)
     return await offsets.ask(
         group,
         version,

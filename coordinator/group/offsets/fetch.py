@@ -1,8 +1,8 @@
-"""OffsetFetch: the offsets of one group, all of them or those that are asked for (KIP-88)."""
+"""OffsetFetch: the offsets of one group that are asked for (KIP-88)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from shareq.coordinator.group.offsets.offset import CommittedOffset
@@ -22,7 +22,7 @@ _NO_EPOCH: Final = -1
 
 
 def fetched(store: OffsetStore, group: OffsetFetchRequestGroup, *, require_stable: bool) -> OffsetFetchResponseGroup:
-    """The group's offsets: all of them for null topics (without their ids), otherwise those that are named.
+    """Return the group's offsets of the partitions that are named; null topics name none.
 
     Topics come with their names, and their ids where the request has them. A partition without an offset, or with one
     of an earlier topic of the same name, is -1 and no error. `require_stable`: UNSTABLE_OFFSET_COMMIT for a partition
@@ -30,44 +30,31 @@ def fetched(store: OffsetStore, group: OffsetFetchRequestGroup, *, require_stabl
     """
     offsets = store.of(group.group_id)
     unstable = store.pending(group.group_id) if require_stable else ()
-    if group.topics is None:
-        topics = [_all_of(name, offsets[name], unstable) for name in sorted(offsets)]
-    else:
-        topics = [_named(topic, offsets.get(topic.name, {}), unstable) for topic in group.topics]
+    topics = [_named(topic, offsets.get(topic.name, {}), unstable) for topic in group.topics or ()]
     return OffsetFetchResponseGroup(group.group_id, topics)
 
 
 def nothing(group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
-    """The answer for a group that does not exist: as for one without offsets."""
+    """Return the answer for a group that does not exist: as for one without offsets."""
     return fetched(OffsetStore(), group, require_stable=False)
 
 
 def refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
-    """An error of the whole group: there is no row beside it (KIP-88)."""
+    """Return an error of the whole group: there is no row beside it (KIP-88)."""
     return OffsetFetchResponseGroup(group.group_id, error_code=error)
 
 
 def refused_by_partition(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
-    """The same where the response has no place for it, in version 1: in every row."""
-    topics = [refused_topic(topic, error) for topic in group.topics or ()]
+    """Return an error in the row of each partition that is named: where it is no error of the group, and in version 1,
+    which has no place for one.
+    """
+    topics = [
+        OffsetFetchResponseTopics(
+            topic.name, topic.topic_id, [_row(index, None, error) for index in topic.partition_indexes]
+        )
+        for topic in group.topics or ()
+    ]
     return OffsetFetchResponseGroup(group.group_id, topics)
-
-
-def refused_topic(topic: OffsetFetchRequestTopics, error: ErrorCode) -> OffsetFetchResponseTopics:
-    """A topic of which no offset is returned."""
-    return OffsetFetchResponseTopics(topic.name, topic.topic_id, refused_rows(topic.partition_indexes, error))
-
-
-def refused_rows(partitions: Iterable[int], error: ErrorCode) -> list[OffsetFetchResponsePartitions]:
-    """Return a row without an offset for each of the partitions."""
-    return [_row(index, None, error) for index in partitions]
-
-
-def _all_of(
-    name: str, partitions: Mapping[int, CommittedOffset], unstable: Collection[tuple[str, int]]
-) -> OffsetFetchResponseTopics:
-    rows = [_stable_row(index, partitions[index], (name, index) in unstable) for index in sorted(partitions)]
-    return OffsetFetchResponseTopics(name, ZERO_UUID, rows)
 
 
 def _named(
@@ -83,7 +70,7 @@ def _named(
 
 
 def _of_topic(committed: CommittedOffset | None, topic_id: bytes) -> CommittedOffset | None:
-    """The offset if it is one of the topic with this id; a zero id on either side says nothing."""
+    """Return the offset if it is one of the topic with this id; a zero id on either side says nothing."""
     if committed is None or ZERO_UUID in (topic_id, committed.topic_id):
         return committed
     return committed if committed.topic_id == topic_id else None
@@ -102,7 +89,7 @@ def _row(
 
 
 def parts_of(group: OffsetFetchRequestGroup, most: int) -> Iterator[OffsetFetchRequestGroup]:
-    """The group with some of its topics each, or some of the partitions of one: about `most` partitions, a topic
+    """Yield the group with some of its topics each, or some of the partitions of one: about `most` partitions, a topic
     counted as one more.
     """
 
@@ -137,10 +124,8 @@ class Joined:
             self.group, self._begun = part, True
             self._last = part.topics[-1] if part.topics else None
         elif not self.group.error_code:
-            for topic in part.topics:
-                last = self._last
-                if last is not None and (topic.name, topic.topic_id) == (last.name, last.topic_id):
-                    last.partitions += topic.partitions
-                else:
-                    self.group.topics.append(topic)
-                    self._last = topic
+            topics, last = part.topics, self._last
+            if topics and last is not None and (topics[0].name, topics[0].topic_id) == (last.name, last.topic_id):
+                last.partitions += topics.pop(0).partitions  # it was cut
+            self.group.topics += topics
+            self._last = topics[-1] if topics else last

@@ -179,7 +179,7 @@ def answer_to(part: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
 
 @given(st.lists(st.tuples(st.sampled_from("tuvw"), st.integers(0, 9)), max_size=5), st.integers(1, 12))
 def test_answers_to_parts_are_joined_to_the_answer_to_the_whole(topics: list[tuple[str, int]], most: int) -> None:
-    """A topic that is named twice in a row is one topic then."""
+    """A topic that is named twice in a row is one topic if a part ends between."""
     group = fetch_of(topics)
     joined = Joined()
     for part in parts_of(group, most):

@@ -92,9 +92,9 @@ class OffsetsWorld:
         self, at: Sequence[At] | None = None, *, group: str = "g", stable: bool = False, ids: Mapping[str, bytes] = {}
     ) -> Rows:
         """The rows of the answer; without `at`, of everything that the group has committed."""
-        topics = None
-        if at is not None:
-            topics = [OffsetFetchRequestTopics(name, ids.get(name, ZERO_UUID), [partition]) for name, partition in at]
+        if at is None:
+            at = [(name, partition) for name, rows in self.shard.offsets.store.of(group).items() for partition in rows]
+        topics = [OffsetFetchRequestTopics(name, ids.get(name, ZERO_UUID), [partition]) for name, partition in at]
         request = OffsetFetchRequestGroup(group, topics=topics)
         response = self.log.run(self.shard.offsets.fetch(request, require_stable=stable))
         assert (response.group_id, response.error_code, self.log.last) == (group, NONE, ())
