@@ -21,7 +21,7 @@ from shareq.broker.handlers.shared.share_fetch_search import load, search
 from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, share_request_error
 from shareq.broker.security.rights import READ_GROUP
 from shareq.broker.share.acknowledgements import AckResults
-from shareq.broker.share.core.sessions import MOST_PARTITIONS, ListedPartition, ShareFetchContext
+from shareq.broker.share.core.sessions import ListedPartition, ShareFetchContext, names_too_many
 from shareq.broker.share.fetch import FetchedPartition, WantedPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
@@ -74,10 +74,9 @@ def _renews_and_fetches(request: ShareFetchRequest) -> bool:  # KIP-1222
 
 
 def _names_too_many(request: ShareFetchRequest) -> bool:
-    """Return whether it names more partitions than a session may have."""
-    return (
-        sum(len(topic.partitions) for topic in request.topics) > MOST_PARTITIONS
-        or sum(len(topic.partitions) for topic in request.forgotten_topics_data) > MOST_PARTITIONS
+    return names_too_many(
+        sum(len(topic.partitions) for topic in request.topics),
+        sum(len(topic.partitions) for topic in request.forgotten_topics_data),
     )
 
 

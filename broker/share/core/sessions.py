@@ -34,6 +34,11 @@ PartitionId = tuple[bytes, int]  # topic id, partition
 _SessionKey = tuple[str, str]  # group id, member id
 
 
+def names_too_many(listed: int, forgotten: int) -> bool:
+    """Return whether a request lists or forgets more partitions, each mention counted, than a session may have."""
+    return max(listed, forgotten) > MOST_PARTITIONS
+
+
 def next_epoch(epoch: int) -> int:
     """The epoch after `epoch` >= 0; after the largest comes 1, since 0 would open a new session."""
     return 1 if epoch == MAX_EPOCH else epoch + 1
@@ -208,20 +213,20 @@ class ShareSessions:
         connection_id: Hashable,
         owner: Hashable = None,
     ) -> ShareFetchContext | ErrorCode:
-        """Begin a ShareFetch. Errors leave the sessions as they are; without one the epoch has advanced.
+        """Begin a ShareFetch that does not name too many partitions (`names_too_many`). Errors leave the sessions as
+        they are; without one the epoch has advanced.
 
-        INVALID_REQUEST: acknowledgements (`has_acks`) while opening, or more than `MOST_PARTITIONS`.
-        SHARE_SESSION_LIMIT_REACHED: no room for a new
-        session, and nobody with more; or too many of one connection. The caller delays that answer by MaxWaitMs, so
-        that clients do not try again at once.
+        INVALID_REQUEST: acknowledgements (`has_acks`) while opening, or more than `MOST_PARTITIONS` with those that the
+        session has. SHARE_SESSION_LIMIT_REACHED: no room for a new session, and nobody with more; or too many of one
+        connection. The caller delays that answer by MaxWaitMs, so that clients do not try again at once.
         SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH as for `update`.
         """
         if epoch == INITIAL_EPOCH:
-            if has_acks or _are_too_many({}, listed):
+            if has_acks:
                 return ErrorCode.INVALID_REQUEST
             return self._open(ShareSession(group_id, member_id, connection_id, owner), listed)
         known = self._sessions.get((group_id, member_id))
-        if known is not None and listed and _are_too_many(known.partitions, listed):
+        if known is not None and listed and _outgrows(known.partitions, listed):
             return ErrorCode.INVALID_REQUEST
         session = self.update(group_id, member_id, epoch)
         if isinstance(session, ErrorCode):
@@ -316,7 +321,7 @@ class ShareSessions:
         return ClosedSession(session.group_id, session.member_id, tuple(session.partitions))
 
 
-def _are_too_many(known: Mapping[PartitionId, SessionPartition], listed: Sequence[ListedPartition]) -> bool:
+def _outgrows(known: Mapping[PartitionId, SessionPartition], listed: Sequence[ListedPartition]) -> bool:
     if len(known) + len(listed) <= MOST_PARTITIONS:
         return False
     return len(known.keys() | {(each.topic_id, each.partition) for each in listed}) > MOST_PARTITIONS
