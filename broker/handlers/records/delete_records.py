@@ -55,16 +55,17 @@ async def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRe
 
 
 def failed(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResponse:
-    """Return the same for every partition."""
-    named: dict[str, dict[int, None]] = {}
-    for topic in request.topics:
-        named.setdefault(topic.name, {}).update((part.partition_index, None) for part in topic.partitions)
+    """Return the same for every partition, as often as it is named, as Apache Kafka does."""
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
-                topic, [DeleteRecordsPartitionResult(partition, _NO_LOW_WATERMARK, error) for partition in partitions]
+                topic.name,
+                [
+                    DeleteRecordsPartitionResult(part.partition_index, _NO_LOW_WATERMARK, error)
+                    for part in topic.partitions
+                ],
             )
-            for topic, partitions in named.items()
+            for topic in request.topics
         ]
     )
 
