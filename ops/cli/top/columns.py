@@ -28,40 +28,29 @@ def left_out(row: TopRow) -> str:
     return f"{row.left_out:,} groups left out: --group chooses"
 
 
+def _plain(**titles: str) -> tuple[Column, ...]:
+    """Return columns of names and whole numbers: fields of a row, and their titles."""
+    return tuple(column(field, title, plain) for field, title in titles.items())
+
+
+_IN_FLIGHT: Final = _plain(in_flight="IN FLIGHT", held="HELD")
+_OLDEST: Final = column("oldest_ms", "OLDEST", duration)
+
 GROUPS: Final = (
-    column("group", "GROUP", plain),
-    column("state", "STATE", plain),
-    column("members", "MEMBERS", plain),
-    column("partitions", "PARTS", plain),
+    *_plain(group="GROUP", state="STATE", members="MEMBERS", partitions="PARTS"),
     Column("lag", "LAG", lag_of),
     column("lag_per_s", "LAG/S", rate),
-    column("in_flight", "IN FLIGHT", plain),
-    column("held", "HELD", plain),
+    *_IN_FLIGHT,
     column("acquired_per_s", "ACQ/S", rate),
     column("acknowledged_per_s", "ACK/S", rate),
     column("redeliveries_per_s", "AGAIN/S", rate),
-    column("oldest_ms", "OLDEST", duration),
+    _OLDEST,
 )
-TOPICS: Final = (
-    column("topic", "TOPIC", plain),
-    column("end", "END", plain),
-    column("records_per_s", "RECORDS/S", rate),
-)
+TOPICS: Final = (*_plain(topic="TOPIC", end="END"), column("records_per_s", "RECORDS/S", rate))
 PARTITIONS: Final = (
-    column("topic", "TOPIC", plain),
-    column("partition", "PARTITION", plain),
-    column("start", "START", plain),
-    column("end", "END", plain),
-    column("lag", "LAG", plain),
-    column("in_flight", "IN FLIGHT", plain),
-    column("held", "HELD", plain),
-    column("oldest_ms", "OLDEST", duration),
-    column("states", "STATES", plain),
+    *_plain(topic="TOPIC", partition="PARTITION", start="START", end="END", lag="LAG"),
+    *_IN_FLIGHT,
+    _OLDEST,
+    *_plain(states="STATES"),
 )
-MEMBERS: Final = (
-    column("member", "MEMBER", plain),
-    column("client", "CLIENT", plain),
-    column("host", "HOST", plain),
-    column("partitions", "PARTITIONS", plain),
-    column("held", "HELD", plain),
-)
+MEMBERS: Final = _plain(member="MEMBER", client="CLIENT", host="HOST", partitions="PARTITIONS", held="HELD")
