@@ -89,22 +89,22 @@ def cancel_redrive(body: Body) -> Look:
 
 def pause_share_group(body: Body) -> Look:
     """Have nothing handed out to a share group."""
-    name = _text(body, "group")
-
-    def look(admin: Admin) -> Json:
-        only(admin.share_groups.pause([name]), name)
-        return {"group": name, "paused": True}
-
-    return look
+    return _pause(body, lambda admin: admin.share_groups.pause, paused=True)
 
 
 def resume_share_group(body: Body) -> Look:
     """Have records handed out to a share group again."""
+    return _pause(body, lambda admin: admin.share_groups.resume, paused=False)
+
+
+def _pause(
+    body: Body, change_of: Callable[[Admin], Callable[[list[str]], Mapping[str, Outcome[bool]]]], *, paused: bool
+) -> Look:
     name = _text(body, "group")
 
     def look(admin: Admin) -> Json:
-        only(admin.share_groups.resume([name]), name)
-        return {"group": name, "paused": False}
+        only(change_of(admin)([name]), name)
+        return {"group": name, "paused": paused}
 
     return look
 
