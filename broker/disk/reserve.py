@@ -31,7 +31,6 @@ class Reserve:
         self._on_given_up = on_given_up
         self._path = f"{data_dir}/{RESERVE_FILE}"
         self._size: int | None = None  # not looked for yet
-        self._withheld = False
         self.wanted = 0
 
     @property
@@ -71,7 +70,7 @@ class Reserve:
     def give_up(self, use: Use) -> bool:
         """Give up what that use may have; whether there is more room now. Never raises."""
         kept = self._kept_from(use)
-        if self._withheld or kept >= self.size:
+        if kept >= self.size:
             return False
         before = self.size
         try:
@@ -83,14 +82,6 @@ class Reserve:
         if self._on_given_up is not None:
             self._on_given_up()
         return True
-
-    def withheld_from(self, write: Callable[[], None]) -> None:
-        """Call `write`, which gets nothing of the reserve: what a start does without is not worth it."""
-        self._withheld = True
-        try:
-            write()
-        finally:
-            self._withheld = False
 
     def _kept_from(self, use: Use) -> int:
         if use is Use.MAKING_ROOM:

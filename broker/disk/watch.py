@@ -43,11 +43,13 @@ _EFFECT: Final = {
 
 
 class DiskWatch:
-    """Owned by the broker. `state` as of the last look; `on_change` is called after it changed."""
+    """Owned by the broker. `state` as of the last look; `on_change` is called after it changed. Writes by `fs` get
+    nothing of the reserve.
+    """
 
     def __init__(self, clock: Clock, fs: Fs, data_dir: str, settings: DiskSettings) -> None:
         self._clock = clock
-        self._fs = fs
+        self.fs = fs
         self._data_dir = data_dir
         self._settings = settings
         self._timer: TimerHandle | None = None
@@ -100,7 +102,7 @@ class DiskWatch:
     def space(self) -> DiskSpace | None:
         """The file system's size and what is left, now; None when that is not known."""
         try:
-            return self._fs.disk_space(self._data_dir)
+            return self.fs.disk_space(self._data_dir)
         except OSError as error:
             logger.debug("%s: cannot read the free space of its file system: %s", self._data_dir, error)
             return None

@@ -110,7 +110,8 @@ class LogManager:
         self.pool = FilePool(env.fs, max_open_files)
         self._data_dir = data_dir
         self._folders = PartitionFolders(env, data_dir)
-        self._manifest = ManifestFile(env.fs, env.clock, data_dir)
+        self._bare_fs = env.fs if disk is None else disk.fs
+        self._manifest = ManifestFile(env.fs, env.clock, data_dir, self._bare_fs)
         self._settings_for = settings_for
         self._flush_every_message = flush_every_message
         self._metadata: KnownTopics | None = None
@@ -463,16 +464,10 @@ class LogManager:
             self.cleaner.look_soon()
 
     def _save_recovery_points(self) -> Pending[None]:
-        def write() -> None:
-            self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points)
-
         if self._release_lock is None:
             return completed(None)
         try:
-            if self._disk is None:
-                write()
-            else:
-                self._disk.reserve.withheld_from(write)
+            self.write_offsets(RECOVERY_POINT_FILE, self._recovery_points, fs=self._bare_fs)
         except OSError as error:
             logger.warning("%s not written, the next start may check more: %s", RECOVERY_POINT_FILE, error)
         return completed(None)
@@ -503,9 +498,11 @@ class LogManager:
             self.write_offsets(name, known)
         return known
 
-    def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False) -> None:
+    def write_offsets(
+        self, name: str, offsets: Mapping[TopicPartition, int], sync: bool = False, fs: Fs | None = None
+    ) -> None:
         """Write a checkpoint file, with `sync` to stable storage. OSError when that failed: the old one is left."""
         sync = sync or self._flush_every_message()
-        self.fs.write_atomic(self._path(name), format_offsets(offsets), sync=sync)
+        (fs or self.fs).write_atomic(self._path(name), format_offsets(offsets), sync=sync)
         if sync:
             self.gate.committed()

@@ -39,10 +39,15 @@ TopicPartition = tuple[str, int]
 
 
 class ManifestFile:
-    """Owned by the manager of logs. Nothing is written before `begin`. What could not be written is made up for."""
+    """Owned by the manager of logs. Nothing is written before `begin`. What could not be written is made up for.
 
-    def __init__(self, fs: Fs, clock: Clock, data_dir: str) -> None:
+    A start and a stop write by `fs`. In between `bare_fs` does, for which nothing of a full disk's reserve is given up:
+    deletions and acknowledgements need it more.
+    """
+
+    def __init__(self, fs: Fs, clock: Clock, data_dir: str, bare_fs: Fs | None = None) -> None:
         self._fs = fs
+        self._bare_fs = bare_fs or fs
         self._clock = clock
         self._data_dir = data_dir
         self._path = f"{data_dir}/{MANIFEST_FILE}"
@@ -74,11 +79,11 @@ class ManifestFile:
         boot_id = self._fs.boot_id()
         self._rows = dict(rows)
         if found is None or not found.is_whole or found.cut_off or set(found.rows) - set(rows):
-            self._rewrite()
+            self._rewrite(self._fs)
             return
         lines = [boot_line(boot_id)] if found.boot_id != boot_id else []
         lines += [row_line(key, row) for key, row in rows.items() if found.rows.get(key) != row]
-        self._file = self._fs.open(self._path)
+        self._file = self._bare_fs.open(self._path)
         self._appended = self._file.size()
         if lines:
             self._pending = lines
@@ -104,7 +109,7 @@ class ManifestFile:
         self._pending.clear()
         try:
             if self._failed:
-                self._rewrite()
+                self._rewrite(self._bare_fs)
                 return
             self._append(data)
         except OSError as error:
@@ -124,7 +129,7 @@ class ManifestFile:
             self._timer = None
         try:
             if clean and self._file is not None:
-                self._write_snapshot()
+                self._write_snapshot(self._fs)
             else:
                 self.write()
         finally:
@@ -150,7 +155,7 @@ class ManifestFile:
             self._fs.sync_soon([self._file], on_done, folders=[self._data_dir], bulk=True)
             return
         try:
-            self._rewrite()
+            self._rewrite(self._bare_fs)
         except OSError as error:
             self._not_synced(error)
 
@@ -179,22 +184,22 @@ class ManifestFile:
             logger.warning("%s: not written, a start will know less of what was promised: %s", self._path, error)
         self._failed = True
 
-    def _rewrite(self) -> None:
-        """A new file at once. OSError."""
-        self._write_snapshot()
+    def _rewrite(self, fs: Fs) -> None:
+        """Write a new file at once. OSError."""
+        self._write_snapshot(fs)
         if self._next is not None:  # it lacks what was written just now
             self._next.close()
             self._next = None
         self._failed = False
-        old, self._file = self._file, self._fs.open(self._path)
+        old, self._file = self._file, self._bare_fs.open(self._path)
         if old is not None:
             old.close()
         self._appended = self._file.size()
         self._limit = max(LEAST_APPENDED_BYTES, 3 * self._appended)
 
-    def _write_snapshot(self) -> None:
+    def _write_snapshot(self, fs: Fs) -> None:
         self._pending.clear()
-        self._fs.write_atomic(self._path, snapshot(self._fs.boot_id(), self._rows), sync=True)
+        fs.write_atomic(self._path, snapshot(self._fs.boot_id(), self._rows), sync=True)
 
     def _make_snapshot(self) -> None:
         """A new file off the loop, while changes go to the old one, too."""
@@ -202,7 +207,7 @@ class ManifestFile:
         try:
             with suppress(FileNotFoundError):
                 self._fs.remove(path)
-            file = self._fs.open(path, create=True)
+            file = self._bare_fs.open(path, create=True)
         except OSError as error:
             logger.warning("%s: no new snapshot: %s", path, error)
             self._limit *= 2
@@ -226,7 +231,7 @@ class ManifestFile:
                 raise error
             if self._since_next:
                 file.append([b"".join(self._since_next)])
-            self._fs.rename(f"{self._path}.new", self._path)
+            self._bare_fs.rename(f"{self._path}.new", self._path)
         except OSError as failure:
             logger.warning("%s.new: %s", self._path, failure)
             file.close()

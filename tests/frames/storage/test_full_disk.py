@@ -13,6 +13,7 @@ from devtools.in_memory.mock_transport import DATA, BrokerWorld, MockConnection
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.disk.policy import DiskState
 from shareq.broker.log.promises.checkpoints import RECOVERY_POINT_FILE
+from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
@@ -269,20 +270,22 @@ def test_when_half_the_reserve_is_used_up_nothing_answered_is_lost(world: Broker
     assert deleted(world.connect(), "t") is NONE
 
 
-def test_a_checkpoint_that_a_start_does_without_gets_nothing_of_the_reserve(
-    world: BrokerWorld, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("name", [RECOVERY_POINT_FILE, MANIFEST_FILE])
+def test_a_file_that_a_start_does_without_gets_nothing_of_the_reserve(
+    world: BrokerWorld, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     """It took all of it, and another program that grew took that: deletions failed then."""
     world.create_topic("t", segment_bytes="1048576")
     client = world.connect()
     full = OSError(errno.ENOSPC, "full")
-    world.fs.fail = lambda _kind, path: full if RECOVERY_POINT_FILE in path else None
+    world.fs.fail = lambda kind, path: full if name in path and kind == "write" else None
     for _ in range(3):
         assert error_of_produce(client, RECORD) is NONE
-    world.clock.advance(100)
+    world.clock.advance(2000)
     world.fs.fail = None
     world.fs.space_left = 0
-    assert "recovery-point-offset-checkpoint not written" in caplog.text
+    assert "not written" in caplog.text
+    assert name in caplog.text
     assert world.services.disk.reserve.size == RESERVE
     assert deleted(client, "t") is NONE
 
