@@ -118,15 +118,32 @@ def _stop_signals(*, hangup: bool) -> Sequence[int]:
     return (signal.SIGTERM, signal.SIGINT)
 
 
+_FIRST_USED: Final = (
+    "broker.groups.service",
+    "broker.share.service",
+    "broker.share.coordinator",
+    "broker.transactions.service",
+    "broker.transactions.names",
+    "broker.transactions.produce",
+    "broker.log.recovery.producers",
+    "broker.log.recovery.recover",
+    "broker.log.cleaner.candidates",
+    "broker.log.cleaner.cleaning",
+    "broker.dispatch.long_requests",
+    "broker.dispatch.metering",
+    "broker.quotas.owned_rate",
+    "protocol.row_writing",
+)
+"""What the first group, producer, transaction or log would import in a turn of its own."""
+
+
 def _steps_to_come(scram: bool) -> Sequence[Callable[[], object]]:
     """Return what can wait until the broker listens: the allocator, and what the first requests would import."""
     modules = [
         *(["scramp"] if scram else []),  # a tenth of a second, which the first login need not wait for
         *(row.module for row in HANDLERS.values()),
-        "shareq.broker.groups.service",
-        "shareq.broker.share.service",
         "cramjam",
-        "shareq.broker.log.recovery.producers",
+        *(f"shareq.{name}" for name in _FIRST_USED),
     ]
     return [keep_freed_memory, *(partial(import_module, module) for module in modules)]
 

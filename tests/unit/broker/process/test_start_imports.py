@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 _IMPORT = """
 import json, sys
@@ -51,3 +54,58 @@ def test_a_start_imports_neither_what_can_wait_nor_dataclasses() -> None:
     assert "shareq.broker.log.manager" in seen["modules"]
     assert [name for name in seen["modules"] if name.startswith(_LATER)] == []
     assert seen["slow"] == []
+
+
+_WARM_UP = """
+import sys
+from shareq.broker.process.serve import _steps_to_come
+for step in _steps_to_come(False):
+    step()
+print(*sys.modules)
+"""
+_WHERE_CONFIGURED = {
+    "javaproperties": "of a start with files of secrets",
+    "shareq.broker.config.keys.known_names": "of a start with names that it does not know",
+    "shareq.broker.config.oauth_properties": "of listeners with OAuth",
+    "shareq.broker.config.sources.environment": "of a start with variables",
+    "shareq.broker.config.sources.providers": "of a start with files of secrets",
+    "shareq.broker.config.tls_properties": "of listeners with TLS",
+    "shareq.broker.network.audit_log": "of a broker with an authorizer",
+    "shareq.broker.security.authorizer": "of a broker with an authorizer",
+    "shareq.broker.security.invented_credentials": "of listeners with SCRAM, made before they open",
+    "shareq.protocol.jaas": "of listeners with SASL",
+    "scramp": "of listeners with SCRAM, which have a step of it",
+    "shareq.broker.share.core.window.key_order": "of groups with order by key: 6 ms, once",
+    "shareq.broker.share.ordered.ahead": "of groups with order by key: 3 ms, once",
+    "shareq.broker.share.ordered.kept_reads": "of groups with order by key",
+    "shareq.broker.share.dlq.queues": "of groups with a dead-letter queue: 4 ms, once",
+    "shareq.broker.share.dlq.topics": "of groups with a dead-letter queue",
+    "shareq.broker.redrive.service": "of redrives: 4 ms, once",
+    "shareq.broker.redrive.world": "of redrives",
+    "re2": "of patterns, where it is installed: 2 ms, once",
+    "ctypes": "of a sync of the whole disk: 1 ms, once",
+    "termios": "of clients that take no answers",
+}
+"""What is used where it is asked for alone, and costs little then."""
+_APART = {"process", "maintenance"}
+"""Rooms of the start and the stop, and of other commands."""
+
+
+def imported_late(file: Path) -> Iterator[str]:
+    """Modules that functions of the file import."""
+    for function in ast.walk(ast.parse(file.read_text())):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    yield node.module
+                elif isinstance(node, ast.Import):
+                    yield from (each.name for each in node.names)
+
+
+def test_what_requests_would_import_is_imported_in_idle_time_after_the_start() -> None:
+    root = Path(__file__).resolve().parents[4]
+    files = [file for folder in ("broker", "coordinator") for file in sorted((root / folder).rglob("*.py"))]
+    late = {name for file in files if not _APART & set(file.parts) for name in imported_late(file)}
+    assert {"shareq.broker.groups.service", "shareq.broker.share.coordinator"} <= late
+    ran = subprocess.run([sys.executable, "-c", _WARM_UP], capture_output=True, text=True, check=True)
+    assert late - set(ran.stdout.split()) - _WHERE_CONFIGURED.keys() == set()
