@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, TypeVar
 
 from shareq.broker.config.service import ConfigService
-from shareq.broker.coordinator_runtime.ports import CoordinatorLogs
+from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.fetch.ports import FetchedLog
 from shareq.broker.foundation.handler_rows import HandlerRow
 from shareq.broker.foundation.loop.turns import Turns
@@ -51,9 +51,9 @@ class FetchedLogs(Protocol):
 class Ground(Protocol[ServicesT_contra]):
     """What a broker stands on. Its user opens it once and closes it once, in the end also where opening it failed.
 
-    `name` is what messages call it. `states` keeps the state of share partitions; None: the share coordinator of this
-    broker does. `handlers` are the RPCs that are served on it. `metrics` is the whole name of the module that has its
-    metrics. Modules are imported when they are first needed.
+    `name` is what messages call it. `host` is where the broker's coordinators run. `states` keeps the state of share
+    partitions; None: the share coordinator of this broker does. `handlers` are the RPCs that are served on it.
+    `metrics` is the whole name of the module that has its metrics. Modules are imported when they are first needed.
     """
 
     @property
@@ -65,7 +65,7 @@ class Ground(Protocol[ServicesT_contra]):
     @property
     def leaders(self) -> LeaderMap: ...
     @property
-    def coordinator_logs(self) -> CoordinatorLogs: ...
+    def host(self) -> CoordinatorHost: ...
     @property
     def sources(self) -> HeardSources: ...
     @property

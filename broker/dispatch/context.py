@@ -61,10 +61,6 @@ class RequestContext:
         connection = self.connection
         return connection.client_host if connection.principal == ANONYMOUS else connection.principal
 
-    def may_add_producer(self, topic: str, partition: int, producer_id: int) -> bool:
-        """As the log's `Sender`: whether its owner may have a partition remember one more producer."""
-        return self.services.producer_names.admit(topic, partition, producer_id, self.owner)
-
     def unreadable(self, what: object, error: Exception) -> str:
         """Why the connection is closed after a malformed request (`what`: its RPC and version), for the log."""
         return f"{what} request cannot be read: {error} (client id {cut(self.client_id)!r})"

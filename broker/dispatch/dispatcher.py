@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import logging
 import struct
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.coroutines import begin_for, plain_handler
 from shareq.broker.dispatch.route import SIZE_AND_CORRELATION, BoundRoute, Route
 from shareq.broker.dispatch.rows import Rows
-from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answers import FALL_BACK, AnswerSlot, FrameHandler, Reply
 from shareq.broker.network.connection import Connection, close_behind
@@ -29,6 +28,7 @@ from shareq.protocol.primitives import Message
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.metering import Meter, Metering
+    from shareq.broker.foundation.handler_rows import HandlerRow
     from shareq.broker.services import Services
 
 logger = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class Dispatcher:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._routes: dict[int, Route] = {}
+        self.handlers = services.ground.handlers
         self.quotas = services.quotas
         self.requests: dict[ApiKey, Requests] = {}
 
@@ -65,13 +66,14 @@ class Dispatcher:
         """What serves this RPC on a connection. `api`: key and version as one number. Raises CloseConnection."""
         route = self._routes.get(api)
         if route is None:
-            known = _served(api_key, version)
-            route = self._routes[api] = Route(known, version, self.requests_of(known), plain_handler)
+            known = self._served(api_key, version)
+            row = self.handlers[known]
+            route = self._routes[api] = Route(row, known, version, self.requests_of(known), plain_handler)
         try:
             header = decode_request_header(frame)
         except MalformedMessage as error:
             raise CloseConnection(f"{route} request header cannot be read: {error}") from error
-        context = RequestContext(self._services, connection, version, header.client_id)
+        context = route.context_class(self._services, connection, version, header.client_id)
         body = header.body_offset
         return BoundRoute(route, context, frame[_FIXED.size : body], body)
 
@@ -85,6 +87,21 @@ class Dispatcher:
     def requests_of(self, api_key: ApiKey) -> Requests:
         """The counters of an RPC."""
         return self.requests.setdefault(api_key, Requests())
+
+    def _served(self, api_key: int, version: int) -> ApiKey:
+        """The RPC. Raises CloseConnection when it is not served in this version."""
+        try:
+            known = ApiKey(api_key)
+        except ValueError:
+            raise CloseConnection(f"unknown API key {api_key} (version {version})") from None
+        row = self.handlers.get(known)
+        if row is None:
+            raise CloseConnection(f"API key {api_key} ({known.name}) is not served")
+        if version not in row.served:
+            raise CloseConnection(
+                f"{known.name} version {version} is not served, only {row.served.first} to {row.served.last}"
+            )
+        return known
 
 
 class _ConnectionDispatch:
@@ -116,11 +133,11 @@ class _ConnectionDispatch:
         connection = self._connection
         if bound is None or frame[_FIXED.size : bound.body] != bound.tail:
             api_key, version = _API.unpack_from(frame)
-            if api_key == ApiKey.API_VERSIONS and version not in HANDLERS[ApiKey.API_VERSIONS].served:
+            if api_key == ApiKey.API_VERSIONS and version not in self._dispatcher.handlers[ApiKey.API_VERSIONS].served:
                 requests = self._dispatcher.requests_of(ApiKey.API_VERSIONS)
                 requests.failed(ErrorCode.UNSUPPORTED_VERSION)
                 requests.durations.add(connection.now_ns() - connection.since_ns)
-                return _unsupported_api_versions(correlation_id)
+                return _unsupported_api_versions(self._dispatcher.handlers, correlation_id)
             bound = self._dispatcher.bind(connection, frame, api, api_key, version)
             self._remember(api, bound)
         if len(frame) < COUNTED_FRAME:
@@ -190,30 +207,14 @@ class _ConnectionDispatch:
         self._routes[api] = bound
 
 
-def _served(api_key: int, version: int) -> ApiKey:
-    """The RPC. Raises CloseConnection when it is not served in this version."""
-    try:
-        known = ApiKey(api_key)
-    except ValueError:
-        raise CloseConnection(f"unknown API key {api_key} (version {version})") from None
-    row = HANDLERS.get(known)
-    if row is None:
-        raise CloseConnection(f"API key {api_key} ({known.name}) is not served")
-    if version not in row.served:
-        raise CloseConnection(
-            f"{known.name} version {version} is not served, only {row.served.first} to {row.served.last}"
-        )
-    return known
-
-
-def _unsupported_api_versions(correlation_id: int) -> Reply:
+def _unsupported_api_versions(handlers: Mapping[ApiKey, HandlerRow], correlation_id: int) -> Reply:
     """The answer to an ApiVersions request in a version we do not know.
 
     Always version 0 with exactly one entry: the client asks again with the maximum in it (KIP-511).
     """
     from shareq.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse
 
-    served = HANDLERS[ApiKey.API_VERSIONS].served
+    served = handlers[ApiKey.API_VERSIONS].served
     entry = ApiVersion(api_key=ApiKey.API_VERSIONS, min_version=served.first, max_version=served.last)
     response = ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[entry])
     out = bytearray(SIZE_AND_CORRELATION.size)

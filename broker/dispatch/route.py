@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.response_errors import error_reader, shorten_messages
 from shareq.broker.dispatch.rows import Rows
-from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.handler_rows import HandlerRow
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answers import AnswerSlot, FallBack
 from shareq.broker.network.counters import Requests
@@ -60,6 +60,7 @@ class Route:
     __slots__ = (
         "_reader",
         "api_key",
+        "context_class",
         "decode",
         "errors_in",
         "failed",
@@ -73,15 +74,20 @@ class Route:
     )
 
     def __init__(
-        self, api_key: ApiKey, version: int, requests: Requests, handler_of: Callable[[Any], Callable[..., Any]]
+        self,
+        row: HandlerRow,
+        api_key: ApiKey,
+        version: int,
+        requests: Requests,
+        handler_of: Callable[[Any], Callable[..., Any]],
     ) -> None:
-        """`handler_of` returns the plain handler of a handler's module."""
-        row = HANDLERS[api_key]
+        """`row` is the RPC's in its table; `handler_of` returns the plain handler of a handler's module."""
         module = importlib.import_module(row.module)
         messages = codec(api_key)
         self.api_key = api_key
         self.version = version
         self.requests = requests
+        self.context_class: type[RequestContext] = getattr(module, "CONTEXT", RequestContext)
         self.errors_in = error_reader(messages.response_class)
         self.request_class: type[Message] = messages.request_class
         self.decode: Callable[[bytes, int, int], tuple[Message, int]] = messages.request_class.decode

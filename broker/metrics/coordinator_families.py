@@ -1,4 +1,4 @@
-"""The metrics of the coordinators: groups, committed offsets, share state, transactions. Names as in `families`."""
+"""The metrics of the coordinators: groups, committed offsets, share state. Names as in `families`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 _GROUPS: Final = "kafka_server_group_coordinator_metrics"
 _GROUP_MANAGER: Final = "kafka_coordinator_group_group_metadata_manager"
 _STATES: Final = "kafka_server_share_coordinator_metrics"
-_TRANSACTIONS: Final = "kafka_server_transaction_coordinator_metrics"
-_MARKERS: Final = "kafka_coordinator_transaction_transaction_marker_channel_manager"
 
 DEAD: Final = "Dead"
 """A state of groups in Apache Kafka's memory alone: no client ever sees one there, and here there are none."""
@@ -93,7 +91,6 @@ class Runtime:
 
 GROUP_COORDINATOR: Final = Runtime("group", _GROUPS, f"{_GROUPS}_num_partitions")
 SHARE_COORDINATOR: Final = Runtime("share", _STATES, f"{_STATES}_num_partitions")
-TRANSACTION_COORDINATOR: Final = Runtime("transaction", _TRANSACTIONS, "shareq_transaction_coordinator_partitions")
 
 GROUPS: Final = Table(
     ("protocol",),
@@ -221,55 +218,9 @@ STATE_WRITES: Final = Table(
         lambda it: it.service.longest_write.of(it.now_ns) / NS_PER_S,
     ),
 )
-TRANSACTIONAL_IDS: Final = Table(
-    ("state",),
-    (GAUGE, "shareq_transactional_ids", "Transactional ids by the state of their transaction.", itself),
-)
-OLDEST_TRANSACTION: Final = Table(
-    (),
-    (
-        GAUGE,
-        "shareq_oldest_open_transaction_age_seconds",
-        "How long the oldest transaction lasts that has not ended; 0 without one.",
-        lambda age_ms: age_ms / 1_000,
-    ),
-)
-TRANSACTIONS_ENDED: Final = Table(
-    ("result",),
-    (
-        COUNTER,
-        "shareq_transactions_ended_total",
-        "Transactions that have ended, and whose markers are written.",
-        itself,
-    ),
-)
-TRANSACTIONS: Final = Table(
-    (),
-    (
-        COUNTER,
-        "shareq_transactions_timed_out_total",
-        "Transactions that were aborted because they lasted too long.",
-        attrgetter("coordinator.timed_out"),
-    ),
-    (
-        GAUGE,
-        "shareq_transaction_markers_to_retry",
-        "Transaction markers that could not be written and are tried again.",
-        attrgetter("markers.markers_to_retry"),
-    ),
-    (
-        GAUGE,
-        f"{_MARKERS}_log_append_retry_queue_size",
-        "Transactions whose end could not be noted and is tried again; their markers are written.",
-        attrgetter("markers.ends_to_retry"),
-    ),
-)
-
 COORDINATORS: Final = (
     *(GROUPS, SHARE_GROUPS_BY_STATE, SHARE_GROUPS, EACH_SHARE_GROUP),
     *(GROUP_COORDINATOR.served, GROUP_COORDINATOR.work),
     *(CONSUMER_GROUPS_BY_STATE, CLASSIC_GROUPS, GROUP_COUNTERS, CONSUMER_MEMBERS, ALL_OFFSETS, OFFSETS),
     *(STATE_WRITES, SHARE_COORDINATOR.served, SHARE_COORDINATOR.work),
-    *(TRANSACTIONAL_IDS, OLDEST_TRANSACTION, TRANSACTIONS_ENDED, TRANSACTIONS),
-    *(TRANSACTION_COORDINATOR.served, TRANSACTION_COORDINATOR.work),
 )

@@ -1,4 +1,4 @@
-"""What groups, offsets and transactions are like now; a part of `snapshot`."""
+"""What groups and offsets are like now; a part of `snapshot`."""
 
 from __future__ import annotations
 
@@ -16,25 +16,19 @@ from shareq.broker.metrics.coordinator_families import (
     GROUP_COUNTERS,
     GROUPS,
     OFFSETS,
-    OLDEST_TRANSACTION,
     SHARE_COORDINATOR,
     SHARE_GROUPS,
     SHARE_GROUPS_BY_STATE,
     SHARE_STATES,
     STATE_WRITES,
-    TRANSACTION_COORDINATOR,
-    TRANSACTIONAL_IDS,
-    TRANSACTIONS,
-    TRANSACTIONS_ENDED,
     Runtime,
     SeenOffset,
     SeenPartitions,
     SeenShareGroup,
     SeenWrites,
 )
-from shareq.broker.metrics.rows import Logs, Snapshot
+from shareq.broker.metrics.rows import Ends, Snapshot
 from shareq.coordinator.group.groups import GroupKind
-from shareq.coordinator.transaction.metadata import RESTING, TransactionState
 
 if TYPE_CHECKING:
     from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
@@ -42,35 +36,32 @@ if TYPE_CHECKING:
     from shareq.broker.groups.coordinator import GroupCoordinatorService
     from shareq.broker.groups.service import GroupService
     from shareq.broker.services import Services
-    from shareq.broker.transactions.service import TransactionService
     from shareq.coordinator.group.offsets.store import OffsetStore
     from shareq.coordinator.group.shard import GroupCoordinatorShard
     from shareq.coordinator.ports import ShareGroupSettingsSource
 
 
-async def take_coordinators(into: Snapshot, services: Services, logs: Logs) -> None:
+async def take_coordinators(into: Snapshot, services: Services, ends: Ends) -> None:
     """Take what each coordinator is like, as far as it was used."""
     breathe = services.env.budget.breathe
     made, now_ns = services.made, services.env.clock.now_ns()
-    groups, transactions, states = made.groups, made.transactions, made.share_states
-    _take_partitions(into, GROUP_COORDINATOR, None if groups is None else groups.coordinator.partitions, now_ns)
+    groups, states = made.groups, made.share_states
+    take_partitions(into, GROUP_COORDINATOR, None if groups is None else groups.coordinator.partitions, now_ns)
     await _take_groups(into, groups, services.configs, breathe)
     if groups is not None:
-        await _take_offsets(into, services, groups.coordinator, logs)
-    served = None if transactions is None else transactions.coordinator.partitions
-    _take_partitions(into, TRANSACTION_COORDINATOR, served, now_ns)
-    await _take_transactions(into, transactions, services.env.clock.wall_ms(), breathe)
-    _take_partitions(into, SHARE_COORDINATOR, None if states is None else states.partitions, now_ns)
+        await _take_offsets(into, services, groups.coordinator, ends)
+    take_partitions(into, SHARE_COORDINATOR, None if states is None else states.partitions, now_ns)
     if states is not None:
         into.take(STATE_WRITES, (), SeenWrites(states, now_ns))
 
 
-def _take_partitions(
+def take_partitions(
     into: Snapshot,
     metrics: Runtime,
     partitions: CoordinatorPartitions[Any] | None,  # Any: any shard
     now_ns: int,
 ) -> None:
+    """Take what all coordinators have of one; None: it was not used."""
     failed = 0 if partitions is None else sum(each.is_lost for each in partitions)
     into.take(metrics.served, ("active",), 0 if partitions is None else partitions.count - failed)
     into.take(metrics.served, ("failed",), failed)
@@ -115,14 +106,14 @@ async def _take_consumer_groups(
             await breathe(1 + len(group.members))
 
 
-async def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCoordinatorService, logs: Logs) -> None:
+async def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCoordinatorService, ends: Ends) -> None:
     """Take committed offsets and lags. Topics that exist and partitions that are led here have a lag."""
     breathe, taken = services.env.budget.breathe, 0
     for partition in coordinator.partitions:
         store = partition.shard.offsets.store
         for group_id in store.group_ids():
             for topic, number, offset in _offsets_of(store, group_id):
-                lag = _lag(services, logs, topic, number, offset)
+                lag = _lag(services, ends, topic, number, offset)
                 into.take(OFFSETS, (group_id, topic, str(number)), SeenOffset(offset, lag))
                 taken += 1
                 await breathe()
@@ -138,34 +129,14 @@ def _offsets_of(store: OffsetStore, group_id: str) -> list[tuple[str, int, int]]
     ]
 
 
-def _lag(services: Services, logs: Logs, topic: str, partition: int, offset: int) -> int | None:
+def _lag(services: Services, ends: Ends, topic: str, partition: int, offset: int) -> int | None:
     """As kafka-consumer-groups.sh counts: to the end that readers of uncommitted records see. Never below 0, which an
     offset beyond the end would be.
     """
     if offset < 0 or services.leaders.other_leader(topic, partition) is not None:
         return None
-    log = logs.get((topic, partition))
+    log = ends.get((topic, partition))
     if log is not None:
         return max(0, log.high_watermark - offset)
     image = services.metadata.topic(topic)
     return 0 if image is not None and partition < image.partitions else None  # a partition that no client has used yet
-
-
-async def _take_transactions(
-    into: Snapshot, service: TransactionService | None, wall_ms: int, breathe: Breathe
-) -> None:
-    """Take transactional ids, and what was counted of their transactions. `wall_ms`: the time of day."""
-    states: Counter[TransactionState] = Counter()
-    oldest_age_ms = 0
-    if service is not None:
-        into.take(TRANSACTIONS, (), service)
-        for partition in service.coordinator.partitions:
-            for each in partition.shard.all():
-                states[each.state] += 1
-                if each.state not in RESTING:
-                    oldest_age_ms = max(oldest_age_ms, wall_ms - each.start_ms)
-                await breathe()
-    into.count(TRANSACTIONAL_IDS, states, ((state.name.lower(), state) for state in TransactionState))
-    into.take(OLDEST_TRANSACTION, (), oldest_age_ms)
-    into.take(TRANSACTIONS_ENDED, ("commit",), 0 if service is None else service.markers.commits)
-    into.take(TRANSACTIONS_ENDED, ("abort",), 0 if service is None else service.markers.aborts)

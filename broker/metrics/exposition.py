@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -18,9 +19,9 @@ from prometheus_client.registry import Collector
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.foundation.turn_budget import PIECE
-from shareq.broker.metrics.families import FAMILIES, LEFT_OUT
+from shareq.broker.metrics.families import LEFT_OUT
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Value
-from shareq.broker.metrics.rows import Snapshot
+from shareq.broker.metrics.rows import GroundMetrics, Snapshot
 from shareq.broker.metrics.snapshot import take
 from shareq.broker.metrics.totals import has_names, total_of
 
@@ -39,6 +40,12 @@ MOST_SAMPLES: Final = 5_000
 _PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files, as /proc shows them
 
 
+def metrics_of(services: Services) -> GroundMetrics:
+    """Return the metrics of what a broker stands on."""
+    module: GroundMetrics = import_module(services.ground.metrics)
+    return module
+
+
 async def scrape(
     services: Services, requests: Mapping[ApiKey, Requests], listeners: Sequence[Listener], started_ns: int
 ) -> bytes:
@@ -47,12 +54,12 @@ async def scrape(
     Runs on the loop's thread, like everything that changes what it reads. `started_ns`: of the clock's `now_ns`.
     """
     breathe = services.env.budget.breathe
-    snapshot = Snapshot()
+    snapshot, metrics = Snapshot(), metrics_of(services)
     holder = object()
     COLLECTOR.hold_off(holder)  # it would look at all rows again and again, none of which it could free
     try:
-        await take(snapshot, services, requests, listeners, started_ns)
-        pieces = await text_of(snapshot, breathe, names=services.started_with.metrics_names)
+        await take(snapshot, services, metrics, requests, listeners, started_ns)
+        pieces = await text_of(snapshot, metrics.FAMILIES, breathe, names=services.started_with.metrics_names)
         pieces.append(generate_latest(_PROCESS))
         for rows in snapshot.lists():
             while rows:
@@ -63,13 +70,15 @@ async def scrape(
         COLLECTOR.let_go(holder)
 
 
-async def text_of(snapshot: Snapshot, breathe: Breathe, *, names: bool = True) -> list[bytes]:
-    """Return the snapshot's metrics, of each first its help and type. Without `names` of topics and groups: totals.
+async def text_of(
+    snapshot: Snapshot, families: Iterable[Family], breathe: Breathe, *, names: bool = True
+) -> list[bytes]:
+    """Return these metrics of the snapshot, each behind its help and type; without `names` of topics and groups totals.
 
     A metric has `MOST_SAMPLES` at most; the last metric says of which there are more.
     """
     pieces: list[bytes] = []
-    for family in FAMILIES:
+    for family in families:
         if not names and has_names(family):
             total = await total_of(family, snapshot.rows, breathe)
             if total is not None:

@@ -1,12 +1,14 @@
-"""Every metric that is exposed, declared once; here those of the process, its listeners, requests and logs.
+"""Every metric that is exposed, declared once; here those of the process, its listeners and requests.
 
 Names are made of Apache Kafka's by one rule: domain, type and name of the MBean in snake case, `PerSec` and totals as
 counters that end in `_total`, times in seconds, sizes in bytes. What Apache Kafka does not have begins with `shareq_`.
 `docs/metrics.md` has the table. A new metric of something that is counted is a line here; `snapshot` takes the rows.
+What a broker stands on has metrics of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,6 +18,7 @@ from shareq.broker.metrics.family import (
     GAUGE,
     HISTOGRAM,
     NS_PER_S,
+    Family,
     Table,
     distribution,
     itself,
@@ -23,14 +26,10 @@ from shareq.broker.metrics.family import (
 from shareq.broker.metrics.share_families import SHARES
 
 if TYPE_CHECKING:
-    from shareq.broker.log.cleaner.schedule import LogCleaner
-    from shareq.broker.log.partition_log import PartitionLog
     from shareq.broker.services import Services
 
 _LISTENER: Final = "kafka_server_socket_server_metrics"
 _REQUEST: Final = "kafka_network_request_metrics"
-_TOPIC: Final = "kafka_server_broker_topic_metrics"
-_REPLICAS: Final = "kafka_server_replica_manager"
 
 
 class Moment(NamedTuple):
@@ -39,22 +38,6 @@ class Moment(NamedTuple):
     services: Services
     now_ns: int
     uptime_ns: int
-
-
-class SeenLog(NamedTuple):
-    """A partition's log. `cleaned_offset` is None when it was never cleaned."""
-
-    log: PartitionLog
-    cleaned_offset: int | None
-
-
-class LogTotals(NamedTuple):
-    """All logs together."""
-
-    cleaner: LogCleaner
-    offline: int
-    producer_ids: int
-    late: int
 
 
 class QuotaUsage(NamedTuple):
@@ -108,25 +91,6 @@ PROCESS: Final = Table(
         "Connections that are not read until there is room for their requests.",
         attrgetter("services.request_budget.waiting"),
     ),
-    (
-        GAUGE,
-        "shareq_disk_total_bytes",
-        "Size of the data folder's file system.",
-        lambda it: None if (space := it.services.disk.space()) is None else space[0],
-    ),
-    (
-        GAUGE,
-        "shareq_disk_usable_bytes",
-        "What the broker may still write to the data folder's file system, the reserve apart.",
-        lambda it: None if (space := it.services.disk.space()) is None else space[1],
-    ),
-    (
-        GAUGE,
-        "shareq_disk_state",
-        "0: room, 1: little room, 2: records of clients are refused, 3: all but acknowledgements and deletions is.",
-        attrgetter("services.disk.state"),
-    ),
-    (GAUGE, "shareq_disk_reserve_bytes", "Blocks kept back for a full disk.", attrgetter("services.disk.reserve.size")),
     (
         GAUGE,
         "shareq_muted_connections",
@@ -215,54 +179,6 @@ REQUEST_ERRORS: Final = Table(
     ("request", "error"),
     (COUNTER, f"{_REQUEST}_errors_total", "Errors in answers; each error of an answer counts.", itself),
 )
-TOPICS: Final = Table(
-    ("topic",),
-    (COUNTER, f"{_TOPIC}_messages_in_total", "Records appended.", attrgetter("records_in")),
-    (COUNTER, f"{_TOPIC}_bytes_in_total", "Bytes of record batches appended.", attrgetter("bytes_in")),
-    (COUNTER, f"{_TOPIC}_bytes_out_total", "Bytes of record batches sent to consumers.", attrgetter("bytes_out")),
-)
-LOGS: Final = Table(
-    ("topic", "partition"),
-    (GAUGE, "kafka_log_log_size_bytes", "Size of the log.", attrgetter("log.size_bytes")),
-    (GAUGE, "kafka_log_log_num_log_segments", "Segments of the log.", lambda it: len(it.log.segments)),
-    (GAUGE, "kafka_log_log_log_start_offset", "The first offset of the log.", attrgetter("log.log_start_offset")),
-    (GAUGE, "kafka_log_log_log_end_offset", "The offset the next record gets.", attrgetter("log.log_end_offset")),
-    (
-        GAUGE,
-        "kafka_cluster_partition_last_stable_offset_lag",
-        "Records from the first that belongs to an open transaction on.",
-        lambda it: it.log.high_watermark - it.log.last_stable_offset,
-    ),
-    (GAUGE, "shareq_log_cleaned_offset", "Below it the log is compacted.", attrgetter("cleaned_offset")),
-)
-ALL_LOGS: Final = Table(
-    (),
-    (
-        GAUGE,
-        f"{_REPLICAS}_offline_replica_count",
-        "Logs that refuse everything until the next start, because an I/O error left their files in doubt.",
-        attrgetter("offline"),
-    ),
-    (
-        GAUGE,
-        f"{_REPLICAS}_producer_id_count",
-        "Producer ids that the logs remember, each log for itself.",
-        attrgetter("producer_ids"),
-    ),
-    (
-        GAUGE,
-        f"{_REPLICAS}_partitions_with_late_transactions_count",
-        "Logs with a transaction that should have been aborted long ago.",
-        attrgetter("late"),
-    ),
-    (
-        GAUGE,
-        "kafka_log_log_cleaner_manager_uncleanable_partitions_count",
-        "Compacted logs that the cleaner leaves alone because of an error.",
-        lambda it: len(it.cleaner.uncleanable),
-    ),
-    (COUNTER, "shareq_log_cleaner_passes_total", "Passes of the log cleaner over a log.", attrgetter("cleaner.passes")),
-)
 LEFT_OUT: Final = Table(
     ("metric",),
     (
@@ -274,14 +190,14 @@ LEFT_OUT: Final = Table(
     ),
 )
 
-FAMILIES: Final = tuple(
-    family
-    for table in (
+
+def families_with(ground: Iterable[Table]) -> tuple[Family, ...]:
+    """Return every metric of a broker that stands on what has these tables."""
+    tables = (
         *(BUILD, PROCESS, LISTENERS, QUOTAS, QUOTA_USAGES, REQUESTS, REQUEST_ERRORS),
-        *(TOPICS, LOGS, ALL_LOGS),
+        *ground,
         *COORDINATORS,
         *SHARES,
         LEFT_OUT,  # the last: it counts what the others left out
     )
-    for family in table
-)
+    return tuple(family for table in tables for family in table)

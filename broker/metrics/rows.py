@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from shareq.broker.log.partition_log import PartitionLog
-    from shareq.broker.metrics.family import Row, Table
+    from shareq.broker.groups.ports import EndedLog
+    from shareq.broker.metrics.family import Family, Row, Table
+    from shareq.broker.services import Services
 
-Logs = dict[tuple[str, int], "PartitionLog"]
-"""By topic and partition."""
+Ends = Mapping[tuple[str, int], "EndedLog"]
+"""By topic and partition, of those that somebody has used."""
 
 K = TypeVar("K", bound=Hashable)
 
@@ -34,3 +35,14 @@ class Snapshot:
     def lists(self) -> list[list[Row]]:
         """Return the lists of rows."""
         return list(self.rows.values())
+
+
+class GroundMetrics(Protocol):
+    """The module of metrics that what a broker stands on names (`Ground.metrics`)."""
+
+    @property
+    def FAMILIES(self) -> tuple[Family, ...]:
+        """Every metric of such a broker, those that all brokers have among them (`families_with`)."""
+
+    async def take(self, into: Snapshot, services: Services) -> Ends:
+        """Take what the ground is like now; return the logs of which lags are counted."""

@@ -1,4 +1,4 @@
-"""The metrics of share groups: share partitions, dead letters, redrives, sessions. Names as in `families`."""
+"""The metrics of share groups: share partitions, dead letters, sessions. Names as in `families`."""
 
 from __future__ import annotations
 
@@ -29,21 +29,6 @@ _TOPIC: Final = "kafka_server_broker_topic_metrics"
 
 ACK_TYPES: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
 """What is counted of acknowledgements: a gap is no record."""
-
-REDRIVE_ENDS: Final = ("done", "cancelled", "failed")
-"""How a redrive ends."""
-LETTER_ENDS: Final = (
-    "redriven",
-    "filtered",
-    "already_sent",
-    "not_a_letter",
-    "unreadable",
-    "without_content",
-    "no_topic",
-    "not_authorized",
-    "refused",
-)
-"""What a redrive makes of a letter."""
 
 
 class SeenPartition(NamedTuple):
@@ -230,24 +215,6 @@ ALL_SHARE_PARTITIONS: Final = Table(
         attrgetter("session_releases"),
     ),
 )
-REDRIVES: Final = Table(
-    (),
-    (GAUGE, "shareq_redrives_running", "Redrives at work.", attrgetter("running")),
-    (GAUGE, "shareq_redrives_waiting", "Those of them that cannot go on now, and try again.", attrgetter("waiting")),
-)
-REDRIVES_ENDED: Final = Table(
-    ("state",),
-    (COUNTER, "shareq_redrives_ended_total", "Redrives that ended, by how.", itself),
-)
-REDRIVE_LETTERS: Final = Table(
-    ("outcome",),
-    (
-        COUNTER,
-        "shareq_redrive_letters_total",
-        "Dead letters that redrives are done with, by what became of them.",
-        itself,
-    ),
-)
 SHARE_SESSIONS: Final = Table(
     (),
     (GAUGE, f"{_SESSIONS}_share_sessions_count", "Open share sessions.", len),
@@ -284,5 +251,5 @@ TOPIC_SHARES: Final = Table(
 
 SHARES: Final = (
     *(ACKNOWLEDGED, ACKNOWLEDGEMENTS, SHARE_GROUPS, GROUP_FETCHES, DEAD_LETTERS, SHARE_PARTITIONS),
-    *(ALL_SHARE_PARTITIONS, REDRIVES, REDRIVES_ENDED, REDRIVE_LETTERS, SHARE_SESSIONS, TOPIC_SHARES, WAITING_FETCHES),
+    *(ALL_SHARE_PARTITIONS, SHARE_SESSIONS, TOPIC_SHARES, WAITING_FETCHES),
 )

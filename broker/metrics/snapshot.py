@@ -6,31 +6,24 @@ What is read of each thing is declared with its metrics (`families`).
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq import __version__
 from shareq.broker.foundation.turn_budget import LOOK
-from shareq.broker.log.append import Traffic
 from shareq.broker.metrics.coordinator_snapshot import take_coordinators
 from shareq.broker.metrics.families import (
-    ALL_LOGS,
     BUILD,
     LISTENERS,
-    LOGS,
     PROCESS,
     QUOTA_USAGES,
     QUOTAS,
     REQUEST_ERRORS,
     REQUESTS,
-    TOPICS,
-    LogTotals,
     Moment,
     QuotaUsage,
-    SeenLog,
 )
-from shareq.broker.metrics.rows import Logs, Snapshot
+from shareq.broker.metrics.rows import Ends, GroundMetrics, Snapshot
 from shareq.broker.metrics.share_families import (
     ACK_TYPES,
     ACKNOWLEDGED,
@@ -38,11 +31,6 @@ from shareq.broker.metrics.share_families import (
     ALL_SHARE_PARTITIONS,
     DEAD_LETTERS,
     GROUP_FETCHES,
-    LETTER_ENDS,
-    REDRIVE_ENDS,
-    REDRIVE_LETTERS,
-    REDRIVES,
-    REDRIVES_ENDED,
     SHARE_GROUPS,
     SHARE_PARTITIONS,
     SHARE_SESSIONS,
@@ -59,11 +47,10 @@ from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.turn_budget import Breathe
-    from shareq.broker.log.partition_log import PartitionLog
+    from shareq.broker.groups.ports import EndedLog
     from shareq.broker.network.counters import Requests
     from shareq.broker.network.listener import Listener
     from shareq.broker.quotas.clients import ClientQuotas
-    from shareq.broker.redrive.service import RedriveService
     from shareq.broker.services import Services
     from shareq.broker.share.coordinator import ShareCoordinatorService
     from shareq.broker.share.dlq.queues import DeadLetterQueues
@@ -74,18 +61,16 @@ if TYPE_CHECKING:
 MOST_QUOTA_ROWS: Final = 1_000
 """Quotas that have samples of their own, those that were set first."""
 
-LATE_MS: Final = 300_000
-"""A transaction counts as forgotten once it lasts so much longer than `transaction.max.timeout.ms`."""
-
 
 async def take(
     into: Snapshot,
     services: Services,
+    metrics: GroundMetrics,
     requests_by_api: Mapping[ApiKey, Requests],
     listeners: Sequence[Listener],
     started_ns: int,
 ) -> None:
-    """Fill the snapshot. `started_ns`: of the clock's `now_ns`."""
+    """Fill the snapshot. `metrics` are those of what the broker stands on, `started_ns` is of the clock's `now_ns`."""
     now_ns = services.env.clock.now_ns()
     into.take(BUILD, (__version__,), 1)
     into.take(PROCESS, (), Moment(services, now_ns, now_ns - started_ns))
@@ -99,19 +84,17 @@ async def take(
     for key, throttles in services.quotas.throttles.items():
         into.take(QUOTAS, (key,), throttles)
     await _take_quota_usages(into, services.quotas, services.env.budget.breathe)
-    logs: Logs = {}
-    await _take_logs(into, services, logs)
-    await take_coordinators(into, services, logs)
+    ends = await metrics.take(into, services)
+    await take_coordinators(into, services, ends)
     made = services.made
     if made.share is not None:
         into.take(SHARE_SESSIONS, (), made.share.sessions)
         _take_dead_letters(into, made.share.dead_letters.queues)
-    _take_redrives(into, made.redrives)
     leaders = None if made.share is None else made.share.partitions
     into.take(WAITING_FETCHES, ("ShareFetch",), 0 if leaders is None else leaders.parked)
     if leaders is not None:
         await _take_shares(into, services, leaders)
-    await _take_share_partitions(into, services, made.share_states, leaders, logs)
+    await _take_share_partitions(into, services, made.share_states, leaders, ends)
 
 
 async def _take_quota_usages(into: Snapshot, quotas: ClientQuotas, breathe: Breathe) -> None:
@@ -126,28 +109,6 @@ async def _take_quota_usages(into: Snapshot, quotas: ClientQuotas, breathe: Brea
 def _entity_name(name: str | None) -> str:
     """Return the name as it was set, "<default>" for a default, "" where it does not matter."""
     return "" if name is None else name or "<default>"
-
-
-async def _take_logs(into: Snapshot, services: Services, by_name: Logs) -> None:
-    topics: dict[str, Traffic] = {}
-    cleaner, breathe = services.logs.cleaner, services.env.budget.breathe
-    offline = producer_ids = late = 0
-    late_before_ms = services.env.clock.wall_ms() - services.started_with.transaction_max_timeout_ms - LATE_MS
-    for log in list(services.logs.logs()):
-        cleaned_offset = cleaner.clean_until(log)
-        by_name[log.topic, log.partition] = log
-        seen = SeenLog(log, cleaned_offset if cleaned_offset >= 0 else None)
-        into.take(LOGS, (log.topic, str(log.partition)), seen)
-        offline += log.refusal is ErrorCode.KAFKA_STORAGE_ERROR
-        producer_ids += len(log.producers)
-        heard_of_ms = log.producers.oldest_open_timestamp()
-        late += heard_of_ms is not None and 0 < heard_of_ms < late_before_ms
-        topics.setdefault(log.topic, Traffic()).add(log.traffic)
-        await breathe()
-    into.take(ALL_LOGS, (), LogTotals(cleaner, offline, producer_ids, late))
-    for topic, traffic in topics.items():
-        into.take(TOPICS, (topic,), traffic)
-        await breathe()
 
 
 async def _take_shares(into: Snapshot, services: Services, leaders: SharePartitionManager) -> None:
@@ -170,24 +131,12 @@ def _take_dead_letters(into: Snapshot, queues: DeadLetterQueues | None) -> None:
             into.take(DEAD_LETTERS, (group_id,), SeenLetters(each, waiting.get(group_id, 0)))
 
 
-def _take_redrives(into: Snapshot, service: RedriveService | None) -> None:
-    ended: Counter[str] = Counter()
-    letters: Counter[str] = Counter()
-    if service is not None:
-        numbers = service.numbers()
-        into.take(REDRIVES, (), numbers)
-        ended.update({state.value.lower(): number for state, number in numbers.ended.items()})
-        letters.update({what.value.lower(): number for what, number in numbers.letters.items()})
-    into.count(REDRIVES_ENDED, ended, zip(REDRIVE_ENDS, REDRIVE_ENDS, strict=True))
-    into.count(REDRIVE_LETTERS, letters, zip(LETTER_ENDS, LETTER_ENDS, strict=True))
-
-
 async def _take_share_partitions(
     into: Snapshot,
     services: Services,
     states: ShareCoordinatorService | None,
     leaders: SharePartitionManager | None,
-    logs: Logs,
+    ends: Ends,
 ) -> None:
     """Take those that have a state, and those that are or were led: their state may be kept elsewhere."""
     breathe = services.env.budget.breathe
@@ -208,7 +157,7 @@ async def _take_share_partitions(
         if topic is not None:
             leader = leaders.get(key) if leaders is not None else None
             state = (UNSET, UNSET) if shard is None else _stored(key, shard)
-            seen = _seen(leader, state, logs.get((topic.name, key.partition)), counters, now_ms)
+            seen = _seen(leader, state, ends.get((topic.name, key.partition)), counters, now_ms)
             into.take(SHARE_PARTITIONS, (key.group_id, topic.name, str(key.partition)), seen)
             sums = acknowledged.setdefault((key.group_id, topic.name), [0] * len(ACK_TYPES))
             for at, kind in enumerate(ACK_TYPES):
@@ -235,7 +184,7 @@ def _stored(key: SharePartitionKey, shard: ShareCoordinatorShard) -> tuple[int, 
 def _seen(
     leader: SharePartitionLeader | None,
     stored: tuple[int, int],
-    log: PartitionLog | None,
+    log: EndedLog | None,
     counters: SharePartitionCounters,
     now_ms: int,
 ) -> SeenPartition:

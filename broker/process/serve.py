@@ -6,12 +6,11 @@ import asyncio
 import gc
 import logging
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.process.allocator import keep_freed_memory
 from shareq.broker.process.open_files import raise_file_limit
 from shareq.broker.process.server import SEAMS, Seams, Server
@@ -19,6 +18,7 @@ from shareq.broker.process.sockets import Address
 
 if TYPE_CHECKING:
     from shareq.broker.config.broker_config import BrokerConfig
+    from shareq.broker.foundation.handler_rows import HandlerRow
     from shareq.broker.process.http.console import Console, ConsoleOptions
     from shareq.broker.process.scram_option import NewScramUser
 
@@ -98,7 +98,8 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
     if console is not None:
         await console.start(server.addresses, server.records_api_url)
     ready(server, None if console is None else console.url)
-    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, iter(_steps_to_come(server.uses_scram)))
+    steps = _steps_to_come(server.broker.services.ground.handlers.values(), scram=server.uses_scram)
+    loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, iter(steps))
     await stopping.wait()
     if console is not None:
         console.begin_to_stop()
@@ -137,11 +138,11 @@ _FIRST_USED: Final = (
 """What the first group, producer, transaction or log would import in a turn of its own."""
 
 
-def _steps_to_come(scram: bool) -> Sequence[Callable[[], object]]:
+def _steps_to_come(handlers: Iterable[HandlerRow], *, scram: bool) -> Sequence[Callable[[], object]]:
     """Return what can wait until the broker listens: the allocator, and what the first requests would import."""
     modules = [
         *(["scramp"] if scram else []),  # a tenth of a second, which the first login need not wait for
-        *(row.module for row in HANDLERS.values()),
+        *(row.module for row in handlers),
         "cramjam",
         *(f"shareq.{name}" for name in _FIRST_USED),
     ]

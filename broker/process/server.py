@@ -10,8 +10,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import count
@@ -22,15 +22,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import BROKER
-from shareq.broker.data_folder.opening import DataFolderError, open_data_folder
-from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
-from shareq.broker.disk.reserved_fs import ReservedFs
-from shareq.broker.disk.watch import DiskWatch
+from shareq.broker.data_folder.opening import DataFolderError
+from shareq.broker.data_folder_ground import DataFolderGround, open_ground
 from shareq.broker.dispatch.element_limits import largest_frame
 from shareq.broker.foundation.environment import Clock, Environment
 from shareq.broker.foundation.loop.stall_meter import StallMeter
 from shareq.broker.foundation.os_clock import LoopClock
-from shareq.broker.foundation.os_fs import OsFs, open_to_others
+from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
 from shareq.broker.network.answers import FrameHandler
@@ -48,11 +46,11 @@ from shareq.broker.process.sockets import Address, ServeError, address_text, beg
 from shareq.broker.quotas.entity import CONNECTION_CREATION_RATE
 from shareq.broker.quotas.limits import Limits
 from shareq.broker.quotas.rate import Windows
-from shareq.broker.topics.endpoint import advertised_endpoints
+from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
 from shareq.protocol.config_def import ConfigError
-from shareq.protocol.primitives import uuid_to_text
 
 if TYPE_CHECKING:
+    from shareq.broker.ground import Ground
     from shareq.broker.metrics.endpoint import MetricsEndpoint
     from shareq.broker.process.http.records_api import RecordsApiPort
     from shareq.broker.process.oauth.listeners import OauthListeners
@@ -87,12 +85,16 @@ class Seams(NamedTuple):
 
 SEAMS: Final = Seams()
 
+MakeGround = Callable[[Environment, "Mapping[str, Endpoint]"], "Awaitable[Ground[Services]]"]
+"""Makes what a broker stands on, from where its listeners' clients connect. Raises ServeError."""
+
 
 class Server:
     """A broker and its listeners on one event loop.
 
     With a `metrics` address, its metrics are served there. Those of `new_users` that do not exist yet are added.
-    Unless `insecure`, no listener without authentication is opened to other machines.
+    Unless `insecure`, no listener without authentication is opened to other machines. `make_ground` makes what the
+    broker stands on: without it that is the data folder of the configuration, with these `features`.
     """
 
     def __init__(
@@ -104,8 +106,10 @@ class Server:
         new_users: Sequence[NewScramUser] = (),
         insecure: bool = False,
         seams: Seams = SEAMS,
+        make_ground: MakeGround | None = None,
     ) -> None:
         self._config = config
+        self._make_ground = make_ground or self._open_data_folder
         self._seams = seams
         self._insecure = insecure
         self._new_users = new_users
@@ -194,7 +198,7 @@ class Server:
 
                 self._records_api = RecordsApiPort(self._config, self.addresses, insecure=self._insecure)
             self._oauth = await _oauth_listeners(self._config)
-            self._broker = self._start_broker()
+            self._broker = await self._start_broker()
             await self._listen(self._broker, self._files.connections)
             if self._metrics_socket is not None:
                 await self._serve_metrics(self._broker, self._metrics_socket)
@@ -261,62 +265,37 @@ class Server:
         import_module("shareq.broker.metrics.exposition")  # now, when it keeps no client waiting
         return bound
 
-    def _start_broker(self) -> Broker:
-        """Open the data folder, which takes its lock, then recover it."""
+    async def _start_broker(self) -> Broker:
+        """Make what the broker is to stand on, then have it opened."""
         loop = asyncio.get_running_loop()
         fs = self._seams.fs(loop.call_soon_threadsafe)
-        data_dir = self.data_dir
         env = Environment(self._seams.clock(loop), Random(SystemRandom().getrandbits(128)), fs, SystemRandom())
         ports = {name: bound.getsockname()[1] for name, bound in self._sockets.items()}
         endpoints = advertised_endpoints(self._config, ports)
-        with ExitStack() as undo:
-            try:
-                disk = DiskWatch(env.clock, fs, data_dir, self._config.disk_settings)
-                over = ReservedFs(fs, data_dir, disk.reserve)
-                unique = env.random_uuid().hex()[:8]
-                database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", unique, durable=self._seams.durable_metadata)
-                folder = open_data_folder(
-                    over,
-                    data_dir,
-                    database,
-                    lambda: uuid_to_text(env.random_uuid()),
-                    disk.make_room_to_start,
-                    syncs_journal_in_background=True,
-                )
-                undo.callback(folder.release_lock)
-                undo.callback(folder.meta_db.close)
-                mode = open_to_others(data_dir)
-                if mode:
-                    logger.warning(
-                        "data folder %s is open to every user of this machine, mode %s: chmod 700", data_dir, mode
-                    )
-                broker = Broker(
-                    env,
-                    self._config,
-                    folder.meta_db,
-                    endpoints=endpoints,
-                    features=self._features,
-                    release_lock=folder.release_lock,
-                    cluster_id=folder.cluster_id,
-                    disk=disk,
-                    from_format_1=folder.from_format_1,
-                    max_open_files=self._files.logs,
-                )
-                undo.pop_all()
-                undo.callback(broker.close, clean=False)
-                if self.uses_tls:
-                    self._tls = _tls_listeners(broker.services)
-                broker.start()
-                _add_users(broker.services, self._new_users)
-            except (ConfigError, FeatureError) as error:
-                raise ServeError(str(error), usage=True) from error
-            except REFUSALS as error:
-                raise ServeError(str(error)) from error
-            except OSError as error:
-                raise ServeError(f"data folder {data_dir} cannot be used: {error}") from error
+        ground = await self._make_ground(env, endpoints)
+        with _refusals(ground.name), ExitStack() as undo:
+            undo.callback(ground.close, clean=False)
+            broker = Broker(env, self._config, ground, endpoints=endpoints)
+            undo.pop_all()
+            undo.callback(broker.close, clean=False)
+            if self.uses_tls:
+                self._tls = _tls_listeners(broker.services)
+            broker.start()
+            _add_users(broker.services, self._new_users)
             undo.pop_all()
         self._fs = fs
         return broker
+
+    async def _open_data_folder(self, env: Environment, _endpoints: Mapping[str, Endpoint]) -> DataFolderGround:
+        with _refusals(f"data folder {self.data_dir}"):
+            return open_ground(
+                env,
+                self._config,
+                self.data_dir,
+                features=self._features,
+                max_open_files=self._files.logs,
+                durable_metadata=self._seams.durable_metadata,
+            )
 
     async def _listen(self, broker: Broker, max_connections: int) -> None:
         loop = asyncio.get_running_loop()
@@ -358,10 +337,11 @@ class Server:
     async def _serve_metrics(self, broker: Broker, bound: socket.socket) -> None:
         from shareq.broker.http.server import BACKLOG
         from shareq.broker.metrics.endpoint import MetricsEndpoint
-        from shareq.broker.metrics.exposition import CONTENT_TYPE, scrape
+        from shareq.broker.metrics.exposition import CONTENT_TYPE, metrics_of, scrape
 
         services, requests = broker.services, broker.dispatcher.requests
         started_ns = services.env.clock.now_ns()
+        metrics_of(services)  # imported now, when it keeps no client waiting
         self._metrics = MetricsEndpoint(
             lambda: scrape(services, requests, self._listeners, started_ns), CONTENT_TYPE, lambda: not self._stopping
         )
@@ -406,6 +386,19 @@ class Server:
             listener.on_forget = None
             listener.abort()
         self._listeners.clear()
+
+
+@contextmanager
+def _refusals(ground: str) -> Iterator[None]:
+    """Raise ServeError for what says that the ground of this name cannot be used."""
+    try:
+        yield
+    except (ConfigError, FeatureError) as error:
+        raise ServeError(str(error), usage=True) from error
+    except REFUSALS as error:
+        raise ServeError(str(error)) from error
+    except OSError as error:
+        raise ServeError(f"{ground} cannot be used: {error}") from error
 
 
 def _connection_quotas(services: Services, max_connections: int) -> ConnectionQuotas:

@@ -13,6 +13,7 @@ from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.data_folder_ground import DataFolderGround, data_folder_of
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.metadata.store import NewTopic
@@ -26,7 +27,7 @@ from shareq.coordinator.ports import TopicImage
 from shareq.protocol.primitives import Message
 
 if TYPE_CHECKING:
-    from shareq.broker.services import ShareStateStore
+    from shareq.broker.ground import ShareStateStore
 
 R = TypeVar("R", bound=Message)
 
@@ -65,6 +66,11 @@ class BrokerWorld:
         """The parts of the broker that runs now."""
         return self.broker.services
 
+    @property
+    def folder(self) -> DataFolderGround:
+        """What that broker stands on."""
+        return data_folder_of(self.broker.services)
+
     def connect(self, *, client_id: str | None = "mock", limits: ConnectionLimits | None = None) -> MockConnection:
         """A client's connection."""
         self._connections += 1
@@ -92,7 +98,8 @@ class BrokerWorld:
     def _boot(self) -> Broker:
         env = Environment(self.clock, Random(self._seed), self.fs)
         endpoint = Endpoint(self.config.node_id, "127.0.0.1", 9091 + self.config.node_id)
-        broker = Broker(env, self.config, self.db, endpoints={"PLAINTEXT": endpoint}, states=self._states)
+        ground = DataFolderGround(env, self.config, self.db, states=self._states)
+        broker = Broker(env, self.config, ground, endpoints={"PLAINTEXT": endpoint})
         broker.start()
         return broker
 

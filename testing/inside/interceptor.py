@@ -324,4 +324,4 @@ def refusable(api: ApiKey) -> bool:
     from shareq.broker.network.counters import Requests
 
     row = HANDLERS.get(api)
-    return row is not None and Route(api, row.served.last, Requests(), plain_handler).failed is not None
+    return row is not None and Route(row, api, row.served.last, Requests(), plain_handler).failed is not None

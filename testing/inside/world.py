@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shareq.broker.data_folder_ground import data_folder_of
 from shareq.broker.process.server import Seams
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import Leader
@@ -105,7 +106,7 @@ class Inside:
     def _fill_disk(self, full: bool) -> None:
         assert self._fs is not None
         self._fs.full = full
-        self._the_server().broker.services.disk.look()
+        data_folder_of(self._the_server().broker.services).disk.look()
 
     def _move_leader(self, topic: str, partition: int, away: bool) -> None:
         """To a broker that nobody has, or back here."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, cast
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from shareq.broker.data_folder_ground import data_folder_of
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.network.answers import AnswerSlot
@@ -348,7 +349,7 @@ class MemoryWorld:
                 share_states(cast("World", self.world))
             for topic in services.metadata.topics():
                 for partition in range(topic.partitions):
-                    contents(services.logs.get(topic.name, partition))
+                    contents(data_folder_of(services).logs.get(topic.name, partition))
         except InvariantBroken as broken:
             raise Defect(f"at the end: {broken}") from broken
 

@@ -194,9 +194,10 @@ class Queues:
         }
 
     def _letters(self, group: Group) -> list[Record]:
-        services, name = self._world.services, self.name_of(group)
-        topic = services.metadata.topic(name)
-        logs = [services.logs.get(name, partition) for partition in range(0 if topic is None else topic.partitions)]
+        name = self.name_of(group)
+        topic = self._world.services.metadata.topic(name)
+        partitions = range(0 if topic is None else topic.partitions)
+        logs = [self._world.folder.logs.get(name, partition) for partition in partitions]
         return [letter for log in logs for letter in records_of(log)]
 
     # -- inside

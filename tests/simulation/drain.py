@@ -63,7 +63,7 @@ def _begin(world: World) -> None:
     try:
         if how < 0.4:
             world.crash("before the drain")
-        elif how < 0.7 or any(log.refusal is not ErrorCode.NONE for log in world.services.logs.logs()):
+        elif how < 0.7 or any(log.refusal is not ErrorCode.NONE for log in world.folder.logs.logs()):
             world.restart()
     except SimulatedCrash:
         world.crash("before the drain")
@@ -72,7 +72,7 @@ def _begin(world: World) -> None:
 
 def _await_room(world: World) -> None:
     """Until the broker has seen that the disk is not full any more."""
-    while world.services.disk.refuses_clients():
+    while world.folder.disk.refuses_clients():
         world.advance(INTERVAL_MS)
 
 

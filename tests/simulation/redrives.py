@@ -244,7 +244,7 @@ class Redrives:
         services = self._world.services
         image = services.metadata.topic(topic)
         count = 0 if image is None else image.partitions
-        return [records_of(services.logs.get(topic, partition)) for partition in range(count)]
+        return [records_of(self._world.folder.logs.get(topic, partition)) for partition in range(count)]
 
     # -- the end
 

@@ -34,7 +34,7 @@ def replayed(
     offline.
     """
     for route in range(partitions.count):
-        log = world.services.logs.get(topic, route)
+        log = world.folder.logs.get(topic, route)
         if log.refusal is ErrorCode.NONE:
             after = new_shard()
             result_of(replay_log(log, after, serde, unpaused))

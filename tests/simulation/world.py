@@ -17,7 +17,7 @@ from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import DataFolderGround, FolderContext, data_folder_of
 from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.environment import Environment
@@ -93,7 +93,7 @@ def _no_frames(_connection: Connection) -> Callable[[bytes], None]:
     return refuse
 
 
-class _Context(RequestContext):
+class _Context(FolderContext):
     """A request whose faults end the seed, also those of its later turns, and what the world finds in its answer."""
 
     __slots__ = ()
@@ -168,13 +168,19 @@ class World:
         """The parts of the broker that runs now."""
         return self.broker.services
 
+    @property
+    def folder(self) -> DataFolderGround:
+        """What the broker of now stands on."""
+        return data_folder_of(self.broker.services)
+
     # -- the broker's lives
 
     def _boot(self) -> Broker:
         self._set_clock()
         env = Environment(self.clock, Random(self.rng.random()), self.fs)
         kept, endpoint = self.metadata_disk.open(env), Endpoint(1, "127.0.0.1", 9092)
-        broker = Broker(env, self.config, kept.meta_db, endpoints={"PLAINTEXT": endpoint}, cluster_id=kept.cluster_id)
+        ground = DataFolderGround(env, self.config, kept.meta_db, cluster_id=kept.cluster_id)
+        broker = Broker(env, self.config, ground, endpoints={"PLAINTEXT": endpoint})
         broker.start()
         return broker
 
@@ -257,8 +263,8 @@ class World:
         self.audit()
 
     def _everybody_loses_the_broker(self) -> None:
-        self.seen["passes of the cleaner"] += self.broker.services.logs.cleaner.passes
-        self.seen["passes that were cut off"] += self.broker.services.logs.cleaner.busy
+        self.seen["passes of the cleaner"] += self.folder.logs.cleaner.passes
+        self.seen["passes that were cut off"] += self.folder.logs.cleaner.busy
         self.clock.drop_everything()
         for producer in self.producers:
             producer.on_broker_lost()
@@ -415,7 +421,7 @@ class World:
             log = self.log(self.rng.choice(self.topics.live))
             if log.high_watermark > log.log_start_offset:
                 to = self.rng.randint(log.log_start_offset, log.high_watermark)
-                error = self.broker.services.logs.truncate_prefixes({log: to})[log]
+                error = self.folder.logs.truncate_prefixes({log: to})[log]
                 self.note(f"log start of {log.topic}-{log.partition} to {to}: {error!r}")
                 self.seen["truncations"] += 1
 
@@ -435,7 +441,7 @@ class World:
 
     def log(self, slot: Slot) -> PartitionLog:
         """The log of a slot that is live."""
-        return self.broker.services.logs.get(slot.topic, slot.partition)
+        return self.folder.logs.get(slot.topic, slot.partition)
 
     def cores(self, group: Group) -> dict[int, SharePartition]:
         """The group's share partitions in memory, by slot."""
@@ -490,7 +496,7 @@ class World:
             (SHARE_GROUP_STATE, self.broker.services.share_states.partitions.count),
             (CONSUMER_OFFSETS, self.broker.services.groups.coordinator.partitions.count),
         )
-        logs = (self.broker.services.logs.get(topic, route) for topic, count in coordinators for route in range(count))
+        logs = (self.folder.logs.get(topic, route) for topic, count in coordinators for route in range(count))
         return all(log.refusal is ErrorCode.NONE for log in logs)
 
     def look_inside(self) -> None:
@@ -514,7 +520,7 @@ class World:
         partitions = self.broker.services.groups.coordinator.partitions
         if partitions.count:
             route = group_partition_for(group.id, partitions.count)
-            if self.broker.services.logs.get(CONSUMER_OFFSETS, route).refusal is ErrorCode.NONE:
+            if self.folder.logs.get(CONSUMER_OFFSETS, route).refusal is ErrorCode.NONE:
                 shard = partitions.get(route).shard
                 now = self.clock.now_ms()
                 group.membership.check(shard.share_group(group.id), shard, now, self.session_timeout_ms)

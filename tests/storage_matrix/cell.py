@@ -181,7 +181,7 @@ def _go_on(world: RealWorld) -> None:
             answer = produce(client, topic.name, bytes(records))
             if answer.error_code:
                 raise Red(f"{topic.name} takes no records: error {answer.error_code}")
-            log = world.services.logs.get(topic.name, 0)
+            log = world.folder.logs.get(topic.name, 0)
             read = log.read(answer.base_offset, 1 << 20, upto=log.high_watermark)
             if isinstance(read, int) or b"afterwards" not in bytes(read.records):
                 raise Red(f"{topic.name} does not have what it took")

@@ -146,12 +146,12 @@ class Life:
         self._consume()
         for _ in range(400):
             world.clock.advance(10)
-        logs = world.services.logs
+        logs = world.folder.logs
         log = logs.get(ORDERS, 0)
         assert logs.truncate_prefixes({log: log.segments[1].base_offset + 1}) == {log: ErrorCode.NONE}
         world.clock.run_until_idle()
         self._fill(KEYED, 6)
-        assert world.services.logs.cleaner.passes
+        assert world.folder.logs.cleaner.passes
 
     def _security(self, user: str) -> None:
         metadata = self.world.services.metadata

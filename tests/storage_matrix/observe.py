@@ -25,7 +25,7 @@ def facts_of(world: RealWorld) -> Facts:
     facts.update(_metadata(world))
     for topic in world.services.metadata.topics():
         for partition in range(topic.partitions):
-            facts.update(_log(world.services.logs.get(topic.name, partition)))
+            facts.update(_log(world.folder.logs.get(topic.name, partition)))
     facts.update(_offsets(world))
     facts.update(_share_states(world))
     facts.update(_transactional_ids(world))

@@ -17,6 +17,7 @@ from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.data_folder.opening import open_data_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
+from shareq.broker.data_folder_ground import DataFolderGround
 from shareq.broker.foundation.environment import Environment, File, SyncErrors
 from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.process.server import REFUSALS
@@ -117,14 +118,10 @@ def start_broker(env: Environment, config: BrokerConfig, data_dir: str, endpoint
             folder = open_data_folder(env.fs, data_dir, database, lambda: uuid_to_text(env.random_uuid()))
             undo.callback(folder.release_lock)
             undo.callback(folder.meta_db.close)
-            broker = Broker(
-                env,
-                config,
-                folder.meta_db,
-                endpoints={"PLAINTEXT": endpoint},
-                release_lock=folder.release_lock,
-                cluster_id=folder.cluster_id,
+            ground = DataFolderGround(
+                env, config, folder.meta_db, release_lock=folder.release_lock, cluster_id=folder.cluster_id
             )
+            broker = Broker(env, config, ground, endpoints={"PLAINTEXT": endpoint})
             undo.pop_all()
             undo.callback(broker.close, clean=False)
             broker.start()

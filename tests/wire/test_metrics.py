@@ -262,8 +262,8 @@ def test_two_brokers_that_start_at_once_on_one_port(tmp_path: Path) -> None:
     """Both are bound to it; the first to listen has it, and the other one says so."""
 
     class Late(Server):
-        def _start_broker(self) -> RunningBroker:
-            broker = super()._start_broker()
+        async def _start_broker(self) -> RunningBroker:
+            broker = await super()._start_broker()
             first.listen()
             return broker
 

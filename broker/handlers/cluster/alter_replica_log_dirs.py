@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.alter_replica_log_dirs import (
@@ -20,11 +20,13 @@ from shareq.protocol.generated.alter_replica_log_dirs import (
     AlterReplicaLogDirTopicResult,
 )
 
+CONTEXT = FolderContext
+
 _LONGEST_FOLDER = 255
 _FUTURE_SUFFIX = len(f".{'0' * 32}-future")  # of the folder that a replica has while it moves
 
 
-async def handle(ctx: RequestContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+async def handle(ctx: FolderContext, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
     may = ctx.may(ALTER_CLUSTER)
     home = os.path.abspath(ctx.services.started_with.data_dir)
     paths: dict[str, dict[int, str]] = {}  # the last one of each partition that is named
@@ -58,7 +60,7 @@ def failed(request: AlterReplicaLogDirsRequest, error: ErrorCode) -> AlterReplic
     )
 
 
-def _moved(ctx: RequestContext, topic: str, partition: int, home: bool) -> ErrorCode:
+def _moved(ctx: FolderContext, topic: str, partition: int, home: bool) -> ErrorCode:
     if len(f"{topic}-{partition}") + _FUTURE_SUFFIX > _LONGEST_FOLDER:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     if not home:
@@ -66,4 +68,4 @@ def _moved(ctx: RequestContext, topic: str, partition: int, home: bool) -> Error
     image = ctx.services.metadata.topic(topic)
     if image is None or not 0 <= partition < image.partitions:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ctx.services.logs.get(topic, partition).refusal
+    return ctx.ground.logs.get(topic, partition).refusal

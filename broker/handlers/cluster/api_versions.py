@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.features import FEATURES
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import (
@@ -45,7 +44,7 @@ def handle(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsRespo
     response = ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=row.advertised.first, max_version=row.advertised.last)
-            for key, row in sorted(HANDLERS.items())
+            for key, row in sorted(ctx.services.ground.handlers.items())
             if is_ours or not row.own
         ]
     )

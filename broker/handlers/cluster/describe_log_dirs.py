@@ -14,7 +14,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_log_dirs import (
@@ -26,6 +26,8 @@ from shareq.protocol.generated.describe_log_dirs import (
     DescribeLogDirsTopic,
 )
 
+CONTEXT = FolderContext
+
 logger = logging.getLogger(__name__)
 
 
@@ -33,19 +35,19 @@ ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""
 
 
-async def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+async def handle(ctx: FolderContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
     if not ctx.may(DESCRIBE_CLUSTER):
         return DescribeLogDirsResponse(error_code=DESCRIBE_CLUSTER.error)
     services = ctx.services
     folder = services.started_with.data_dir
     path = os.path.abspath(folder)
     try:
-        space = services.env.fs.disk_space(folder)
+        space = ctx.ground.fs.disk_space(folder)
     except OSError as error:
         logger.error("%s: cannot read the free space of its file system: %s", path, error)
         return DescribeLogDirsResponse(results=[DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path)])
     sizes: dict[tuple[str, int], int] = {}
-    for log in list(services.logs.logs()):
+    for log in list(ctx.ground.logs.logs()):
         sizes[log.topic, log.partition] = log.size_bytes
         await ctx.breathe()
     topics: list[DescribeLogDirsTopic] = []
@@ -64,7 +66,7 @@ async def handle(ctx: RequestContext, request: DescribeLogDirsRequest) -> Descri
     return DescribeLogDirsResponse(results=[result])
 
 
-async def _wanted(ctx: RequestContext, asked: Sequence[DescribableLogDirTopic] | None) -> Mapping[str, Sequence[int]]:
+async def _wanted(ctx: FolderContext, asked: Sequence[DescribableLogDirTopic] | None) -> Mapping[str, Sequence[int]]:
     """Return existing partitions in order, each once, by topic."""
     metadata = ctx.services.metadata
     if asked is None:

@@ -9,7 +9,7 @@ offset counts. The timeout is for replicas, of which there is none.
 
 from __future__ import annotations
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.turn_budget import in_pieces
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
@@ -22,10 +22,12 @@ from shareq.protocol.generated.delete_records import (
     DeleteRecordsTopicResult,
 )
 
+CONTEXT = FolderContext
+
 _NO_LOW_WATERMARK = -1
 
 
-async def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+async def handle(ctx: FolderContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
     """Cut the logs."""
     topics: list[DeleteRecordsTopicResult] = []
     cuts: dict[PartitionLog, int] = {}
@@ -45,7 +47,7 @@ async def handle(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRe
                 row.error_code = found
             await ctx.breathe()
         await ctx.give_back(offsets)
-    errors = await ctx.services.logs.truncate_many(cuts)
+    errors = await ctx.ground.logs.truncate_many(cuts)
     for row, log in rows:
         row.error_code = errors[log]
         if not row.error_code:
@@ -70,7 +72,7 @@ def failed(request: DeleteRecordsRequest, error: ErrorCode) -> DeleteRecordsResp
     )
 
 
-async def _offsets(ctx: RequestContext, request: DeleteRecordsRequest) -> dict[str, dict[int, int]]:
+async def _offsets(ctx: FolderContext, request: DeleteRecordsRequest) -> dict[str, dict[int, int]]:
     """Return the offsets by topic and partition: in the answer each of them comes once."""
     offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
@@ -81,8 +83,8 @@ async def _offsets(ctx: RequestContext, request: DeleteRecordsRequest) -> dict[s
     return offsets
 
 
-def _deletable(ctx: RequestContext, topic: str, partition: int) -> PartitionLog | ErrorCode:
-    log = ctx.services.lookup.log(topic, partition)
+def _deletable(ctx: FolderContext, topic: str, partition: int) -> PartitionLog | ErrorCode:
+    log = ctx.ground.lookup.log(topic, partition)
     if isinstance(log, ErrorCode):
         return log
     if topic in INTERNAL_TOPICS:

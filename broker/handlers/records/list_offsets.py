@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.loop.effort import AT_ONCE, elements_of
 from shareq.broker.foundation.turn_budget import PIECE, in_pieces
@@ -29,6 +29,8 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
+
+CONTEXT = FolderContext
 
 ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""
@@ -57,7 +59,7 @@ _LOOKED_INTO: Final = elements_of(AT_ONCE)
 _Partition = tuple[str, int]
 
 
-async def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse | Rows[ListOffsetsResponse]:
+async def handle(ctx: FolderContext, request: ListOffsetsRequest) -> ListOffsetsResponse | Rows[ListOffsetsResponse]:
     """Look every partition's offset up. Topics that the client may see come first."""
     twice = await _named_twice(ctx, request.topics)
     committed = request.isolation_level == _READ_COMMITTED
@@ -93,7 +95,7 @@ async def handle(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
     return await rows.end()
 
 
-async def _named_twice(ctx: RequestContext, topics: Sequence[ListOffsetsTopic]) -> set[_Partition]:
+async def _named_twice(ctx: FolderContext, topics: Sequence[ListOffsetsTopic]) -> set[_Partition]:
     """Return the partitions that the request names more than once."""
     seen: dict[_Partition, None] = {}
     twice: set[_Partition] = set()
@@ -121,14 +123,14 @@ def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse
 
 
 def _log(
-    ctx: RequestContext, topic: str, part: ListOffsetsPartition, twice: set[_Partition]
+    ctx: FolderContext, topic: str, part: ListOffsetsPartition, twice: set[_Partition]
 ) -> PartitionLog | ErrorCode:
     """Return the log to look into, or why there is none."""
     if (topic, part.partition_index) in twice:
         return ErrorCode.INVALID_REQUEST
     if part.timestamp < 0 and ctx.api_version < _FIRST_VERSION.get(part.timestamp, _NEVER):
         return ErrorCode.UNSUPPORTED_VERSION
-    return ctx.services.lookup.log(topic, part.partition_index, part.current_leader_epoch)
+    return ctx.ground.lookup.log(topic, part.partition_index, part.current_leader_epoch)
 
 
 def _named(log: PartitionLog, timestamp: int, upto: int) -> Found | None:
@@ -140,7 +142,7 @@ def _named(log: PartitionLog, timestamp: int, upto: int) -> Found | None:
     return None
 
 
-async def _sought(ctx: RequestContext, log: PartitionLog, timestamp: int, upto: int) -> Found | None:
+async def _sought(ctx: FolderContext, log: PartitionLog, timestamp: int, upto: int) -> Found | None:
     """Return the record at that time. Records from `upto` on do not count."""
     if timestamp == MAX_TIMESTAMP:
         found = await log.seek_max_timestamp(ctx.breathe)
@@ -149,7 +151,7 @@ async def _sought(ctx: RequestContext, log: PartitionLog, timestamp: int, upto: 
     return None if found is None or found.offset >= upto else found
 
 
-def _row(ctx: RequestContext, partition: int, log: PartitionLog, found: Found | None) -> ListOffsetsPartitionResponse:
+def _row(ctx: FolderContext, partition: int, log: PartitionLog, found: Found | None) -> ListOffsetsPartitionResponse:
     if found is None:
         return ListOffsetsPartitionResponse(partition)
     epoch = log.leader_epoch if ctx.api_version >= _EPOCHS_FROM else -1

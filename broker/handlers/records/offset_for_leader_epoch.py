@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
 from shareq.protocol.errors import ErrorCode
@@ -21,6 +21,8 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 
+CONTEXT = FolderContext
+
 ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""
 
@@ -28,7 +30,7 @@ _LOG_ELEMENTS: Final = 3  # that take as long as a partition: 20 µs where its l
 
 
 async def handle(
-    ctx: RequestContext, request: OffsetForLeaderEpochRequest
+    ctx: FolderContext, request: OffsetForLeaderEpochRequest
 ) -> OffsetForLeaderEpochResponse | Rows[OffsetForLeaderEpochResponse]:
     """Look every partition's epoch up; the topics that the client may see come first."""
     rows = Rows(ctx, OffsetForLeaderEpochResponse(), "topics")
@@ -69,8 +71,8 @@ def failed(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForL
     )
 
 
-def _end_offset(ctx: RequestContext, topic: str, part: OffsetForLeaderPartition) -> EpochEndOffset:
-    log = ctx.services.lookup.log(topic, part.partition, part.current_leader_epoch)
+def _end_offset(ctx: FolderContext, topic: str, part: OffsetForLeaderPartition) -> EpochEndOffset:
+    log = ctx.ground.lookup.log(topic, part.partition, part.current_leader_epoch)
     if isinstance(log, ErrorCode):
         return EpochEndOffset(log, part.partition)
     if part.leader_epoch != log.leader_epoch:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.loop.effort import BATCH_EFFORT, EFFORT, LOOK_EFFORT, REFUSED_EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.records.produce_fast_path import ProduceFastPath
@@ -35,10 +35,12 @@ from shareq.protocol.records.batch import TRANSACTIONAL, attributes_of
 if TYPE_CHECKING:
     from shareq.broker.transactions.produce import ProduceRefusals
 
+CONTEXT = FolderContext
+
 __all__ = ["ProduceFastPath", "failed", "handle"]
 
 
-async def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
+async def handle(ctx: FolderContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
     """Append every batch of the request; the answer comes when they are durable."""
     topics, acks = request.topic_data, request.acks  # held: a long request is given back while its batches are awaited
     refusals: Mapping[tuple[str, int], ErrorCode] = {}
@@ -87,16 +89,14 @@ def _has_transactional(topics: Sequence[TopicProduceData]) -> bool:
     return False
 
 
-def _admit(ctx: RequestContext, request: ProduceRequest) -> Pending[ProduceRefusals] | ErrorCode:
+def _admit(ctx: FolderContext, request: ProduceRequest) -> Pending[ProduceRefusals] | ErrorCode:
     """Return which transactional batches may not be appended; the connection waits while a coordinator is asked.
 
     Raises CloseConnection where it has to be asked, and no response is due.
     """
     from shareq.broker.transactions.produce import admit_batches  # only transactions need these rules
 
-    admitted = admit_batches(
-        ctx.services.transactions.admission, ctx.services.lookup, ctx.may, ctx.api_version, request
-    )
+    admitted = admit_batches(ctx.ground.transactions.admission, ctx.ground.lookup, ctx.may, ctx.api_version, request)
     if request.acks == 0 and isinstance(admitted, Pending) and not admitted.done:
         raise CloseConnection("a transactional Produce request with acks=0 has no response that could carry an error")
     return admitted

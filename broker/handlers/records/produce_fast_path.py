@@ -14,6 +14,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.handlers.shared.produce_append import ZSTD_FROM
 from shareq.broker.log.admission import LargeBatch
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
@@ -33,7 +34,7 @@ from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.batch import ATTRIBUTES_AT, HEADER_SIZE, TRANSACTIONAL, Compression, producer_of
 
 if TYPE_CHECKING:
-    from shareq.broker.dispatch.route import BoundRoute
+    from shareq.broker.dispatch.route import BoundRoute, Route
 
 
 MOST_LEARNED: Final = 256  # requests of one connection that are remembered, ever: no client makes it grow
@@ -73,10 +74,12 @@ class ProduceFastPath:
         self._known: dict[bytes, _Template] = {}  # by head; all heads have one length, as those of one topic have
         self._head_end = _HEAD_AT
         self._learned = 0
-        self._sender = bound.context
-        self._wall_ms = bound.context.services.env.clock.wall_ms
-        self._authorizer = bound.context.services.authorizer
-        self._leaders = bound.context.services.leaders
+        context = bound.context
+        assert isinstance(context, FolderContext), "the one that Produce asks for"
+        self._sender = context
+        self._wall_ms = context.services.env.clock.wall_ms
+        self._authorizer = context.services.authorizer
+        self._leaders = context.services.leaders
         self._generation = 0  # of the access control lists that what is known was learned under
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
@@ -133,7 +136,7 @@ class ProduceFastPath:
             return
         if self._authorizer is not None:
             self._generation = self._authorizer.generation
-        known = _learned(self._bound, request, topic)
+        known = _learned(self._bound.route, self._sender, request, topic)
         if known is None:
             return
         records = topic.partition_data[0].records
@@ -263,12 +266,11 @@ def _throttle_at(answer: Buffer, version: int) -> int:
     return len(answer) - _THROTTLE.size - (version >= _FLEXIBLE_FROM)
 
 
-def _learned(bound: BoundRoute, request: ProduceRequest, topic: TopicProduceData) -> _Template | None:
+def _learned(route: Route, ctx: FolderContext, request: ProduceRequest, topic: TopicProduceData) -> _Template | None:
     """What to remember of a request to one partition; None if it has to go the ordinary way always."""
-    route, services = bound.route, bound.context.services
     name_or_id = topic.topic_id if route.version >= PRODUCE_IDS_FROM else topic.name
-    log = services.lookup.log(name_or_id, topic.partition_data[0].index)
-    if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not bound.context.may(WRITE_TOPIC, log.topic):
+    log = ctx.ground.lookup.log(name_or_id, topic.partition_data[0].index)
+    if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not ctx.may(WRITE_TOPIC, log.topic):
         return None
     base_offset, append_time, log_start = _MARK_NUMBERS
     marked = PartitionProduceResponse(log.partition, ErrorCode.NONE, base_offset, append_time, log_start)
@@ -276,7 +278,7 @@ def _learned(bound: BoundRoute, request: ProduceRequest, topic: TopicProduceData
     if example.count(_MARK if route.version >= _LOG_START_FROM else _MARK[:16]) != 1:
         return None
     transactional_id = request.transactional_id
-    transactional = transactional_id is not None and bound.context.may(WRITE_TRANSACTION, transactional_id)
+    transactional = transactional_id is not None and ctx.may(WRITE_TRANSACTION, transactional_id)
     return _Template(log, request.acks, route.version, example, transactional=transactional)
 
 

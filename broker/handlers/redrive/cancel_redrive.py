@@ -6,14 +6,16 @@ stays as it is. The client that began it may; every other needs ALTER on the clu
 
 from __future__ import annotations
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ApiError, text_of
 from shareq.protocol.generated.cancel_redrive import CancelRedriveRequest, CancelRedriveResponse
 
+CONTEXT = FolderContext
 
-async def handle(ctx: RequestContext, request: CancelRedriveRequest) -> CancelRedriveResponse:
-    redrives = ctx.services.redrives
+
+async def handle(ctx: FolderContext, request: CancelRedriveRequest) -> CancelRedriveResponse:
+    redrives = ctx.ground.redrives
     if redrives.owner_of(request.name) != ctx.connection.principal and not ctx.may(ALTER_CLUSTER):
         return _response(ApiError(ALTER_CLUSTER.error))
     return _response(await redrives.cancel(request.name))

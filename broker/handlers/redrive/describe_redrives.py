@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.redrive.progress import Ranges, totals
 from shareq.broker.redrive.service import MOST_DESCRIBED, RedriveReport
@@ -23,6 +23,8 @@ from shareq.protocol.generated.describe_redrives import (
     RedrivePartition,
 )
 
+CONTEXT = FolderContext
+
 _HIDDEN: Final = ApiError(ErrorCode.RESOURCE_NOT_FOUND)
 
 
@@ -30,11 +32,11 @@ ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""
 
 
-async def handle(ctx: RequestContext, request: DescribeRedrivesRequest) -> DescribeRedrivesResponse:
+async def handle(ctx: FolderContext, request: DescribeRedrivesRequest) -> DescribeRedrivesResponse:
     if request.names is not None and len(request.names) > MOST_DESCRIBED:
         message = f"{len(request.names)} names, and at most {MOST_DESCRIBED} may be asked for at a time."
         return DescribeRedrivesResponse(error_code=ErrorCode.INVALID_REQUEST, error_message=message)
-    redrives, names, queue = ctx.services.redrives, request.names, request.sent_from
+    redrives, names, queue = ctx.ground.redrives, request.names, request.sent_from
     response = DescribeRedrivesResponse()
     for name, found in await (redrives.describe(names) if queue is None else redrives.of_queue(queue)):
         report = _shown(ctx, found)
@@ -44,7 +46,7 @@ async def handle(ctx: RequestContext, request: DescribeRedrivesRequest) -> Descr
     return response
 
 
-def _shown(ctx: RequestContext, report: RedriveReport | ApiError) -> RedriveReport | ApiError:
+def _shown(ctx: FolderContext, report: RedriveReport | ApiError) -> RedriveReport | ApiError:
     if isinstance(report, ApiError):
         return _HIDDEN if report.code is ErrorCode.RESOURCE_NOT_FOUND else report
     return report if ctx.sees(DESCRIBE_TOPIC, report.spec.queue) else _HIDDEN

@@ -9,14 +9,16 @@ one that the client's user has made (GROUP_MAX_SIZE_REACHED).
 
 from __future__ import annotations
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.redrive.spec import LetterFilter, Owner, RedriveSpec, Target, problem_of
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TOPIC, Right
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.start_redrive import StartRedriveRequest, StartRedriveResponse
 
+CONTEXT = FolderContext
 
-async def handle(ctx: RequestContext, request: StartRedriveRequest) -> StartRedriveResponse:
+
+async def handle(ctx: FolderContext, request: StartRedriveRequest) -> StartRedriveResponse:
     if request.target not in (Target.TOPIC, Target.GROUP):
         return _response(ApiError(ErrorCode.INVALID_REQUEST, f"Target must be 0 or 1, not {request.target}."))
     spec = _spec(ctx, request)
@@ -30,7 +32,7 @@ async def handle(ctx: RequestContext, request: StartRedriveRequest) -> StartRedr
     too_many = names.refusal(spec.group_id, owner)
     if too_many:
         return _response(ApiError(ErrorCode.GROUP_MAX_SIZE_REACHED, too_many))
-    error = await ctx.services.redrives.start(spec)
+    error = await ctx.ground.redrives.start(spec)
     names.settle(spec.group_id, owner)
     return _response(error)
 
@@ -44,7 +46,7 @@ def _needed(spec: RedriveSpec) -> list[tuple[Right, str]]:
     return needed
 
 
-def _spec(ctx: RequestContext, request: StartRedriveRequest) -> RedriveSpec:
+def _spec(ctx: FolderContext, request: StartRedriveRequest) -> RedriveSpec:
     letters = LetterFilter(
         group_id=request.group_id,
         topic=request.source_topic,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.loop.effort import (
     AT_ONCE,
     EFFORT,
@@ -45,19 +45,23 @@ class ProduceAppend:
         "_acks",
         "_answer",
         "_ctx",
+        "_leaders",
+        "_logs",
+        "_metadata",
         "_missing",
         "_now_ms",
         "_paused",
         "_refusals",
         "_response",
-        "_services",
         "failed",
     )
 
-    def __init__(self, ctx: RequestContext, acks: int, refusals: Mapping[tuple[str, int], ErrorCode]) -> None:
+    def __init__(self, ctx: FolderContext, acks: int, refusals: Mapping[tuple[str, int], ErrorCode]) -> None:
         self._ctx = ctx
         self._refusals = refusals
-        self._services = ctx.services
+        self._metadata = ctx.services.metadata
+        self._leaders = ctx.services.leaders
+        self._logs = ctx.ground.logs
         self._acks = acks
         self._now_ms = ctx.services.env.clock.wall_ms()
         self._paused = False  # so that what was looked up may not be as it was
@@ -76,7 +80,7 @@ class ProduceAppend:
 
     def image(self, data: TopicProduceData) -> TopicImage | ErrorCode:
         """Return the topic, or the error of all its partitions."""
-        metadata = self._services.metadata
+        metadata = self._metadata
         if self._ctx.api_version >= PRODUCE_IDS_FROM:
             image = metadata.topic_by_id(data.topic_id)
             missing = ErrorCode.UNKNOWN_TOPIC_ID
@@ -103,7 +107,7 @@ class ProduceAppend:
 
     async def large(self, large: LargeBatch, image: TopicImage, data: PartitionProduceData) -> PartitionProduceResponse:
         """Append a batch that takes longer than a turn to check."""
-        log, records = self._services.logs.get(image.name, data.index), data.records
+        log, records = self._logs.get(image.name, data.index), data.records
         assert records is not None, "a batch was looked at"
         await self._ctx.breathe(elements_of(AT_ONCE))
         self._paused = True
@@ -117,10 +121,10 @@ class ProduceAppend:
 
         Raises `LargeBatch` where it has to be checked before.
         """
-        deleted = self._paused and self._services.metadata.topic_by_id(image.topic_id) is None
+        deleted = self._paused and self._metadata.topic_by_id(image.topic_id) is None
         if deleted or not 0 <= data.index < image.partitions:
             return self.refuse(data, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        if self._services.leaders.other_leader(image.name, data.index) is not None:
+        if self._leaders.other_leader(image.name, data.index) is not None:
             return self.refuse(data, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         records = data.records
         error = ErrorCode.INVALID_RECORD if records is None else self._unacceptable(records)
@@ -128,7 +132,7 @@ class ProduceAppend:
         if records is None or error is not ErrorCode.NONE:
             return self.refuse(data, error)
         response = PartitionProduceResponse(data.index)
-        log = self._services.logs.get(image.name, data.index)
+        log = self._logs.get(image.name, data.index)
         on_durable = self._on_durable(response) if self._acks else None
         outcome = log.append(
             records,

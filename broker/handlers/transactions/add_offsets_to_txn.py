@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.rights import READ_GROUP, WRITE_TRANSACTION
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
@@ -16,10 +16,12 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from shareq.protocol.names import CONSUMER_OFFSETS
 
+CONTEXT = FolderContext
+
 _FENCED_FROM: Final = 2
 
 
-async def handle(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+async def handle(ctx: FolderContext, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
     if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
         return AddOffsetsToTxnResponse(error_code=WRITE_TRANSACTION.error)
     if not ctx.may(READ_GROUP, request.group_id):
@@ -28,7 +30,7 @@ async def handle(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> AddOff
     if await services.internal_topics.made(CONSUMER_OFFSETS):
         return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
     at = group_partition_for(request.group_id, services.groups.coordinator.partitions.count)
-    error = await services.transactions.coordinator.add_partitions(
+    error = await ctx.ground.transactions.coordinator.add_partitions(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import in_pieces
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
@@ -29,6 +29,8 @@ from shareq.protocol.generated.add_partitions_to_txn import (
     AddPartitionsToTxnTransaction,
 )
 
+CONTEXT = FolderContext
+
 _FENCED_FROM: Final = 2
 _BROKERS_FROM: Final = 4
 
@@ -41,7 +43,7 @@ _Answer = Pending[ErrorCode] | Pending[_Errors]
 """The error of all partitions, or of each. Those without an error of their own were not tried, for others have one."""
 
 
-async def handle(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+async def handle(ctx: FolderContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     if ctx.api_version >= _BROKERS_FROM:
         return await _of_brokers(ctx, request)
     transaction = AddPartitionsToTxnTransaction(
@@ -71,7 +73,7 @@ def failed(request: AddPartitionsToTxnRequest, error: ErrorCode) -> AddPartition
     )
 
 
-async def _of_brokers(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+async def _of_brokers(ctx: FolderContext, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
     if not ctx.may(CLUSTER_ACTION):
         return AddPartitionsToTxnResponse(error_code=CLUSTER_ACTION.error)
     transactions = request.transactions
@@ -87,7 +89,7 @@ async def _of_brokers(ctx: RequestContext, request: AddPartitionsToTxnRequest) -
     return response
 
 
-async def _asked(ctx: RequestContext, transaction: AddPartitionsToTxnTransaction, *, clients: bool) -> _Answer:
+async def _asked(ctx: FolderContext, transaction: AddPartitionsToTxnTransaction, *, clients: bool) -> _Answer:
     """Ask the coordinator for all partitions, each once, unless one cannot be added. For `clients` rights count, and
     internal topics are none to write to, as in Apache Kafka.
     """
@@ -110,7 +112,7 @@ async def _asked(ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
             await ctx.breathe(1 + len(some))
     if found:
         return completed(found)
-    coordinator = ctx.services.transactions.coordinator
+    coordinator = ctx.ground.transactions.coordinator
     identity = (transaction.transactional_id, transaction.producer_id, transaction.producer_epoch)
     if transaction.verify_only:
         return coordinator.verify_partitions(*identity, every)
@@ -118,7 +120,7 @@ async def _asked(ctx: RequestContext, transaction: AddPartitionsToTxnTransaction
 
 
 async def _rows(
-    ctx: RequestContext, topics: _Topics, errors: ErrorCode | _Errors
+    ctx: FolderContext, topics: _Topics, errors: ErrorCode | _Errors
 ) -> list[AddPartitionsToTxnTopicResult]:
     rows: list[AddPartitionsToTxnTopicResult] = []
     for topic in topics:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import READ_TOPIC
@@ -21,6 +21,8 @@ from shareq.protocol.generated.describe_producers import (
     TopicResponse,
 )
 
+CONTEXT = FolderContext
+
 _NONE = -1
 
 
@@ -28,7 +30,7 @@ ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""
 
 
-async def handle(ctx: RequestContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
+async def handle(ctx: FolderContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
     response = DescribeProducersResponse()
     for topic in request.topics:
         error = _topic_error(ctx, topic.name)
@@ -51,23 +53,23 @@ def failed(request: DescribeProducersRequest, error: ErrorCode) -> DescribeProdu
     )
 
 
-def _topic_error(ctx: RequestContext, name: str) -> ApiError:
+def _topic_error(ctx: FolderContext, name: str) -> ApiError:
     problem = name_error(name)
     if problem is not None:
         return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
     return NO_ERROR if ctx.may(READ_TOPIC, name) else ApiError(READ_TOPIC.error)
 
 
-async def _partition(ctx: RequestContext, topic: str, partition: int, error: ApiError) -> PartitionResponse:
+async def _partition(ctx: FolderContext, topic: str, partition: int, error: ApiError) -> PartitionResponse:
     if error:
         return PartitionResponse(partition, error.code, error.message)
-    log = ctx.services.lookup.log(topic, partition)
+    log = ctx.ground.lookup.log(topic, partition)
     if isinstance(log, ErrorCode):
         return PartitionResponse(partition, log)
     return PartitionResponse(partition, active_producers=await _producers(ctx, log))
 
 
-async def _producers(ctx: RequestContext, log: PartitionLog) -> list[ProducerState]:
+async def _producers(ctx: FolderContext, log: PartitionLog) -> list[ProducerState]:
     states = []
     for producer_id in log.producers.producer_ids():
         producer = log.producers.get(producer_id)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.security.rights import DESCRIBE_TOPIC, DESCRIBE_TRANSACTION
@@ -19,11 +19,13 @@ from shareq.protocol.generated.describe_transactions import (
     TransactionState,
 )
 
+CONTEXT = FolderContext
+
 ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""
 
 
-async def handle(ctx: RequestContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+async def handle(ctx: FolderContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
     asked: list[Pending[TransactionState]] = []
     for transactional_id in request.transactional_ids:
         asked.append(_describe(ctx, transactional_id))
@@ -46,7 +48,7 @@ def failed(request: DescribeTransactionsRequest, error: ErrorCode) -> DescribeTr
     )
 
 
-def _describe(ctx: RequestContext, transactional_id: str) -> Pending[TransactionState]:
+def _describe(ctx: FolderContext, transactional_id: str) -> Pending[TransactionState]:
     if not ctx.may(DESCRIBE_TRANSACTION, transactional_id):
         return completed(transaction_error_entry(transactional_id, DESCRIBE_TRANSACTION.error))
-    return ctx.services.transactions.coordinator.describe(transactional_id)
+    return ctx.ground.transactions.coordinator.describe(transactional_id)

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.rights import WRITE_TRANSACTION
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.end_txn import EndTxnRequest, EndTxnResponse
+
+CONTEXT = FolderContext
 
 _FENCED_FROM: Final = 2
 _BUMPS_FROM: Final = 5
 
 
-async def handle(ctx: RequestContext, request: EndTxnRequest) -> EndTxnResponse:
+async def handle(ctx: FolderContext, request: EndTxnRequest) -> EndTxnResponse:
     if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
         return EndTxnResponse(error_code=WRITE_TRANSACTION.error)
-    result = await ctx.services.transactions.coordinator.end_transaction(
+    result = await ctx.ground.transactions.coordinator.end_transaction(
         request.transactional_id,
         request.producer_id,
         request.producer_epoch,

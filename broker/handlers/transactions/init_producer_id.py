@@ -9,7 +9,7 @@ not stable and not served.
 
 from __future__ import annotations
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.acls import Operation, ResourceKind
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.broker.security.rights import IDEMPOTENT_WRITE, WRITE_TRANSACTION
@@ -17,27 +17,29 @@ from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
+CONTEXT = FolderContext
+
 _NONE = -1
 _FENCED_FROM = 4
 
 
-async def handle(ctx: RequestContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
+async def handle(ctx: FolderContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
     error = _refusal(ctx, request.transactional_id)
     if error:
         return _refused(error)
     if request.transactional_id == "" or (request.producer_id == _NONE) != (request.producer_epoch == _NONE):
         return _refused(ErrorCode.INVALID_REQUEST)
-    await ctx.services.producer_ids.at_hand()
+    await ctx.ground.producer_ids.at_hand()
     if request.transactional_id is not None:
         return await _transactional(ctx, request, request.transactional_id)
     try:
-        producer_id = ctx.services.producer_ids.next()
+        producer_id = ctx.ground.producer_ids.next()
     except OSError:
         return _refused(ErrorCode.KAFKA_STORAGE_ERROR)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
 
 
-def _refusal(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
+def _refusal(ctx: FolderContext, transactional_id: str | None) -> ErrorCode:
     """Without a transactional id IDEMPOTENT_WRITE is needed, or WRITE on any topic."""
     if ctx.services.authorizer is None:
         return ErrorCode.NONE
@@ -53,9 +55,9 @@ def _refusal(ctx: RequestContext, transactional_id: str | None) -> ErrorCode:
 
 
 async def _transactional(
-    ctx: RequestContext, request: InitProducerIdRequest, transactional_id: str
+    ctx: FolderContext, request: InitProducerIdRequest, transactional_id: str
 ) -> InitProducerIdResponse:
-    transactions, owner = ctx.services.transactions, ctx.owner
+    transactions, owner = ctx.ground.transactions, ctx.owner
     if not transactions.names.admit(transactional_id, owner):
         return _refused(ErrorCode.POLICY_VIOLATION)
     expected = None

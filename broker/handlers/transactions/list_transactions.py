@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.rights import DESCRIBE_TRANSACTION
 from shareq.coordinator.transaction.describe import TransactionFilter, unknown_states
 from shareq.protocol.errors import ErrorCode
@@ -19,11 +19,13 @@ from shareq.protocol.generated.list_transactions import (
     ListTransactionsResponse,
 )
 
+CONTEXT = FolderContext
+
 ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""
 
 
-async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
+async def handle(ctx: FolderContext, request: ListTransactionsRequest) -> ListTransactionsResponse:
     matches = _matcher(request.transactional_id_pattern)
     if isinstance(matches, ErrorCode):
         return ListTransactionsResponse(error_code=matches)
@@ -31,7 +33,7 @@ async def handle(ctx: RequestContext, request: ListTransactionsRequest) -> ListT
         frozenset(request.producer_id_filters), frozenset(request.state_filters), request.duration_filter, matches
     )
     response = ListTransactionsResponse(unknown_state_filters=unknown_states(request.state_filters))
-    for row in await ctx.services.transactions.coordinator.list_transactions(wanted):
+    for row in await ctx.ground.transactions.coordinator.list_transactions(wanted):
         if ctx.sees(DESCRIBE_TRANSACTION, row.transactional_id):
             response.transaction_states.append(row)
         await ctx.breathe()

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import ProducerEpoch
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC, WRITE_TRANSACTION
 from shareq.broker.transactions.offsets import CommitOutcome, partition_of
@@ -30,6 +30,8 @@ from shareq.protocol.generated.txn_offset_commit import (
     TxnOffsetCommitResponseTopic,
 )
 
+CONTEXT = FolderContext
+
 _IDS_FROM: Final = 6
 
 _Topics = Sequence[TxnOffsetCommitRequestTopic]
@@ -39,7 +41,7 @@ _Errors = dict[tuple[str | bytes, int], ErrorCode]
 """By the topic's name or id, whichever the request has, and partition."""
 
 
-async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+async def handle(ctx: FolderContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
     topics = request.topics  # the request is given back before the answer comes, but for what is referred to
     if not ctx.may(WRITE_TRANSACTION, request.transactional_id):
         return await _answer(ctx, topics, {}, WRITE_TRANSACTION.error)
@@ -65,7 +67,7 @@ async def handle(ctx: RequestContext, request: TxnOffsetCommitRequest) -> TxnOff
     names, owner, makes_group = ctx.services.groups.names, ctx.owner, header.generation_id_or_member_epoch < 0
     if makes_group and names.refusal(header.group_id, owner):
         return await _answer(ctx, topics, errors, ErrorCode.GROUP_MAX_SIZE_REACHED)
-    offsets = ctx.services.transactions.offsets
+    offsets = ctx.ground.transactions.offsets
     outcome = await offsets.commit(producer, transactional_id, header, ctx.api_version, prepared)
     if makes_group:
         names.settle(header.group_id, owner)
@@ -83,7 +85,7 @@ def failed(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommit
     )
 
 
-async def _existing(ctx: RequestContext, topics: _Topics, errors: _Errors) -> list[list[OffsetCommitRequestTopic]]:
+async def _existing(ctx: FolderContext, topics: _Topics, errors: _Errors) -> list[list[OffsetCommitRequestTopic]]:
     """Return what exists and the client may read, with names and ids, in parts; add errors of the rest to `errors`."""
     by_id = ctx.api_version >= _IDS_FROM
     metadata = ctx.services.metadata
@@ -110,7 +112,7 @@ async def _existing(ctx: RequestContext, topics: _Topics, errors: _Errors) -> li
     return [part for part in parts if part]
 
 
-async def _add_errors(ctx: RequestContext, errors: _Errors, prepared: PreparedCommit, outcome: CommitOutcome) -> None:
+async def _add_errors(ctx: FolderContext, errors: _Errors, prepared: PreparedCommit, outcome: CommitOutcome) -> None:
     """Add the errors of single partitions that differ from what came of all."""
     by_id = ctx.api_version >= _IDS_FROM
     gone = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -126,7 +128,7 @@ async def _add_errors(ctx: RequestContext, errors: _Errors, prepared: PreparedCo
         await ctx.breathe(1 + len(topic.partitions))
 
 
-async def _answer(ctx: RequestContext, topics: _Topics, errors: _Errors, others: ErrorCode) -> TxnOffsetCommitResponse:
+async def _answer(ctx: FolderContext, topics: _Topics, errors: _Errors, others: ErrorCode) -> TxnOffsetCommitResponse:
     response = TxnOffsetCommitResponse()
     for topic in topics:
         response.topics.append(TxnOffsetCommitResponseTopic(topic.name, topic.topic_id, []))

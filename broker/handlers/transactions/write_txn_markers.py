@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, NamedTuple
 
-from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.markers import TransactionMarker
 from shareq.broker.security.rights import ALTER_CLUSTER, CLUSTER_ACTION
@@ -26,6 +26,8 @@ from shareq.protocol.generated.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 
+CONTEXT = FolderContext
+
 # Apache Kafka's coordinator does not expect these of a partition; a client neither.
 _AS_LEADER = {
     ErrorCode.NOT_COORDINATOR: ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -35,7 +37,7 @@ _AS_LEADER = {
 _REFUSED: Final = completed(CLUSTER_ACTION.error)
 
 
-async def handle(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+async def handle(ctx: FolderContext, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
     may = ctx.sees(ALTER_CLUSTER) or ctx.may(CLUSTER_ACTION)
     rows = _Rows()
     written: deque[tuple[int, str, int, Pending[ErrorCode]]] = deque()
@@ -44,7 +46,7 @@ async def handle(ctx: RequestContext, request: WriteTxnMarkersRequest) -> WriteT
         for topic in row.topics:
             for partition in topic.partition_indexes:
                 at = TopicPartition(topic.name, partition)
-                answer = ctx.services.transactions.markers.write(at, _marker(row)) if may else _REFUSED
+                answer = ctx.ground.transactions.markers.write(at, _marker(row)) if may else _REFUSED
                 written.append((row.producer_id, *at, answer))
                 await ctx.breathe(MARKER_ELEMENTS if may else 1)
             await ctx.breathe()

@@ -13,6 +13,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
 from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.share.dlq.ports import QueueTopics
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic, refusal
 from shareq.broker.topics.creation import TopicSpec, create_topic
 from shareq.broker.topics.leaders import LeaderMap
@@ -70,7 +71,7 @@ class BrokerQueues:
         return append_in_turns(self._turns, self._budget, log, batch, self._wall_ms(), on_durable)
 
 
-def warn_of_queue(group_id: str, name: str, queues: BrokerQueues) -> None:
+def warn_of_queue(group_id: str, name: str, queues: QueueTopics) -> None:
     """Log why no dead letter of the group would be written to the queue of that name, if none would."""
     refused = refusal(group_id, name, queues.find(name), queues.policy())
     if refused is not None:

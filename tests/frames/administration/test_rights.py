@@ -270,7 +270,7 @@ def test_a_right_that_is_taken_away_is_gone_at_once_on_the_short_way_of_produce(
     assert [error() for _ in range(3)] == [ErrorCode.TOPIC_AUTHORIZATION_FAILED] * 3
     world.grant([acl(r.WRITE_TOPIC)])
     assert [error() for _ in range(3)] == [ErrorCode.NONE] * 3
-    assert world.services.logs.get(TOPIC, 0).log_end_offset == 6
+    assert world.folder.logs.get(TOPIC, 0).log_end_offset == 6
 
 
 def test_of_all_offsets_those_are_reported_whose_topics_may_be_described(world: AccessWorld) -> None:

@@ -141,7 +141,7 @@ def test_a_full_disk_keeps_the_dead_until_there_is_room(monkeypatch: pytest.Monk
     world = KeptWorld()
     world.produce(b"a", b"b")
     world.take()
-    logs = world.world.services.logs
+    logs = world.world.folder.logs
     monkeypatch.setattr(logs, "full", True)
     with monkeypatch.context() as full:
         full.setattr(logs, "client_refusal", lambda: ErrorCode.KAFKA_STORAGE_ERROR)

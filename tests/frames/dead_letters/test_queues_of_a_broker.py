@@ -257,9 +257,9 @@ def test_a_full_disk_archives_without_letters(
     world.produce(b"a", b"b")
     world.take()
     world.end(REJECT, 0, 0)
-    log = world.world.services.logs.get(QUEUE, 0)
-    monkeypatch.setattr(world.world.services.logs, "full", True)
-    monkeypatch.setattr(world.world.services.logs, "client_refusal", lambda: ErrorCode.KAFKA_STORAGE_ERROR)
+    log = world.world.folder.logs.get(QUEUE, 0)
+    monkeypatch.setattr(world.world.folder.logs, "full", True)
+    monkeypatch.setattr(world.world.folder.logs, "client_refusal", lambda: ErrorCode.KAFKA_STORAGE_ERROR)
     world.end(REJECT, 1, 1)
     assert (log.high_watermark, world.start_offset()) == (1, 2)
     assert "KAFKA_STORAGE_ERROR" in caplog.text

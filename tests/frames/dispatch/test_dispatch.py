@@ -203,13 +203,13 @@ def test_the_answer_to_our_own_fault_can_be_written_in_every_version(key: ApiKey
             request.coordinator_keys = ["group"]
         if isinstance(request, ProduceRequest):
             request.acks = 1  # 0 gets no answer
-        route = Route(key, version, Requests(), plain_handler)
+        route = Route(row, key, version, Requests(), plain_handler)
         if route.failed is not None:
             assert route.frame(route.failed(request, ErrorCode.UNKNOWN_SERVER_ERROR), 1)
 
 
 def test_a_fetch_before_v7_gets_a_fault_by_partition() -> None:
-    response = Route(ApiKey.FETCH, 4, Requests(), plain_handler).failed
+    response = Route(HANDLERS[ApiKey.FETCH], ApiKey.FETCH, 4, Requests(), plain_handler).failed
     assert response is not None
     answer = response(fetch_request("t"), ErrorCode.UNKNOWN_SERVER_ERROR)
     decoded, _ = FetchResponse.decode(answer.encode(4), 4)

@@ -305,8 +305,8 @@ def test_a_consumer_whose_next_record_is_deleted_is_reported_at_once(world: Brok
     consumer.send(request, 12)
     world.clock.run_until_idle()
     assert not consumer.frames
-    log = world.services.logs.get("t", 0)
-    assert world.services.logs.truncate_prefixes({log: 1}) == {log: ErrorCode.NONE}
+    log = world.folder.logs.get("t", 0)
+    assert world.folder.logs.truncate_prefixes({log: 1}) == {log: ErrorCode.NONE}
     part = only_partition(consumer.receive(FetchResponse))
     assert part.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 

@@ -63,7 +63,7 @@ class Topic:
         return self.id, partition
 
     def log(self, partition: int = 0) -> PartitionLog:
-        return self.world.services.logs.get("t", partition)
+        return self.world.folder.logs.get("t", partition)
 
     def add(
         self, *values: bytes, producer: int = -1, partition: int = 0, compression: Compression = Compression.NONE
@@ -505,7 +505,7 @@ def test_latest_is_the_high_watermark_also_for_a_committed_group(topic: Topic) -
 
 def test_earliest_is_where_the_log_starts(topic: Topic) -> None:
     topic.add(b"a", b"b", b"c")
-    topic.world.services.logs.truncate_prefixes({topic.log(): 1})
+    topic.world.folder.logs.truncate_prefixes({topic.log(): 1})
     assert acquired_of(first_fetch(topic, begin(topic, "earliest"))) == [(1, 2, 1)]
 
 

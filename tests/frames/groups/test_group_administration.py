@@ -548,5 +548,5 @@ def test_a_lost_connection_gives_them_back(admin: Admin) -> None:
 
 
 def share_state_records(world: BrokerWorld) -> int:
-    logs = world.services.logs
+    logs = world.folder.logs
     return sum(logs.get("__share_group_state", partition).log_end_offset for partition in range(50))

@@ -83,7 +83,7 @@ def test_offsets_are_looked_at_and_made_into_records_in_turns(monkeypatch: pytes
 
 def test_a_commit_is_one_batch_and_is_there_after_a_crash() -> None:
     world = world_of(FITS)
-    log = world.services.logs.get(CONSUMER_OFFSETS, 0)
+    log = world.folder.logs.get(CONSUMER_OFFSETS, 0)
     before = log.log_end_offset
     world.connect().call(commit(topic("t", FITS)), 9, OffsetCommitResponse)
     read = log.read(before, 10_000_000, upto=log.log_end_offset)

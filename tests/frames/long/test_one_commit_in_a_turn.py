@@ -320,7 +320,7 @@ def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_
     names = topics(300)
     made = world.services.metadata.create_topics([NewTopic(name, 1) for name in names])
     for topic in made:
-        log = world.services.logs.get(topic.name, 0)
+        log = world.folder.logs.get(topic.name, 0)
         assert isinstance(
             log.append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms()), AppendInfo
         )
@@ -448,7 +448,7 @@ def test_queues_of_dead_letters_are_made_one_after_the_other(monkeypatch: pytest
         world.services.env,
         world.services.metadata,
         world.services.configs,
-        world.services.logs,
+        world.folder.logs,
         world.services.leaders,
         world.services.turns,
     )
@@ -464,7 +464,7 @@ def with_records(world: BrokerWorld, name: str, partitions: int) -> None:
     """A topic, each of whose partitions has a record, and so a folder."""
     world.create_topic(name, partitions)
     for partition in range(partitions):
-        log = world.services.logs.get(name, partition)
+        log = world.folder.logs.get(name, partition)
         log.append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
     world.clock.advance(5_000)
 
@@ -492,13 +492,13 @@ def test_a_topic_made_again_keeps_its_folders_while_those_of_the_old_one_get_oth
     world.services.metadata.delete_topics(["t"])
     assert [name for name in world.fs.list_dir(DATA) if name.startswith("t-499")] == ["t-499"]
     world.create_topic("t", 500)
-    log = world.services.logs.get("t", 499)
+    log = world.folder.logs.get("t", 499)
     log.append(batch_of(b"new"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
     world.clock.advance(5_000)
     assert log.log_end_offset == log.high_watermark == 1
     assert [name for name in world.fs.list_dir(DATA) if name.startswith("t-")] == ["t-499"]
     world.restart()
-    assert world.services.logs.get("t", 499).log_end_offset == 1
+    assert world.folder.logs.get("t", 499).log_end_offset == 1
 
 
 def test_a_broker_that_dies_between_the_renames_finds_no_record_of_the_deleted_topic(world: BrokerWorld) -> None:

@@ -98,7 +98,7 @@ def test_the_batches_of_one_request_are_opened_in_turns(world: BrokerWorld, open
     assert sum(opened.ticks) > PARTITIONS * OPENED
     assert max(opened.ticks) <= MOST_EFFORT
     assert codes(stranger) == [ErrorCode.NONE] * PARTITIONS
-    assert all(world.services.logs.get("t", index).high_watermark == 1 for index in range(PARTITIONS))
+    assert all(world.folder.logs.get("t", index).high_watermark == 1 for index in range(PARTITIONS))
 
 
 def test_requests_that_came_together_are_opened_in_turns(world: BrokerWorld, opened: Opened) -> None:
@@ -122,7 +122,7 @@ def test_what_is_too_large_is_refused_in_turns_too(
     stranger.send(request_for(data, 20), 9)
     opened.run(world)
     assert codes(stranger) == [ErrorCode.MESSAGE_TOO_LARGE] * 20
-    most_opened = world.services.logs.get("t", 0).settings.most_opened
+    most_opened = world.folder.logs.get("t", 0).settings.most_opened
     assert sum(opened.ticks) <= 20 * (most_opened if isinstance(records, bytes) else 0)
     assert max(opened.ticks) <= MOST_EFFORT
 
@@ -145,7 +145,7 @@ def test_a_batch_of_many_records_is_walked_in_steps(
     assert codes(stranger) == [ErrorCode.NONE] * 3
     assert sum(opened.ticks) >= 3 * 100_000 * RECORD_EFFORT
     assert max(opened.ticks) <= MOST_EFFORT
-    assert world.services.logs.get("t", 2).high_watermark == 100_000
+    assert world.folder.logs.get("t", 2).high_watermark == 100_000
 
 
 @pytest.mark.parametrize("compression", [Compression.NONE, Compression.ZSTD])

@@ -16,9 +16,9 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq import __version__
 from shareq.broker.foundation.turn_budget import LOOK, PAUSE, PIECE, TURN_ELEMENTS, Pause
 from shareq.broker.metadata.changes import PutQuota
-from shareq.broker.metrics import exposition, snapshot
+from shareq.broker.metrics import data_folder, exposition, snapshot
+from shareq.broker.metrics.data_folder import FAMILIES
 from shareq.broker.metrics.exposition import metric, scrape, text_of
-from shareq.broker.metrics.families import FAMILIES
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind
 from shareq.broker.metrics.rows import Snapshot
 from shareq.broker.metrics.share_families import SHARE_PARTITIONS, SeenPartition
@@ -54,7 +54,8 @@ def shares(number: int, name: Callable[[int], str] = lambda _at: "g", **seen: An
 def text_of_shares(
     number: int, name: Callable[[int], str] = lambda _at: "g", *, names: bool = True, **seen: Any
 ) -> str:
-    return b"".join(finished(text_of(shares(number, name, **seen), lambda _elements=1: PAUSE, names=names))).decode()
+    pieces = finished(text_of(shares(number, name, **seen), FAMILIES, lambda _elements=1: PAUSE, names=names))
+    return b"".join(pieces).decode()
 
 
 def test_every_metric_is_reported_with_its_type_even_by_a_broker_that_did_nothing() -> None:
@@ -145,7 +146,7 @@ def test_a_write_that_fails_is_no_traffic(world: BrokerWorld) -> None:
 def test_a_log_that_went_offline(world: BrokerWorld) -> None:
     world.create_topic("t")
     append(world, "t", 1)
-    world.services.logs.get("t", 0).go_offline(OSError("the disk is gone"))
+    world.folder.logs.get("t", 0).go_offline(OSError("the disk is gone"))
     assert scraped(world).value("kafka_server_replica_manager_offline_replica_count") == 1
 
 
@@ -164,7 +165,7 @@ def test_compacted_logs() -> None:
     world.clock.advance(60_000)
     reported = scraped(world)
     assert reported.labels_of(cleaned) == [{"topic": "c", "partition": "0"}]
-    segments = world.services.logs.get("c", 0).segments
+    segments = world.folder.logs.get("c", 0).segments
     assert reported.value(cleaned, topic="c", partition="0") == segments[-1].base_offset > 0
     assert reported.value("shareq_log_cleaner_passes_total") >= 1
     assert reported.value("kafka_log_log_cleaner_manager_uncleanable_partitions_count") == 0
@@ -260,7 +261,7 @@ def test_without_names_the_greatest_age_stands_for_all() -> None:
 def test_names_are_shown_unless_access_is_restricted(properties: dict[str, str], names: bool) -> None:
     world = BrokerWorld(properties)
     world.create_topic("secret-topic")
-    world.services.logs.get("secret-topic", 0)
+    world.folder.logs.get("secret-topic", 0)
     assert ("secret-topic" in scraped(world).text) is names
 
 
@@ -278,7 +279,7 @@ def test_many_rows_come_in_pieces_under_one_head(number: int) -> None:
         breaths.append(elements)
         return PAUSE
 
-    pieces = finished(text_of(shares(number), breathe))
+    pieces = finished(text_of(shares(number), FAMILIES, breathe))
     reported = Scraped(b"".join(pieces).decode())  # which would notice a sample that comes twice
     assert reported.text.count("# TYPE shareq_share_partition_lag gauge\n") == 1
     assert len(reported.labels_of("shareq_share_partition_lag")) == number
@@ -322,7 +323,7 @@ def test_the_snapshot_pauses_after_some_rows(world: BrokerWorld) -> None:
     taken = Snapshot()
     lengths = [0]
     finished(
-        snapshot.take(taken, world.services, {}, [], 0),
+        snapshot.take(taken, world.services, data_folder, {}, [], 0),
         lambda: lengths.append(len(taken.rows.get(SHARE_PARTITIONS, ()))),
     )
     lengths.append(len(taken.rows[SHARE_PARTITIONS]))

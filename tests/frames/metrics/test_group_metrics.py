@@ -11,7 +11,7 @@ from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.transactor import Transactor
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS
-from shareq.broker.metrics import snapshot
+from shareq.broker.metrics import data_folder, snapshot
 from shareq.broker.metrics.coordinator_families import CONSUMER_MEMBERS, OFFSETS
 from shareq.broker.metrics.family import Table
 from shareq.broker.metrics.rows import Snapshot
@@ -303,7 +303,10 @@ def test_offsets_that_expire() -> None:
 def lengths(world: BrokerWorld, table: Table) -> list[int]:
     """How many rows of a table the snapshot has at each pause, and at its end."""
     taken, found = Snapshot(), list[int]()
-    finished(snapshot.take(taken, world.services, {}, [], 0), lambda: found.append(len(taken.rows.get(table, ()))))
+    finished(
+        snapshot.take(taken, world.services, data_folder, {}, [], 0),
+        lambda: found.append(len(taken.rows.get(table, ()))),
+    )
     return [*found, len(taken.rows[table])]
 
 

@@ -186,11 +186,11 @@ def test_a_decision_that_is_carried_out_after_a_restart(world: World) -> None:
 
 def test_a_transaction_that_no_coordinator_knows(world: World) -> None:
     """It is late five minutes after the longest timeout that is allowed, by its last record."""
-    log = world.world.services.logs.get("a", 0)
+    log = world.world.folder.logs.get("a", 0)
     clock = world.world.clock
     append_directly(log, b"x", producer=7, now_ms=clock.wall_ms())
     clock.run_until_idle()
-    append_directly(world.world.services.logs.get("b", 0), b"x", producer=8, now_ms=clock.wall_ms() + 60_000)
+    append_directly(world.world.folder.logs.get("b", 0), b"x", producer=8, now_ms=clock.wall_ms() + 60_000)
     clock.run_until_idle()
     late = f"{REPLICAS}_partitions_with_late_transactions_count"
     clock.advance(900_000 + 300_000)

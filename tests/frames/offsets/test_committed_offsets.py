@@ -395,8 +395,8 @@ def test_the_log_of_many_commits_stays_small() -> None:
     for value in range(2_000):
         offsets.committed({T0: value, T1: value + 1})
         offsets.world.clock.advance(100)
-    log = offsets.broker.services.logs.get(CONSUMER_OFFSETS, 0)
-    assert offsets.broker.services.logs.cleaner.passes
+    log = offsets.world.folder.logs.get(CONSUMER_OFFSETS, 0)
+    assert offsets.world.folder.logs.cleaner.passes
     assert log.log_end_offset == 4_000
     assert len(log.segments) <= 3
     for clean in (True, False):

@@ -136,7 +136,7 @@ def test_all_partitions_of_a_request_are_one_write(world: BrokerWorld) -> None:
 def test_segments_without_a_record_that_is_left_are_removed(world: BrokerWorld) -> None:
     client = world.connect()
     six_segments(world, client, "s")
-    log = world.services.logs.get("s", 0)
+    log = world.folder.logs.get("s", 0)
     assert len(log.segments) == 6
     assert deleted(client, "s", {0: 7}) == {0: (ErrorCode.NONE, 7)}
     assert [segment.base_offset for segment in log.segments] == [6, 8, 10]

@@ -56,7 +56,7 @@ def test_the_short_way_answers_byte_for_byte_as_the_ordinary_one(version: int, s
     got = quick.receive_frame()
     assert got[4:] == expected[4:]
     assert got[:4] == (2).to_bytes(4, "big")
-    for log in (world.services.logs.get("t", 0), other.broker.services.logs.get("t", 0)):
+    for log in (world.folder.logs.get("t", 0), other.folder.logs.get("t", 0)):
         assert log.high_watermark == 2
 
 
@@ -147,7 +147,7 @@ def test_acks_0_on_the_short_way(world: BrokerWorld) -> None:
         client.send(request, 9)
         client.requests.forget_last()
     world.clock.run_until_idle()
-    assert world.services.logs.get("t", 0).high_watermark == 3
+    assert world.folder.logs.get("t", 0).high_watermark == 3
     request.topic_data[0].partition_data[0].records = damaged(batch(b"x"))
     client.send(request, 9)
     assert client.closed
@@ -179,7 +179,7 @@ def test_internal_topics_are_for_the_broker_alone(world: BrokerWorld) -> None:
         for _ in range(2):
             response = client.call(request, 9, ProduceResponse)
             assert response.responses[0].partition_responses[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
-    assert world.services.logs.get(CONSUMER_OFFSETS, 0).log_end_offset == 0
+    assert world.folder.logs.get(CONSUMER_OFFSETS, 0).log_end_offset == 0
 
 
 def test_what_is_learned_is_bounded(world: BrokerWorld) -> None:
@@ -228,4 +228,4 @@ def test_a_partition_that_another_broker_leads_takes_nothing_by_either_way(versi
         assert errors() == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
     world.services.leaders.move("t", 1, None)
     assert errors() == [ErrorCode.NONE, ErrorCode.NONE]
-    assert [world.services.logs.get("t", partition).high_watermark for partition in (0, 1)] == [5, 3]
+    assert [world.folder.logs.get("t", partition).high_watermark for partition in (0, 1)] == [5, 3]

@@ -54,7 +54,7 @@ def rows(client: MockConnection) -> list[PartitionProduceResponse]:
 
 def stored(world: BrokerWorld, partition: int = 0) -> list[tuple[int, list[bytes | None]]]:
     """Codec and values of every batch."""
-    log = world.services.logs.get("t", partition)
+    log = world.folder.logs.get("t", partition)
     found = log.read(0, max_bytes=1 << 30, upto=log.high_watermark)
     assert not isinstance(found, ErrorCode)
     data, batches = found.records, []
@@ -123,7 +123,7 @@ def test_a_batch_may_be_as_large_as_the_topic_allows_when_it_is_compressed(least
     client = sizes.connect()
     send(client, batch_of(600_000, Compression.ZSTD))
     assert rows(client)[0].error_code == ErrorCode.NONE
-    size = sizes.services.logs.get("t", 0).size_bytes
+    size = sizes.folder.logs.get("t", 0).size_bytes
     world = world_of("uncompressed", max_message_bytes=str(size - least))
     client = world.connect()
     send(client, batch_of(600_000, Compression.ZSTD))

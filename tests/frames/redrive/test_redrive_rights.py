@@ -165,7 +165,7 @@ def test_progress_that_a_client_has_committed_is_not_believed(
     world.grant(READS_QUEUE, WRITES_TOPIC)
     world.start(client=world.alice, records_per_second=1)
     world.world.clock.advance(1_000)
-    world.world.services.redrives.close()
+    world.world.folder.redrives.close()
     sent = len(world.values())
     saved_offset, text = committed(world)
     assert saved_offset == 1
@@ -187,7 +187,7 @@ def test_what_the_broker_has_committed_is_believed(world: GuardedWorld) -> None:
     world.grant(READS_QUEUE, WRITES_TOPIC)
     world.start(client=world.alice, records_per_second=1)
     world.world.clock.advance(1_000)
-    world.world.services.redrives.close()
+    world.world.folder.redrives.close()
     commit(world, "again", *committed(world))
     world.world.crash()
     world.finish()

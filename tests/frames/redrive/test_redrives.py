@@ -9,7 +9,7 @@ import pytest
 
 from shareq.broker.log.append import Origin
 from shareq.broker.metadata.changes import PutConfig, ResourceName
-from shareq.broker.metrics.share_families import LETTER_ENDS, REDRIVE_ENDS
+from shareq.broker.metrics.data_folder_families import LETTER_ENDS, REDRIVE_ENDS
 from shareq.broker.redrive.progress import State, What
 from shareq.broker.redrive.service import MOST_DESCRIBED, MOST_RUNNING
 from shareq.protocol.errors import ErrorCode
@@ -485,7 +485,7 @@ def test_what_others_write_in_transactions_is_no_letter(world: RedriveWorld) -> 
         [letter(b"b", 1)], timestamp_ms=1, producer_id=6, producer_epoch=0, base_sequence=0, transactional=True
     )
     for each in (batch, batch_in_transaction):
-        log = world.world.services.logs.get(QUEUE, 0)
+        log = world.world.folder.logs.get(QUEUE, 0)
         log.append(each, origin=Origin.COORDINATOR, now_wall_ms=1)
     world.world.clock.run_until_idle()
     assert counts_of(world.run()) == {"REDRIVEN": 1, "NOT_A_LETTER": 1}

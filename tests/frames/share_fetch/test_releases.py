@@ -52,7 +52,7 @@ def restart_with(world: BrokerWorld, properties: dict[str, str]) -> None:
 def write_record(world: BrokerWorld, topic: str, partition: int, key: bytes, value: bytes | None) -> None:
     """Append a record as another release would have."""
     now = world.clock.wall_ms()
-    log = world.services.logs.get(topic, partition)
+    log = world.folder.logs.get(topic, partition)
     batch = build_batch([RecordData(key, value)], timestamp_ms=now)
     log.append(batch, origin=Origin.COORDINATOR, now_wall_ms=now, on_durable=None)
     world.clock.run_until_idle()

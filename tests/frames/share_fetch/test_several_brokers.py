@@ -99,7 +99,7 @@ def test_three_brokers_work_together_by_the_state_rpcs_alone(work: Work) -> None
     assert deleted.results[0].error_code == NONE
     assert cluster.groups_to_states.asked[-1] == "DeleteShareGroupState"
     for world in (cluster.groups, cluster.leader):
-        assert world.services.logs.get(STATE_TOPIC, 0).log_end_offset == 0
+        assert world.folder.logs.get(STATE_TOPIC, 0).log_end_offset == 0
 
 
 def test_every_broker_names_the_coordinator(work: Work) -> None:
@@ -122,7 +122,7 @@ def test_who_is_not_the_groups_coordinator_says_so(work: Work) -> None:
         assert (offsets.error_code, bool(offsets.error_message), offsets.topics) == (NOT_COORDINATOR, True, [])
         listed = stranger.connection.call(ListGroupsRequest(), 5, ListGroupsResponse)
         assert (listed.error_code, listed.groups) == (NONE, [])
-        assert world.services.logs.get(GROUP_TOPIC, 0).log_end_offset == 0
+        assert world.folder.logs.get(GROUP_TOPIC, 0).log_end_offset == 0
     assert work.member.heartbeat().error_code == NONE
 
 

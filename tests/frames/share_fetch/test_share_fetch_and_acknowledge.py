@@ -381,7 +381,7 @@ def test_a_release_at_the_delivery_limit_gives_the_record_up() -> None:
 def test_renewing_prolongs_and_stores_nothing(piggybacked: bool, queue: Queue) -> None:
     member = queue.holding()
     queue.world.clock.advance(29_000)
-    log = queue.world.services.logs
+    log = queue.world.folder.logs
     written = sum(log.get("__share_group_state", number).log_end_offset for number in range(50))
     if piggybacked:
         batches = [share_fetch.AcknowledgementBatch(0, 9, [RENEW])]
@@ -462,7 +462,7 @@ def test_records_that_retention_took_are_passed_over_without_a_word() -> None:
     queue = Queue(batches=3)
     member = queue.open()
     assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]
-    logs = queue.world.services.logs
+    logs = queue.world.folder.logs
     log = logs.get("t", 0)
     assert logs.truncate_prefixes({log: 20}) == {log: NONE}
     answer = member.fetch()

@@ -55,7 +55,7 @@ class Queue:
 
     def largest_record(self) -> int:
         """Bytes of the largest value that the share coordinator's topic holds."""
-        log = self.world.services.logs.get("__share_group_state", 0)
+        log = self.world.folder.logs.get("__share_group_state", 0)
         return max(len(record.value or b"") for record in read_all(log))
 
 
@@ -66,9 +66,9 @@ def test_every_record_may_go_another_way_than_its_neighbours() -> None:
         queue.acknowledge_in_turn(first)
     assert queue.stored_ranges() == WIDTH - STEP
     assert queue.largest_record() > MAX_BATCH_BYTES
-    size = queue.world.services.logs.get("__share_group_state", 0).size_bytes
+    size = queue.world.folder.logs.get("__share_group_state", 0).size_bytes
     queue.world.clock.advance(25_000)  # the log is cleaned, no lock runs out
-    assert queue.world.services.logs.get("__share_group_state", 0).size_bytes < size / 2
+    assert queue.world.folder.logs.get("__share_group_state", 0).size_bytes < size / 2
     assert queue.largest_record() > MAX_BATCH_BYTES
     queue.world.restart()
     assert queue.stored_ranges() == WIDTH - STEP

@@ -254,7 +254,7 @@ def test_what_lies_behind_it_elsewhere_is_left_to_the_next_fetch() -> None:
 def test_below_the_start_of_the_log_what_was_kept_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = CountedReads(monkeypatch)
     broker.take()
-    logs = broker.world.services.logs
+    logs = broker.world.folder.logs
     log = logs.get("t", 0)
     assert log is not None
     assert logs.truncate_prefixes({log: 250}) == {log: ErrorCode.NONE}

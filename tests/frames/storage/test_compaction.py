@@ -49,13 +49,13 @@ def test_share_state_stays_small_whatever_is_acknowledged() -> None:
     def look() -> None:
         nonlocal most
         world.clock.advance(1)
-        log = world.services.logs.get(SHARE_GROUP_STATE, 0)
+        log = world.folder.logs.get(SHARE_GROUP_STATE, 0)
         most = max(most, len(log.segments), len(logs_of(world, SHARE_GROUP_STATE)))
 
     storm.run(10_000, look)
-    log = world.services.logs.get(SHARE_GROUP_STATE, 0)
+    log = world.folder.logs.get(SHARE_GROUP_STATE, 0)
     assert log.log_end_offset > 10_000
-    assert world.services.logs.cleaner.passes > 5
+    assert world.folder.logs.cleaner.passes > 5
     assert most <= 4
     state = StateCaller(client, "g", topic.topic_id).read()
     assert state.error == ErrorCode.NONE
@@ -83,8 +83,8 @@ def test_groups_stay_small_though_members_come_and_go() -> None:
         stays.heartbeat()
         world.clock.advance(10)
         most = max(most, len(logs_of(world, CONSUMER_OFFSETS)))
-    assert world.services.logs.get(CONSUMER_OFFSETS, 0).log_end_offset > 4_000
-    assert world.services.logs.cleaner.passes > 5
+    assert world.folder.logs.get(CONSUMER_OFFSETS, 0).log_end_offset > 4_000
+    assert world.folder.logs.cleaner.passes > 5
     assert most <= 4
     before = stays.describe()
     world.restart(clean=False)
@@ -340,7 +340,7 @@ def test_compact_and_delete_does_both(world: BrokerWorld) -> None:
     # What shares a segment with younger records lives as long as they do.
     assert values == {b"once": b"old", **{b"k%d" % (n % 4): b"v%d" % n for n in range(116, 120)}}
     world.clock.advance(40 * MINUTE)
-    log = world.services.logs.get("t", 0)
+    log = world.folder.logs.get("t", 0)
     assert (log.log_start_offset, log.log_end_offset) == (121, 121)
 
 
@@ -360,7 +360,7 @@ def test_a_share_group_that_retention_overtakes_goes_on_at_the_log_start(world: 
     for number in range(20):
         produce(client, "t", timed(world, b"k", b"new%d" % number))
     world.clock.advance(20 * MINUTE)
-    start = world.services.logs.get("t", 0).log_start_offset
+    start = world.folder.logs.get("t", 0).log_start_offset
     assert 4 < start <= 20
     member.join("t")
     member.reconnect()

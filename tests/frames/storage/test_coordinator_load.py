@@ -10,6 +10,7 @@ from devtools.clients.offsets_client import OffsetsClient
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.coordinator_runtime import replay as coordinator_load
 from shareq.broker.coordinator_runtime.replay import replay_log
+from shareq.broker.data_folder_ground import data_folder_of
 from shareq.broker.foundation.loop.coroutines import result_of
 from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.groups.coordinator import group_coordinator_settings
@@ -42,7 +43,7 @@ def classic_group(group_id: str, metadata: bytes) -> RecordData:
 def append(world: BrokerWorld, *records: RecordData, compression: Compression = Compression.NONE) -> None:
     now = world.clock.wall_ms()
     batch = build_batch(records, timestamp_ms=now, compression=compression)
-    world.services.logs.get(CONSUMER_OFFSETS, 0).append(batch, origin=Origin.COORDINATOR, now_wall_ms=now)
+    world.folder.logs.get(CONSUMER_OFFSETS, 0).append(batch, origin=Origin.COORDINATOR, now_wall_ms=now)
     world.clock.run_until_idle()
 
 
@@ -79,7 +80,7 @@ def loaded_from(world: BrokerWorld, buffer_bytes: int = 1_000) -> set[str]:
     """The groups that a load finds which reads so many bytes at a time."""
     broker, settings = world.broker, group_coordinator_settings(world.services.started_with)
     shard = GroupCoordinatorShard(broker.services.metadata, broker.services.configs, world.clock.wall_ms, settings)
-    log = broker.services.logs.get(CONSUMER_OFFSETS, 0)
+    log = data_folder_of(broker.services).logs.get(CONSUMER_OFFSETS, 0)
     result_of(replay_log(log, shard, GROUP_SERDE, unpaused, buffer_bytes))
     return {listed.group_id for listed in shard.list_groups().response}
 
@@ -94,7 +95,7 @@ def test_a_batch_that_is_larger_still_is_skipped(
     append(world, classic_group("first", b""), large, classic_group("last", b""))
     append(world, classic_group("behind", bytes(50_000)))
     append(world, large, compression=Compression.GZIP)
-    end = world.services.logs.get(CONSUMER_OFFSETS, 0).log_end_offset
+    end = world.folder.logs.get(CONSUMER_OFFSETS, 0).log_end_offset
     assert loaded_from(world, buffer_bytes) == {"before", "behind"}
     whole, compressed = (line for line in caplog.messages if line.startswith(CONSUMER_OFFSETS))
     assert whole.startswith(f"{CONSUMER_OFFSETS}-0: offsets {end - 5} to {end - 3} skipped: ")
@@ -105,7 +106,7 @@ def test_damaged_batches_are_skipped_and_the_load_goes_on(caplog: pytest.LogCapt
     world = with_groups()
     positions = {}
     for name in ("one", "two", "three", "four"):
-        positions[name] = world.services.logs.get(CONSUMER_OFFSETS, 0).size_bytes
+        positions[name] = world.folder.logs.get(CONSUMER_OFFSETS, 0).size_bytes
         append(world, classic_group(name, b"x" * 100), classic_group(f"{name}-too", b""))
     for name in ("two", "three"):
         world.fs.flip_bit(FIRST_SEGMENT, positions[name] + 80, 3)
@@ -125,7 +126,7 @@ def test_a_log_that_cannot_be_read_costs_its_partition_alone(caplog: pytest.LogC
     lost = {group for group in names if group_partition_for(group, 2) == 0}
     assert 0 < len(lost) < 20
     world.services.groups.coordinator.partitions.resign(0)
-    world.services.logs.get(CONSUMER_OFFSETS, 0).go_offline(OSError("gone"))
+    world.folder.logs.get(CONSUMER_OFFSETS, 0).go_offline(OSError("gone"))
     for group in names:
         expected = ErrorCode.NOT_COORDINATOR if group in lost else NONE
         assert client.fetch(None, group=group)[0] is expected
@@ -155,13 +156,13 @@ def test_share_state_alone_may_be_larger_than_a_message() -> None:
     coordinator = world.services.share_states.partitions.room
     assert coordinator.most_bytes() > 32 * 1024 * 1024
     assert world.services.groups.coordinator.partitions.room.most_bytes() == 1024 * 1024 + 12
-    log = world.services.logs.get(SHARE_GROUP_STATE, 0)
+    log = world.folder.logs.get(SHARE_GROUP_STATE, 0)
     assert log.settings.max_message_bytes == 1024 * 1024 + 12
 
 
 def test_the_limit_follows_the_topic(caplog: pytest.LogCaptureFixture) -> None:
     world = with_groups()
-    log = world.services.logs.get(CONSUMER_OFFSETS, 0)
+    log = world.folder.logs.get(CONSUMER_OFFSETS, 0)
     member = ClassicClient(world, instance="i")
     metadata = {"range": bytes(3_000_000)}
     member.send_join(protocols=metadata)

@@ -27,7 +27,7 @@ class Group:
 
     def codecs(self, topic: str) -> set[int]:
         """Of the batches in a topic's one partition."""
-        log = self.world.services.logs.get(topic, 0)
+        log = self.world.folder.logs.get(topic, 0)
         read = log.read(0, 1 << 20, upto=log.high_watermark)
         assert not isinstance(read, ErrorCode)
         assert read.batches

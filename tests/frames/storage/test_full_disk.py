@@ -43,14 +43,14 @@ PROPERTIES = {
 def world() -> BrokerWorld:
     world = BrokerWorld(PROPERTIES)
     world.clock.advance(3_000)
-    assert world.services.disk.reserve.size == RESERVE
+    assert world.folder.disk.reserve.size == RESERVE
     return world
 
 
 def test_the_reserve_is_there_before_the_first_client(caplog: pytest.LogCaptureFixture) -> None:
     """It was made two seconds after the start. A disk that was full by then left nothing that could make room."""
     world = BrokerWorld({**PROPERTIES, "log.retention.bytes": "1", "log.segment.bytes": "1048576"})
-    assert world.services.disk.reserve.size == RESERVE
+    assert world.folder.disk.reserve.size == RESERVE
     world.create_topic("t")
     world.create_topic("doomed")
     client = world.connect()
@@ -59,9 +59,9 @@ def test_the_reserve_is_there_before_the_first_client(caplog: pytest.LogCaptureF
     world.fs.space_left = 0
     assert deleted(client, "doomed") is NONE
     assert deleted_before(client, "t", 3) is NONE
-    world.services.disk.look()
+    world.folder.disk.look()
     world.clock.run_until_idle()
-    assert world.services.logs.get("t", 0).log_start_offset > 3, "retention has run"
+    assert world.folder.logs.get("t", 0).log_start_offset > 3, "retention has run"
 
 
 def without_a_reserve() -> BrokerWorld:
@@ -90,7 +90,7 @@ def test_a_start_on_a_disk_that_is_nearly_full_takes_what_makes_nothing_worse(
     world = without_a_reserve()
     world.fs.space_left = left
     world.restart()
-    disk = world.services.disk
+    disk = world.folder.disk
     disk.look()
     assert disk.state is state
     assert disk.reserve.size == pytest.approx(held, abs=200)  # a start writes some bytes
@@ -107,21 +107,21 @@ def test_retention_that_found_no_byte_is_tried_again_soon() -> None:
         assert error_of_produce(client, RECORD) is NONE
     world.fs.space_left = 0
     world.clock.advance(2_000)
-    assert world.services.disk.state is DiskState.CRITICAL
-    assert world.services.logs.get("t", 0).log_start_offset == 0
+    assert world.folder.disk.state is DiskState.CRITICAL
+    assert world.folder.logs.get("t", 0).log_start_offset == 0
     world.fs.space_left = 300
     world.clock.advance(6_000)
-    assert world.services.logs.get("t", 0).log_start_offset > 3
+    assert world.folder.logs.get("t", 0).log_start_offset > 3
 
 
 def test_a_reserve_that_could_not_be_taken_at_the_start_is_taken_later() -> None:
     world = without_a_reserve()
     world.fs.fail = lambda _kind, path: OSError(errno.ENOSPC, "full") if path == f"{DATA}/reserve" else None
     world.restart()
-    assert world.services.disk.reserve.size == 0
+    assert world.folder.disk.reserve.size == 0
     world.fs.fail = None
     world.clock.advance(3_000)
-    assert world.services.disk.reserve.size == RESERVE
+    assert world.folder.disk.reserve.size == RESERVE
 
 
 def error_of_produce(client: MockConnection, size: int = 10, topic: str = "t") -> ErrorCode:
@@ -153,7 +153,7 @@ def test_a_warning_comes_first_and_once(world: BrokerWorld, caplog: pytest.LogCa
             world.clock.advance(2_000)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert f"Produce will be refused below {REFUSE}" in caplog.text
-    assert world.services.disk.state is DiskState.LOW
+    assert world.folder.disk.state is DiskState.LOW
 
 
 def test_records_and_new_topics_are_refused_before_the_disk_is_full(
@@ -240,7 +240,7 @@ def test_acknowledging_and_committing_go_on_when_records_are_refused(world: Brok
     for offset in (2, 3):
         work.acknowledge()
         work.commit(offset)
-    assert world.services.disk.reserve.size == RESERVE
+    assert world.folder.disk.reserve.size == RESERVE
 
 
 def test_with_no_byte_left_acknowledgements_and_commits_get_half_the_reserve(world: BrokerWorld) -> None:
@@ -248,9 +248,9 @@ def test_with_no_byte_left_acknowledgements_and_commits_get_half_the_reserve(wor
     world.fs.space_left = 0
     work.acknowledge()
     work.commit(2)
-    assert world.services.disk.reserve.size == RESERVE // 2
+    assert world.folder.disk.reserve.size == RESERVE // 2
     assert error_of_produce(work.client) is STORAGE_ERROR
-    assert world.services.disk.state is DiskState.CRITICAL
+    assert world.folder.disk.state is DiskState.CRITICAL
     world.crash()
     assert work.committed() == 2
 
@@ -264,7 +264,7 @@ def test_when_half_the_reserve_is_used_up_nothing_answered_is_lost(world: Broker
     while client.commit({("t", 0): answered + 1}, group="consumers") == {("t", 0): NONE}:
         answered += 1
     assert answered > 10
-    assert world.services.disk.reserve.size == RESERVE // 2
+    assert world.folder.disk.reserve.size == RESERVE // 2
     world.restart(clean=False)
     assert work.committed() == answered
     assert deleted(world.connect(), "t") is NONE
@@ -286,7 +286,7 @@ def test_a_file_that_a_start_does_without_gets_nothing_of_the_reserve(
     world.fs.space_left = 0
     assert "not written" in caplog.text
     assert name in caplog.text
-    assert world.services.disk.reserve.size == RESERVE
+    assert world.folder.disk.reserve.size == RESERVE
     assert deleted(client, "t") is NONE
 
 
@@ -308,7 +308,7 @@ def test_with_no_byte_left_a_topic_can_be_deleted(world: BrokerWorld) -> None:
     world.fs.space_left = 0
 
     def full(_changes: object) -> None:
-        if world.services.disk.reserve.size:
+        if world.folder.disk.reserve.size:
             raise OSError(errno.ENOSPC, "database or disk is full")
 
     world.db.before_commit = full
@@ -345,13 +345,13 @@ def test_the_reserve_is_taken_again_when_there_is_room(world: BrokerWorld) -> No
     work = Work(world, records=10)
     world.fs.space_left = 0
     assert deleted_before(work.client, "t", 2) is NONE
-    assert world.services.disk.reserve.size == 0
+    assert world.folder.disk.reserve.size == 0
     world.fs.space_left = REFUSE
     world.clock.advance(5_000)
-    assert world.services.disk.reserve.size == 0  # records come first
+    assert world.folder.disk.reserve.size == 0  # records come first
     world.fs.space_left = 10 * REFUSE
     world.clock.advance(5_000)
-    assert world.services.disk.reserve.size == RESERVE
+    assert world.folder.disk.reserve.size == RESERVE
     assert error_of_produce(work.client) is NONE
 
 

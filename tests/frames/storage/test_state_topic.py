@@ -56,7 +56,7 @@ def test_a_record_is_a_snapshot_or_an_update_by_the_first_number_of_its_key() ->
     assert [unpack(">h", key[:2])[0] for key in keys] == [0, 1]
     assert keys[0][2:] == keys[1][2:]
     assert all(
-        life.world.services.logs.get("__share_group_state", number).log_end_offset == 0
+        life.world.folder.logs.get("__share_group_state", number).log_end_offset == 0
         for number in set(range(50)) - {partition_for(life.key, 50)}
     )
 

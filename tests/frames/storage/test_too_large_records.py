@@ -235,7 +235,7 @@ def test_a_transaction_that_could_not_be_ended_does_not_grow_so_far() -> None:
         taken += 1
     assert error is TOO_LARGE
     assert 900 < taken < 2_000
-    partition = world.services.transactions.coordinator.partitions.get(0)
+    partition = world.folder.transactions.coordinator.partitions.get(0)
     before = partition.shard
     assert producer.commit() == NONE
     assert producer.init() == NONE

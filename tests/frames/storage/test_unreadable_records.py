@@ -136,13 +136,13 @@ def live(world: BrokerWorld) -> None:
 def life() -> dict[str, tuple[Stored, ...]]:
     """What it wrote into each of the topics."""
     world = new_world()
-    begin = {topic: world.services.logs.get(topic, 0).log_end_offset for topic in TOPICS}
+    begin = {topic: world.folder.logs.get(topic, 0).log_end_offset for topic in TOPICS}
     live(world)
     return {topic: tuple(stored(world, topic, begin[topic])) for topic in TOPICS}
 
 
 def stored(world: BrokerWorld, topic: str, offset: int) -> Iterator[Stored]:
-    log = world.services.logs.get(topic, 0)
+    log = world.folder.logs.get(topic, 0)
     read = log.read(offset, 1 << 24, upto=log.high_watermark)
     assert not isinstance(read, ErrorCode)
     for span in read.batches:
@@ -153,7 +153,7 @@ def stored(world: BrokerWorld, topic: str, offset: int) -> Iterator[Stored]:
 
 def write(world: BrokerWorld, topic: str, batch: bytes) -> None:
     now = world.clock.wall_ms()
-    world.services.logs.get(topic, 0).append(batch, origin=Origin.COORDINATOR, now_wall_ms=now)
+    world.folder.logs.get(topic, 0).append(batch, origin=Origin.COORDINATOR, now_wall_ms=now)
 
 
 # -- what chance does

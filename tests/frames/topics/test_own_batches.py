@@ -118,7 +118,7 @@ def test_what_a_redrive_sends_back_is_compressed_in_steps(
     assert max(packed.ticks) * PACKING_EFFORT[codec] <= 2 * MOST_EFFORT
     assert sum(packed.ticks) > LARGE + 39 * SMALL
     assert [len(world.records(partition=partition)) for partition in range(20)] == [2] * 20
-    log = world.world.services.logs.get(TOPIC, 0)
+    log = world.world.folder.logs.get(TOPIC, 0)
     assert log.size_bytes < SMALL
 
 

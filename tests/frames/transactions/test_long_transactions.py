@@ -46,7 +46,7 @@ def test_a_transaction_of_many_partitions_ends_in_turns(monkeypatch: pytest.Monk
     assert sum(work.ticks) == 300
     assert max(work.ticks) <= TURN_ELEMENTS // MARKER_ELEMENTS
     for partition in range(300):
-        producers = world.services.logs.get("t", partition).producers
+        producers = world.folder.logs.get("t", partition).producers
         assert producers.has_ended(producer.producer_id, producer.epoch)
     (row,) = client.call(DescribeTransactionsRequest(["t"]), 0, DescribeTransactionsResponse).transaction_states
     assert row.transaction_state == "CompleteCommit"
@@ -58,7 +58,7 @@ def test_many_transactions_are_described_and_listed_in_turns(monkeypatch: pytest
     names = [f"x{at}" for at in range(60)]
     for name in names:
         assert Transactor(client, JAVA_TV1, name).init() is NONE
-    used = len(list(world.services.transactions.coordinator.partitions))
+    used = len(list(world.folder.transactions.coordinator.partitions))
     assert used > 4 * TURN_ELEMENTS // LOOK
     for method in ("describe", "list_transactions"):
         function = getattr(TransactionCoordinatorShard, method)
@@ -131,4 +131,4 @@ def test_markers_of_a_client_without_the_right_are_refused_each() -> None:
     assert [(row.partition_index, row.error_code) for row in topic.partitions] == [
         (at, ErrorCode.CLUSTER_AUTHORIZATION_FAILED) for at in (0, 1)
     ]
-    assert world.services.logs.get("t", 0).log_end_offset == 0
+    assert world.folder.logs.get("t", 0).log_end_offset == 0

@@ -209,7 +209,7 @@ def test_producers_of_no_partition(topic: str, partition: int, error: ErrorCode)
 def test_an_administrator_aborts_a_hanging_transaction(version: int, versions: Versions, world: World) -> None:
     producer = world.producer(versions=versions)
     producer.write("a", b"x")
-    log = world.world.services.logs.get("a", 0)
+    log = world.world.folder.logs.get("a", 0)
     assert log.last_stable_offset == 0
     # A client of transaction version 2 has a later epoch coming, and so has to be ended in one.
     epoch = producer.epoch + (1 if versions is JAVA_TV2 and version == 2 else 0)
@@ -259,7 +259,7 @@ def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int
     producer = world.producer(versions=LIBRDKAFKA)
     producer.write("a", b"x")
     producer.commit()
-    log = world.world.services.logs.get(TRANSACTION_STATE, group_partition_for("t", 50))
+    log = world.world.folder.logs.get(TRANSACTION_STATE, group_partition_for("t", 50))
     values = [record.value for record in read_all(log)]
     assert {int.from_bytes(value[:2], "big") for value in values if value is not None} == value_versions
     world.world.restart()

@@ -79,7 +79,7 @@ def test_an_open_transaction_outlives_a_crash(world: World, producer: Transactor
     producer.client = world.client
     assert producer.write("a", b"y") is NONE
     assert producer.commit() is NONE
-    assert (world.markers(), world.world.services.logs.get("a", 0).log_end_offset) == ([COMMIT], 3)
+    assert (world.markers(), world.world.folder.logs.get("a", 0).log_end_offset) == ([COMMIT], 3)
 
 
 @pytest.mark.parametrize("commit", [True, False])

@@ -163,7 +163,7 @@ def test_a_batch_outside_the_transaction(version: int, world: World) -> None:
         assert world.state() is TransactionState.ONGOING
     else:
         assert error is (ErrorCode.TRANSACTION_ABORTABLE if version == 11 else ErrorCode.INVALID_TXN_STATE)
-        assert world.world.services.logs.get("a", 0).log_end_offset == 0
+        assert world.world.folder.logs.get("a", 0).log_end_offset == 0
 
 
 def test_a_batch_after_the_end_of_its_transaction(world: World) -> None:
@@ -208,7 +208,7 @@ def test_a_fenced_producer(versions: Versions, world: World) -> None:
 def test_the_first_batch_of_version_2_has_sequence_0(world: World, producer: Transactor) -> None:
     producer.sequences["a", 0] = 5
     assert producer.produce("a", b"x") is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert world.world.services.logs.get("a", 0).log_end_offset == 0
+    assert world.world.folder.logs.get("a", 0).log_end_offset == 0
 
 
 @pytest.mark.parametrize("versions", PROFILES)

@@ -131,7 +131,7 @@ class Model:
         producer.client.call(
             producer.produce_request(topic, value, partition=partition), producer.versions.produce, ProduceResponse
         )
-        log = self.world.services.logs.get(topic, partition)
+        log = self.world.folder.logs.get(topic, partition)
         if value in self.values(log.topic, log.partition):
             client.attempt.written.add(value)
             at = (topic, partition)
@@ -227,7 +227,7 @@ class Model:
 
     def batches(self, topic: str, partition: int) -> list[tuple[int, int, ControlType | None, list[bytes]]]:
         """Producer id, epoch, marker and values of every batch."""
-        log = self.world.services.logs.get(topic, partition)
+        log = self.world.folder.logs.get(topic, partition)
         read = log.read(0, 1 << 24, upto=log.high_watermark)
         if isinstance(read, ErrorCode):
             return []
@@ -253,10 +253,10 @@ class Model:
         committed: dict[tuple[str, int], set[bytes]] = {}
         for at in PARTITIONS:
             committed[at] = self._committed(at)
-            log = self.world.services.logs.get(*at)
+            log = self.world.folder.logs.get(*at)
             assert log.last_stable_offset == log.high_watermark, "nothing hangs"
         everything = set().union(*committed.values())
-        for partition in self.world.services.transactions.coordinator.partitions:
+        for partition in self.world.folder.transactions.coordinator.partitions:
             assert partition.shard.unfinished() == []
             for name in IDS:
                 transaction = partition.shard.get(name)

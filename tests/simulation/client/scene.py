@@ -388,6 +388,6 @@ class Scene:
     def _values(self) -> dict[Place, bytes]:
         found: dict[Place, bytes] = {}
         for partition in range(PARTITIONS):
-            for record in records_of(self.world.services.logs.get(TOPIC, partition)):
+            for record in records_of(self.world.folder.logs.get(TOPIC, partition)):
                 found[partition, record.offset] = record.value or b""
         return found

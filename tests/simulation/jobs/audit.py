@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shareq.broker.data_folder_ground import data_folder_of
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.transactions.coordinator import transaction_coordinator_settings
 from shareq.coordinator.group.classic.group import ClassicGroup, ClassicState
@@ -116,7 +117,7 @@ def _classic_reported(group: ClassicGroup, live: ClassicGroup) -> object:
 
 def _check_transactions(world: World) -> None:
     broker = world.broker
-    partitions = broker.services.transactions.coordinator.partitions
+    partitions = data_folder_of(broker.services).transactions.coordinator.partitions
     settings = transaction_coordinator_settings(broker.services.started_with)
 
     def new_shard() -> TransactionCoordinatorShard:
@@ -151,7 +152,7 @@ def _check_nothing_hangs(world: World) -> None:
         TopicPartition(CONSUMER_OFFSETS, route) for route in range(world.services.groups.coordinator.partitions.count)
     ]
     for at in places:
-        for producer_id in _open_in(world.services.logs.get(*at)):
+        for producer_id in _open_in(world.folder.logs.get(*at)):
             transaction = by_producer.get(producer_id)
             if transaction is None or not _is_under_way(transaction) or at not in transaction.partitions:
                 raise InvariantBroken(f"{at}: a transaction of producer {producer_id} hangs, known is {transaction}")

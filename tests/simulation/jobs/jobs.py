@@ -251,7 +251,7 @@ class Jobs:
 
     def transaction(self, transactional_id: str) -> Transaction | None:
         """As the coordinator has it now; None also when nobody may ask it."""
-        partitions = self._world.services.transactions.coordinator.partitions
+        partitions = self._world.folder.transactions.coordinator.partitions
         if not partitions.count:
             return None
         partition = partitions.get(group_partition_for(transactional_id, partitions.count))
@@ -259,11 +259,9 @@ class Jobs:
 
     def transactions(self) -> list[Transaction] | None:
         """All of them; None when not all can be known."""
-        broker = self._world.broker
-        logs = (
-            broker.services.logs.get(TRANSACTION_STATE, at)
-            for at in range(broker.services.transactions.coordinator.partitions.count)
-        )
+        folder = self._world.folder
+        count = folder.transactions.coordinator.partitions.count
+        logs = (folder.logs.get(TRANSACTION_STATE, at) for at in range(count))
         if any(log.refusal is not ErrorCode.NONE for log in logs):
             return None
         found = [self.transaction(name) for name in self.transactional_ids]
@@ -285,7 +283,7 @@ class Jobs:
 
     def all_is_well(self) -> bool:
         """No log is offline: what fails to be synced is until the next start."""
-        return all(log.refusal is ErrorCode.NONE for log in self._world.services.logs.logs())
+        return all(log.refusal is ErrorCode.NONE for log in self._world.folder.logs.logs())
 
     def look_inside(self) -> None:
         """What holds after every step."""

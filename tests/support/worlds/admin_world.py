@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from random import Random
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from devtools.in_memory.memory_meta_db import MemoryMetaDb
@@ -88,6 +89,7 @@ class World:
         self.auto_creations = OwnedRate(AUTO_CREATED_PER_SECOND, AUTO_CREATED_BURST_S)
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
         self.made = Made()
+        self.ground = SimpleNamespace(handlers=HANDLERS)
 
     def endpoint_for(self, listener: str) -> Endpoint:
         """The address that clients of a listener get."""

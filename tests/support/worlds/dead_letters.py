@@ -85,7 +85,7 @@ class DeadLetterWorld:
         """The same in batches."""
         if self.world.services.metadata.topic(queue) is None:
             return []
-        log = self.world.services.logs.get(queue, partition)
+        log = self.world.folder.logs.get(queue, partition)
         found: list[bytes] = []
         offset = log.log_start_offset
         while offset < log.high_watermark:

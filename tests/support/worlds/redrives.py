@@ -111,7 +111,7 @@ class RedriveWorld:
         """Everything in a partition but markers; nothing of a topic that does not exist."""
         if self.world.services.metadata.topic(topic) is None:
             return []
-        log = self.world.services.logs.get(topic, partition)
+        log = self.world.folder.logs.get(topic, partition)
         found: list[Record] = []
         offset = log.log_start_offset
         while offset < log.high_watermark:

@@ -42,15 +42,15 @@ class World:
         return OffsetsClient(self.client, self.ids)
 
     def markers(self, topic: str = "a", partition: int = 0) -> list[ControlType | None]:
-        log = self.world.services.logs.get(topic, partition)
+        log = self.world.folder.logs.get(topic, partition)
         return [marker for header, marker in batches_of(log) if header.is_control]
 
     def stable(self, topic: str = "a", partition: int = 0) -> bool:
-        log = self.world.services.logs.get(topic, partition)
+        log = self.world.folder.logs.get(topic, partition)
         return log.last_stable_offset == log.high_watermark
 
     def state(self, transactional_id: str = "t") -> TransactionState:
-        coordinator = self.world.services.transactions.coordinator
+        coordinator = self.world.folder.transactions.coordinator
         at = group_partition_for(transactional_id, coordinator.partitions.count)
         found = coordinator.partitions.get(at).shard.get(transactional_id)
         assert found is not None

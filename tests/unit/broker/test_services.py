@@ -13,6 +13,7 @@ from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.data_folder_ground import DataFolderGround, data_folder_of
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.service import Service
 from shareq.broker.groups.service import GroupService
@@ -58,15 +59,15 @@ def made(news: list[str], *names: str) -> Made:
     services.share = cast(ShareService | None, noting.get("share"))
     services.groups = cast(GroupService | None, noting.get("groups"))
     services.share_states = cast(ShareCoordinatorService | None, noting.get("states"))
-    services.transactions = cast(TransactionService | None, noting.get("transactions"))
+    services.of_ground = [noting["transactions"]] if "transactions" in noting else []
     return services
 
 
-ALL = ("share", "groups", "states", "transactions")
+ALL = ("transactions", "share", "groups", "states")
 
 
 def test_services_come_in_their_order_and_only_those_that_are_made() -> None:
-    for names in (ALL, ("groups", "transactions"), ("states",), ()):
+    for names in (ALL, ("transactions", "groups"), ("states",), ()):
         news: list[str] = []
         for service in made(news, *names):
             service.close()
@@ -80,7 +81,8 @@ class Rig:
         self.clock = VirtualClock()
         fs = MemFs(self.clock.call_soon, Random(1))
         config = BrokerConfig.load({"log.dirs": "data"})
-        self.broker = Broker(Environment(self.clock, Random(1), fs), config, MemoryMetaDb(), states=states)
+        env = Environment(self.clock, Random(1), fs)
+        self.broker = Broker(env, config, DataFolderGround(env, config, MemoryMetaDb(), states=states))
         self.services = self.broker.services
         self.broker.start()
         self.news: list[str] = []
@@ -132,15 +134,16 @@ def test_news_make_no_service() -> None:
 def test_a_service_is_made_when_it_is_first_asked_for_and_once() -> None:
     rig = Rig()
     services = rig.services
-    assert services.transactions is services.transactions
+    ground = data_folder_of(services)
+    assert ground.transactions is ground.transactions
     assert [type(each) for each in services.made] == [TransactionService]
     assert services.groups is services.groups
     assert services.share is services.share
     assert [type(each) for each in services.made] == [
+        TransactionService,
         ShareService,
         GroupService,
         ShareCoordinatorService,
-        TransactionService,
     ]
     assert services.made.share_states is services.share_states is services.share_state_store
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from shareq.broker.metrics.families import FAMILIES
+from shareq.broker.metrics.data_folder import FAMILIES
 from shareq.broker.metrics.family import Kind
 from shareq.broker.metrics.share_families import ACK_TYPES
 from shareq.ops.state_colours import LINES, LOOKS, Tone

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from shareq.broker.metrics.families import FAMILIES
+from shareq.broker.metrics.data_folder import FAMILIES
 from shareq.broker.metrics.family import Family, Kind
 from tests.support.each import for_each
 

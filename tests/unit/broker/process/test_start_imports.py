@@ -58,8 +58,9 @@ def test_a_start_imports_neither_what_can_wait_nor_dataclasses() -> None:
 
 _WARM_UP = """
 import sys
+from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.process.serve import _steps_to_come
-for step in _steps_to_come(False):
+for step in _steps_to_come(HANDLERS.values(), scram=False):
     step()
 print(*sys.modules)
 """

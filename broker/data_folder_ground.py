@@ -1,0 +1,298 @@
+"""A data folder, as what a broker stands on: its metadata, its logs, and what only they make possible, as transactions
+and redrives. Handlers and metrics that are about one are given it here.
+
+What a start can do without is made, and its modules imported, when it is first needed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import cached_property
+from os.path import abspath
+from typing import TYPE_CHECKING, Final
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.service import BROKER, TOPIC, ConfigService
+from shareq.broker.coordinator_runtime.ports import CoordinatorHost
+from shareq.broker.data_folder.opening import open_data_folder
+from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
+from shareq.broker.disk.guarded_db import GuardedMetaDb
+from shareq.broker.disk.reserved_fs import ReservedFs
+from shareq.broker.disk.watch import DiskWatch
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.os_fs import open_to_others
+from shareq.broker.log.cleaner.schedule import Cleaning
+from shareq.broker.log.manager import LogManager
+from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
+from shareq.broker.log.upkeep import CheckTimes
+from shareq.broker.metadata.changes import MetaDb, ResourceName
+from shareq.broker.metadata.features import TRANSACTION_VERSION
+from shareq.broker.metadata.producer_ids import ProducerIds
+from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
+from shareq.broker.topics.internal import cleaner_rule_for, warn_of_counts_without_effect
+from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.lookup import PartitionLookup
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.names import CONSUMER_OFFSETS, REDRIVES, SHARE_GROUP_STATE, TRANSACTION_STATE
+from shareq.protocol.primitives import uuid_to_text
+
+if TYPE_CHECKING:
+    from shareq.broker.foundation.loop.turns import Turns
+    from shareq.broker.ground import ShareStateStore
+    from shareq.broker.network.connection import Connection
+    from shareq.broker.redrive.service import RedriveService
+    from shareq.broker.services import Services
+    from shareq.broker.share.dlq.topics import BrokerQueues
+    from shareq.broker.transactions.names import ProducerNames
+    from shareq.broker.transactions.service import TransactionService
+
+logger = logging.getLogger(__name__)
+
+
+class DataFolderGround:
+    """`Ground` of a broker that keeps its records itself. `env.fs` and `meta_db` are guarded against a full disk here.
+
+    `release_lock` is the data folder's lock if the caller has taken it already; without it `open` takes it. `states`
+    keeps the state of share partitions; without it the share coordinator of the broker does. `cluster_id` is what a new
+    cluster gets. `disk` watches the data folder's file system; without it the ground makes its own. `from_format_1` and
+    `max_open_files` are the manager of logs'.
+    """
+
+    handlers: Final = HANDLERS
+    metrics: Final = "shareq.broker.metrics.data_folder"
+
+    def __init__(
+        self,
+        env: Environment,
+        config: BrokerConfig,
+        meta_db: MetaDb,
+        *,
+        features: Mapping[str, int] | None = None,
+        release_lock: Callable[[], None] | None = None,
+        states: ShareStateStore | None = None,
+        cluster_id: str | None = None,
+        disk: DiskWatch | None = None,
+        from_format_1: bool = False,
+        max_open_files: int = DEFAULT_OPEN_FILES,
+    ) -> None:
+        self.name = f"data folder {abspath(config.data_dir)}"
+        self.states = states
+        self.disk = disk = disk or DiskWatch(env.clock, env.fs, config.data_dir, config.disk_settings)
+        self._env = env = env.with_fs(ReservedFs(env.fs, config.data_dir, disk.reserve))
+        self._config = config
+        self.fs: Final = env.fs
+        self.metadata = MetadataStore(
+            GuardedMetaDb(meta_db, disk.reserve, lambda: disk.state),
+            env,
+            features={**config.requested_features, **(features or {})},
+            rack=config.broker_rack,
+            cluster_id=cluster_id,
+        )
+        self.configs = ConfigService(config, self.metadata)
+        self.logs = LogManager(
+            env,
+            config.data_dir,
+            self.configs.log_settings,
+            self.configs.flush_every_message,
+            check_times=CheckTimes(
+                config.log_retention_check_interval_ms, config.producer_id_expiration_check_interval_ms
+            ),
+            cleaning=Cleaning(self.configs.cleaner_settings, cleaner_rule_for, INTERNAL_TOPICS),
+            release_lock=release_lock,
+            disk=disk,
+            from_format_1=from_format_1,
+            max_open_files=max_open_files,
+            gate=self.metadata.gate,
+        )
+        self.sources = self.fetched = self.logs
+        self.leaders = LeaderMap()
+        self.host = CoordinatorHost(env, self.metadata, self.logs, self.leaders)
+        self.lookup = PartitionLookup(self.metadata, self.logs, self.leaders)
+        self.producer_ids = ProducerIds(self.metadata)
+        self.made_transactions: TransactionService | None = None
+        self.made_redrives: RedriveService | None = None
+        self._services: Services | None = None
+        self.metadata.on_topic_deleted(self._topic_deleted)
+        self.configs.on_change(self._config_changed)
+
+    def queues(self, turns: Turns) -> BrokerQueues:
+        """Return the topics of this folder, as those that dead letters are written to."""
+        from shareq.broker.share.dlq.topics import BrokerQueues
+
+        return BrokerQueues(self._env, self.metadata, self.configs, self.logs, self.leaders, turns)
+
+    # -- start and stop
+
+    def open(self, services: Services) -> None:
+        """Recover every log and replay the coordinators' topics. Raises OSError, DamagedFolderError,
+        DataFolderInUseError.
+        """
+        self._services = services
+        metadata = self.metadata
+        self.logs.open_all(metadata)
+        warn_of_counts_without_effect(metadata, self._config)
+        if metadata.topic(SHARE_GROUP_STATE) is not None:
+            services.share_states.recover()
+        if metadata.topic(CONSUMER_OFFSETS) is not None:
+            services.groups.recover()
+            if services.groups.offsets.group_ids(REDRIVES):
+                self.redrives.recover()
+        if metadata.topic(TRANSACTION_STATE) is not None:
+            self.transactions.recover()
+        self.disk.start()
+
+    def close(self, *, clean: bool) -> None:
+        """Write everything out and close the files; unless `clean`, close them as they are."""
+        self.disk.close(stopping=clean)
+        self.logs.close(clean=clean)
+        self.metadata.close()
+
+    # -- news
+
+    def _topic_deleted(self, topic: TopicImage) -> None:
+        """The metadata has forgotten the topic. Its folders go before others hear of it: the rest can be repeated."""
+        self.logs.delete_topic(topic.name, topic.topic_id)
+
+    def _config_changed(self, resource: ResourceName) -> None:
+        if resource.kind == TOPIC:
+            self.logs.reload_settings(resource.name)
+        elif resource.kind == BROKER:
+            self.logs.reload_settings()
+
+    # -- made when they are first needed
+
+    @cached_property
+    def producer_names(self) -> ProducerNames:
+        """Who added which producers to partitions."""
+        from shareq.broker.transactions.names import ProducerNames
+
+        most = self._config.shareq_max_producer_ids_per_principal
+        return ProducerNames(most, self.lookup.log, self._env.clock)
+
+    @cached_property
+    def transactions(self) -> TransactionService:
+        """Transactional ids and their transactions."""
+        from shareq.broker.transactions.coordinator import CleanupIntervals, transaction_coordinator_settings
+        from shareq.broker.transactions.service import TransactionService
+
+        config, services = self._config, self._opened_by
+        self.made_transactions = made = TransactionService(
+            self.host,
+            services.internal_topics,
+            self.lookup,
+            self.logs,
+            lambda: services.groups.coordinator.partitions,
+            begin=services.begin,
+            new_producer_id=self.producer_ids.next,
+            transaction_version=lambda: self.metadata.features.get(TRANSACTION_VERSION, 0),
+            verifies=lambda: self.configs.broker.transaction_partition_verification_enable,
+            settings=transaction_coordinator_settings(config),
+            most_per_owner=config.shareq_max_transactional_ids_per_principal,
+            intervals=CleanupIntervals(
+                config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+                config.transaction_remove_expired_transaction_cleanup_interval_ms,
+            ),
+        )
+        services.made.of_ground.append(made)
+        return made
+
+    @cached_property
+    def redrives(self) -> RedriveService:
+        """Dead letters on their way back."""
+        from shareq.broker.redrive.service import RedriveService
+        from shareq.broker.redrive.world import BrokerRedriveWorld
+
+        services = self._opened_by
+        world = BrokerRedriveWorld(
+            metadata=self.metadata,
+            configs=self.configs,
+            logs=self.logs,
+            leaders=self.leaders,
+            turns=services.turns,
+            budget=self._env.budget,
+            begin=services.begin,
+            groups=services.groups,
+            producer_ids=self.producer_ids,
+            authorizer=lambda: services.authorizer,
+            audit=lambda: services.audit,
+        )
+        self.made_redrives = made = RedriveService(self._env, services.begin, world)
+        services.made.of_ground.append(made)
+        return made
+
+    @property
+    def _opened_by(self) -> Services:
+        assert self._services is not None, "the ground is open"
+        return self._services
+
+
+def open_ground(
+    env: Environment,
+    config: BrokerConfig,
+    data_dir: str,
+    *,
+    features: Mapping[str, int],
+    max_open_files: int,
+    durable_metadata: bool,
+) -> DataFolderGround:
+    """Open the data folder, which takes its lock, as what a broker is to stand on. `data_dir` is its whole path.
+
+    Unless `durable_metadata`, commits survive a kill, and no loss of power. Raises DataFolderError,
+    DataFolderInUseError, FeatureError, OSError.
+    """
+    disk = DiskWatch(env.clock, env.fs, data_dir, config.disk_settings)
+    database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", env.random_uuid().hex()[:8], durable=durable_metadata)
+    folder = open_data_folder(
+        ReservedFs(env.fs, data_dir, disk.reserve),
+        data_dir,
+        database,
+        lambda: uuid_to_text(env.random_uuid()),
+        disk.make_room_to_start,
+        syncs_journal_in_background=True,
+    )
+    with ExitStack() as undo:
+        undo.callback(folder.release_lock)
+        undo.callback(folder.meta_db.close)
+        mode = open_to_others(data_dir)
+        if mode:
+            logger.warning("data folder %s is open to every user of this machine, mode %s: chmod 700", data_dir, mode)
+        ground = DataFolderGround(
+            env,
+            config,
+            folder.meta_db,
+            features=features,
+            release_lock=folder.release_lock,
+            cluster_id=folder.cluster_id,
+            disk=disk,
+            from_format_1=folder.from_format_1,
+            max_open_files=max_open_files,
+        )
+        undo.pop_all()
+    return ground
+
+
+def data_folder_of(services: Services) -> DataFolderGround:
+    """Return the data folder that a broker stands on, for what is served on one alone."""
+    assert isinstance(services.ground, DataFolderGround), f"{services.ground.name} is no data folder"
+    return services.ground
+
+
+class FolderContext(RequestContext):
+    """What a handler is given that is served on a data folder alone; the `Sender` of the batches that a client sends
+    to its logs.
+    """
+
+    __slots__ = ("ground",)
+
+    def __init__(self, services: Services, connection: Connection, api_version: int, client_id: str | None) -> None:
+        super().__init__(services, connection, api_version, client_id)
+        self.ground: Final = data_folder_of(services)
+
+    def may_add_producer(self, topic: str, partition: int, producer_id: int) -> bool:
+        """As the log's `Sender`: whether its owner may have a partition remember one more producer."""
+        return self.ground.producer_names.admit(topic, partition, producer_id, self.owner)
