@@ -252,7 +252,8 @@ class TopicMirror:
             await sleep(self._clock, PAUSE_MS)
         finally:
             self._is_asking = False
-            due = [each.due_ms for each in (*self._topics.values(), *self._absent.values())]
+            due = [each.due_ms for each in self._topics.values()]
+            due += [each.due_ms for each in self._absent.values()]
             if due:
                 self._look_at(min(due))
 
