@@ -1,0 +1,233 @@
+"""Batches that producers sent to a node, on their way to the brokers that lead their partitions.
+
+    add ---> of an unknown topic: held, in order, until the mirror has it
+      |
+      +----> queue of (leader, acks): at the end of the tick, one request with one batch of each partition
+                 |
+                 +-- while so many requests are under way that the broker has work: what comes waits, and goes together
+
+A request has one batch of a partition at most, so batches of one partition go one behind the other, in order.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.environment import Clock
+from shareq.cluster.forward.ports import MOVED, Topic, Topics, leader_of
+from shareq.cluster.link.errors import error_of
+from shareq.cluster.link.ports import Failure, Link, LinkFailure, Purpose
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.generated.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from shareq.protocol.primitives import Message
+
+IN_FLIGHT: Final = 5
+"""Requests to one broker that are under way; a broker handles those of a connection one after the other."""
+MOST_BYTES: Final = 4 << 20
+"""Of the batches that go together in one request, unless one alone is larger."""
+GRACE_MS: Final = 5_000
+"""How much longer than the producer's own timeout, by which the broker answers, an answer is waited for."""
+IDS_FROM: Final = 13
+"""The version from which on Produce names topics by their ids."""
+
+
+class Batch(NamedTuple):
+    """A producer's batch, and what takes its answer. `acks` are -1 or 1."""
+
+    topic: Topic
+    partition: int
+    records: bytes | memoryview
+    acks: int
+    timeout_ms: int
+    done: Callable[[PartitionProduceResponse], None]
+
+
+class _Queue:
+    """Batches for one broker that can go together, by partition."""
+
+    __slots__ = ("in_flight", "waiting")
+
+    def __init__(self) -> None:
+        self.waiting: dict[tuple[Topic, int], deque[Batch]] = {}
+        self.in_flight = 0
+
+    def add(self, batch: Batch) -> None:
+        """Put a batch behind those of its partition."""
+        self.waiting.setdefault((batch.topic, batch.partition), deque()).append(batch)
+
+    def take(self) -> list[Batch]:
+        """Take the first batch of partitions, in turns, as many as go together."""
+        taken: list[Batch] = []
+        size = 0
+        for place in list(self.waiting):
+            first = self.waiting[place][0]
+            size += len(first.records)
+            if taken and size > MOST_BYTES:
+                break
+            taken.append(first)
+            rest = self.waiting.pop(place)
+            rest.popleft()
+            if rest:  # behind the others, so that none waits for one that has many
+                self.waiting[place] = rest
+        return taken
+
+
+class _Route(NamedTuple):
+    node: int
+    acks: int
+    by_id: bool
+
+
+class Batches:
+    """Forwards batches. What a batch's `done` is called with names no broker of the cluster."""
+
+    def __init__(self, link: Link, topics: Topics, clock: Clock) -> None:
+        self._link = link
+        self._topics = topics
+        self._clock = clock
+        self._held: dict[Topic, list[Batch]] = {}  # of topics that are being asked for
+        self._queues: dict[_Route, _Queue] = {}
+        self._flush_due = False
+
+    def add(self, batch: Batch) -> None:
+        """Take a batch, which leaves when the tick is over, or later."""
+        held = self._held.get(batch.topic)
+        if held is not None:
+            held.append(batch)
+            return
+        found = self._topics.find(batch.topic)
+        if found.done:
+            self._enqueue(batch, found.value)
+        else:
+            self._held[batch.topic] = [batch]
+            found.on_complete(partial(self._found, batch.topic))
+
+    def _found(self, topic: Topic, found: TopicImage | ErrorCode) -> None:
+        for batch in self._held.pop(topic):
+            self._enqueue(batch, found)
+
+    def _enqueue(self, batch: Batch, topic: TopicImage | ErrorCode) -> None:
+        leader = leader_of(self._topics, topic, batch.partition)
+        if isinstance(leader, ErrorCode):
+            batch.done(refused(batch.partition, leader))
+            return
+        route = _Route(leader, batch.acks, isinstance(batch.topic, bytes))
+        self._queues.setdefault(route, _Queue()).add(batch)
+        if not self._flush_due:
+            self._flush_due = True
+            self._clock.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        for route in list(self._queues):
+            self._send(route)
+
+    def _send(self, route: _Route) -> None:
+        """Send what waits, as long as the broker has not enough to do."""
+        queue = self._queues[route]
+        while queue.in_flight < IN_FLIGHT and queue.waiting:
+            batches = queue.take()
+            queue.in_flight += 1
+            answer = self._link.send(
+                route.node,
+                _request(route, batches),
+                purpose=Purpose.FORWARD,
+                timeout_ms=max(batch.timeout_ms for batch in batches) + GRACE_MS,
+                min_version=IDS_FROM if route.by_id else 0,
+                max_version=None if route.by_id else IDS_FROM - 1,
+            )
+            answer.on_complete(partial(self._answered, route, queue, batches))
+        if not queue.in_flight and not queue.waiting and self._queues.get(route) is queue:
+            del self._queues[route]
+
+    def _answered(self, route: _Route, queue: _Queue, batches: list[Batch], outcome: Message | LinkFailure) -> None:
+        queue.in_flight -= 1
+        if isinstance(outcome, LinkFailure):
+            error = _error_of(outcome)
+            for batch in batches:
+                self._look_again(batch.topic)
+                batch.done(refused(batch.partition, error, outcome.text))
+        else:
+            assert isinstance(outcome, ProduceResponse)
+            rows = {
+                (topic.topic_id if route.by_id else topic.name, row.index): row
+                for topic in outcome.responses
+                for row in topic.partition_responses
+            }
+            for batch in batches:
+                self._give(batch, rows.get((batch.topic, batch.partition)))
+        if route in self._queues:
+            self._send(route)
+
+    def _look_again(self, topic: Topic) -> None:
+        found = self._topics.find(topic)
+        if found.done and isinstance(found.value, TopicImage):
+            self._topics.refresh(found.value.topic_id)
+
+    def _give(self, batch: Batch, row: PartitionProduceResponse | None) -> None:
+        """Give the answer of a batch, without the broker that leads its partition now."""
+        if row is None:
+            batch.done(refused(batch.partition, ErrorCode.UNKNOWN_SERVER_ERROR))
+            return
+        if row.error_code in MOVED:
+            self._look_again(batch.topic)
+        batch.done(
+            PartitionProduceResponse(
+                row.index,
+                error_of(row.error_code),
+                row.base_offset,
+                row.log_append_time_ms,
+                row.log_start_offset,
+                record_errors=row.record_errors,
+                error_message=row.error_message,
+            )
+        )
+
+
+def refused(partition: int, error: ErrorCode, text: str | None = None) -> PartitionProduceResponse:
+    """Return the row of a batch that was not appended, or of which that is not known."""
+    return PartitionProduceResponse(
+        partition,
+        error,
+        base_offset=-1,
+        log_append_time_ms=-1,
+        log_start_offset=-1,
+        error_message=text or text_of(error),
+    )
+
+
+def _request(route: _Route, batches: list[Batch]) -> ProduceRequest:
+    topics: dict[Topic, list[PartitionProduceData]] = {}
+    for batch in batches:
+        topics.setdefault(batch.topic, []).append(PartitionProduceData(batch.partition, batch.records))
+    return ProduceRequest(
+        acks=route.acks,
+        timeout_ms=max(batch.timeout_ms for batch in batches),
+        topic_data=[
+            TopicProduceData(topic_id=topic, partition_data=parts)
+            if isinstance(topic, bytes)
+            else TopicProduceData(name=topic, partition_data=parts)
+            for topic, parts in topics.items()
+        ],
+    )
+
+
+def _error_of(failure: LinkFailure) -> ErrorCode:
+    """Return what a producer is answered: it tries both again, and one of them may have been appended."""
+    match failure.failure:
+        case Failure.LOST:
+            return ErrorCode.REQUEST_TIMED_OUT
+        case Failure.UNSUPPORTED:
+            return ErrorCode.UNSUPPORTED_VERSION
+        case Failure.NOT_SENT | Failure.REFUSED:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER

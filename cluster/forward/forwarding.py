@@ -1,0 +1,176 @@
+"""What handlers of forwarded RPCs are given: the link, who leads what, and what is the same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
+from shareq.cluster.forward.ports import MOVED, Topic, Topics, leader_of
+from shareq.cluster.link.errors import error_of
+from shareq.cluster.link.ports import Failure, Link, LinkFailure
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.primitives import Message
+
+if TYPE_CHECKING:
+    from shareq.broker.foundation.pending import Pending
+    from shareq.cluster.forward.batches import Batches
+
+Place: TypeAlias = tuple[str, int]
+"""A partition: topic and number."""
+
+OWN_TOPICS: Final = "__shareq_"
+"""What the names of a node's own topics begin with, which clients are not shown."""
+GRACE_MS: Final = 5_000
+"""How much longer than the client's own timeout, by which the broker answers, an answer is waited for."""
+
+
+class PartitionAnswer(Protocol):
+    """The row of a partition in an answer."""
+
+    error_code: int
+
+
+R = TypeVar("R", bound=PartitionAnswer)
+
+
+class Forwarding(NamedTuple):
+    """What requests are forwarded by. `cluster` names the cluster in texts, by its bootstrap servers."""
+
+    link: Link
+    topics: Topics
+    batches: Batches
+    cluster: str
+
+    @property
+    def where_to_go(self) -> str:
+        """What a client is answered that asks for what a node does not do."""
+        return f"This node has no transactions, nor groups other than share groups; they are at {self.cluster}."
+
+
+@runtime_checkable
+class ForwardingGround(Protocol):
+    """A ground with what requests are forwarded by."""
+
+    @property
+    def forwarding(self) -> Forwarding: ...
+
+
+class ForwardContext(RequestContext):
+    """What a handler is given that forwards."""
+
+    __slots__ = ()
+
+    @property
+    def forwarding(self) -> Forwarding:
+        """Return what requests are forwarded by."""
+        ground = self.services.ground
+        assert isinstance(ground, ForwardingGround), "a row of the node's table is served on another ground"
+        return ground.forwarding
+
+    def send(
+        self, node: int | None, message: Message, *, timeout_ms: int | None = None
+    ) -> Pending[Message | LinkFailure]:
+        """Send a request in the version that the client spoke, and whose rules its answer has to follow.
+
+        `timeout_ms` is the client's, by which the broker answers.
+        """
+        return self.forwarding.link.send(
+            node,
+            message,
+            timeout_ms=None if timeout_ms is None else max(timeout_ms, 0) + GRACE_MS,
+            min_version=self.api_version,
+            max_version=self.api_version,
+        )
+
+    async def find(self, topics: Iterable[Topic]) -> dict[Topic, TopicImage | ErrorCode]:
+        """Return topics of the cluster, all asked for at once, or why there is none."""
+        asked = {topic: self.forwarding.topics.find(topic) for topic in topics}
+        return {topic: await found for topic, found in asked.items()}
+
+    async def look_again(self, *topics: Topic) -> None:
+        """Have the cluster asked for topics again: what is known of them may be out of date."""
+        for found in (await self.find(topics)).values():
+            if isinstance(found, TopicImage):
+                self.forwarding.topics.refresh(found.topic_id)
+
+    async def send_to_controller(self, message: Message, *, timeout_ms: int | None = None) -> Message | LinkFailure:
+        """Send a request, as `send`, to the broker that takes changes of the cluster as one of them says now.
+
+        With KRaft any broker does; without, a client could not find out by a node's Metadata which one it is.
+        """
+        brokers = await self.forwarding.link.send(None, MetadataRequest([], allow_auto_topic_creation=False))
+        if isinstance(brokers, LinkFailure):
+            return brokers
+        assert isinstance(brokers, MetadataResponse)
+        controller = brokers.controller_id if brokers.controller_id >= 0 else None
+        return await self.send(controller, message, timeout_ms=timeout_ms)
+
+    async def ask_leaders(
+        self,
+        places: Iterable[Place],
+        request: Callable[[Mapping[str, Sequence[int]]], Message],
+        rows: Callable[[Message], Iterable[tuple[Place, R]]],
+        *,
+        timeout_ms: int | None = None,
+    ) -> dict[Place, R | ApiError]:
+        """Ask the leaders of partitions; return what each was answered, or why it was not.
+
+        `request` makes a request for some partitions by topic, `rows` yields those of its answer.
+        """
+        by_node, refused = await self._by_leader(places)
+        answers: dict[Place, R | ApiError] = {}
+        answers.update(refused)
+        sent = [(asked, self.send(node, request(asked), timeout_ms=timeout_ms)) for node, asked in by_node.items()]
+        for asked, pending in sent:
+            outcome = await pending
+            found: dict[Place, R] = {} if isinstance(outcome, LinkFailure) else dict(rows(outcome))
+            missing = failure_error(outcome) if isinstance(outcome, LinkFailure) else _NOT_IN_ANSWER
+            for topic, partitions in asked.items():
+                for partition in partitions:
+                    row = found.get((topic, partition))
+                    if row is None or row.error_code in MOVED:
+                        await self.look_again(topic)
+                    if row is not None:
+                        row.error_code = error_of(row.error_code)
+                    answers[topic, partition] = missing if row is None else row
+                    await self.breathe()
+        return answers
+
+    async def _by_leader(
+        self, places: Iterable[Place]
+    ) -> tuple[dict[int, dict[str, list[int]]], dict[Place, ApiError]]:
+        wanted = list(dict.fromkeys(places))
+        topics = await self.find(dict.fromkeys(topic for topic, _ in wanted))
+        by_node: dict[int, dict[str, list[int]]] = {}
+        refused: dict[Place, ApiError] = {}
+        for topic, partition in wanted:
+            node = leader_of(self.forwarding.topics, topics[topic], partition)
+            if isinstance(node, ErrorCode):
+                refused[topic, partition] = ApiError(node)
+            else:
+                by_node.setdefault(node, {}).setdefault(topic, []).append(partition)
+            await self.breathe()
+        return by_node, refused
+
+
+_NOT_IN_ANSWER: Final = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The cluster's answer does not have it.")
+
+
+def failure_error(failure: LinkFailure) -> ApiError:
+    """Return what a client is answered in place of an answer that does not come."""
+    match failure.failure:
+        case Failure.LOST:
+            return ApiError(ErrorCode.REQUEST_TIMED_OUT, failure.text)
+        case Failure.UNSUPPORTED:
+            return ApiError(ErrorCode.UNSUPPORTED_VERSION, failure.text)
+        case Failure.NOT_SENT | Failure.REFUSED:
+            return ApiError(ErrorCode.LEADER_NOT_AVAILABLE, failure.text)
+
+
+def is_hidden(topic: str) -> bool:
+    """Return whether clients may not see a topic by way of a node: its own, and those that it has the names of."""
+    return topic.startswith(OWN_TOPICS) or topic in INTERNAL_TOPICS

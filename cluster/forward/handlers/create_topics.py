@@ -1,0 +1,70 @@
+"""CreateTopics, forwarded to the broker that takes changes of the cluster: v2-7, cut to the cluster's.
+
+Behaviour: as the cluster's for the topics that the client may create; names of a node's own topics are INVALID_REQUEST,
+as is a name given twice. Effective properties are left out for clients that may not DESCRIBE_CONFIGS of the topic.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
+from shareq.cluster.forward.forwarding import ForwardContext, failure_error, is_hidden
+from shareq.cluster.link.ports import LinkFailure
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+from shareq.protocol.generated.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+
+CONTEXT = ForwardContext
+
+_DUPLICATE = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_REFUSED = ApiError(CREATE_TOPIC.error, "Authorization failed.")
+
+
+async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    """Have the topics created that the client may create."""
+    times = Counter(topic.name for topic in request.topics)
+    may_all = ctx.sees(CREATE_CLUSTER)
+    errors: dict[str, ApiError] = {}
+    for name, count in times.items():
+        errors[name] = _DUPLICATE if count > 1 else _refusal(ctx, name, may_all=may_all)
+        await ctx.breathe()
+    wanted = [topic for topic in request.topics if not errors[topic.name]]
+    found: dict[str, CreatableTopicResult] = {}
+    missing = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if wanted:
+        forwarded = CreateTopicsRequest(wanted, request.timeout_ms, request.validate_only)
+        answer = await ctx.send_to_controller(forwarded, timeout_ms=request.timeout_ms)
+        if isinstance(answer, LinkFailure):
+            missing = failure_error(answer)
+        else:
+            assert isinstance(answer, CreateTopicsResponse)
+            found = {row.name: row for row in answer.topics}
+    response = CreateTopicsResponse()
+    for name, error in errors.items():
+        row = found.get(name)
+        response.topics.append(_error_row(name, error or missing) if row is None else _shown(ctx, row))
+        await ctx.breathe()
+    return response
+
+
+def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:
+    """Return the same for every topic."""
+    return CreateTopicsResponse(topics=[_error_row(topic.name, ApiError(error)) for topic in request.topics])
+
+
+def _refusal(ctx: ForwardContext, name: str, *, may_all: bool) -> ApiError:
+    if is_hidden(name):
+        return ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {name} is prohibited.")
+    return NO_ERROR if may_all or ctx.may(CREATE_TOPIC, name) else _REFUSED
+
+
+def _shown(ctx: ForwardContext, row: CreatableTopicResult) -> CreatableTopicResult:
+    if not row.error_code and not ctx.may(DESCRIBE_TOPIC_CONFIGS, row.name):
+        row.topic_config_error_code = DESCRIBE_TOPIC_CONFIGS.error
+        row.num_partitions = row.replication_factor = -1
+        row.configs = []
+    return row
+
+
+def _error_row(name: str, error: ApiError) -> CreatableTopicResult:
+    return CreatableTopicResult(name, error_code=error.code, error_message=error.message)

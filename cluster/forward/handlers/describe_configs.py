@@ -1,0 +1,60 @@
+"""DescribeConfigs, forwarded but for what is a node's own: v1-4, cut to the cluster's.
+
+Behaviour: groups, and the node by its id, are the node's, and come first. Topics are asked of any broker of the
+cluster, as are properties of all brokers (""); those of one broker of that broker, by its id in the cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.dispatch.rows import Rows
+from shareq.broker.handlers.configs import describe_configs
+from shareq.broker.handlers.configs.describe_configs import failed
+from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS, DESCRIBE_TOPIC_CONFIGS
+from shareq.cluster.forward.forwarding import ForwardContext
+from shareq.cluster.forward.resources import ask_owners, is_own
+from shareq.protocol.errors import ApiError
+from shareq.protocol.generated.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
+from shareq.protocol.primitives import Message
+
+__all__ = ["CONTEXT", "ENDS_WITH_CLIENT", "failed", "handle"]
+
+CONTEXT = ForwardContext
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
+
+
+async def handle(
+    ctx: ForwardContext, request: DescribeConfigsRequest
+) -> DescribeConfigsResponse | Rows[DescribeConfigsResponse]:
+    """Describe what is the node's, and ask for the rest."""
+
+    def some(resources: list[DescribeConfigsResource]) -> DescribeConfigsRequest:
+        return DescribeConfigsRequest(resources, request.include_synonyms, request.include_documentation)
+
+    own = [resource for resource in request.resources if is_own(ctx, resource)]
+    others = [resource for resource in request.resources if not is_own(ctx, resource)]
+    rights = DESCRIBE_TOPIC_CONFIGS, DESCRIBE_CLUSTER_CONFIGS
+    rows = await ask_owners(ctx, others, some, _rows, _row, rights)
+    answer = await describe_configs.handle(ctx, some(own))
+    if isinstance(answer, Rows):
+        for row in rows:
+            await answer.add(row, 1 + len(row.configs))
+        return await answer.end()
+    answer.results += rows
+    return answer
+
+
+def _rows(answer: Message) -> list[DescribeConfigsResult]:
+    assert isinstance(answer, DescribeConfigsResponse)
+    return answer.results
+
+
+def _row(resource: DescribeConfigsResource, error: ApiError) -> DescribeConfigsResult:
+    return DescribeConfigsResult(error.code, error.message or "", resource.resource_type, resource.resource_name)

@@ -1,0 +1,47 @@
+"""IncrementalAlterConfigs, forwarded but for what is a node's own: v0-1, cut to the cluster's.
+
+Behaviour: as DescribeConfigs.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.handlers.configs import incremental_alter_configs
+from shareq.broker.handlers.configs.incremental_alter_configs import failed
+from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS, ALTER_TOPIC_CONFIGS
+from shareq.cluster.forward.forwarding import ForwardContext
+from shareq.cluster.forward.resources import ask_owners, is_own
+from shareq.protocol.errors import ApiError
+from shareq.protocol.generated.incremental_alter_configs import (
+    AlterConfigsResource,
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from shareq.protocol.primitives import Message
+
+__all__ = ["CONTEXT", "failed", "handle"]
+
+CONTEXT = ForwardContext
+
+
+async def handle(ctx: ForwardContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
+    """Alter what is the node's, and have the rest altered."""
+
+    def some(resources: list[AlterConfigsResource]) -> IncrementalAlterConfigsRequest:
+        return IncrementalAlterConfigsRequest(resources, request.validate_only)
+
+    own = [resource for resource in request.resources if is_own(ctx, resource)]
+    others = [resource for resource in request.resources if not is_own(ctx, resource)]
+    rows = await ask_owners(ctx, others, some, _rows, _row, (ALTER_TOPIC_CONFIGS, ALTER_CLUSTER_CONFIGS))
+    answer = await incremental_alter_configs.handle(ctx, some(own))
+    answer.responses += rows
+    return answer
+
+
+def _rows(answer: Message) -> list[AlterConfigsResourceResponse]:
+    assert isinstance(answer, IncrementalAlterConfigsResponse)
+    return answer.responses
+
+
+def _row(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(error.code, error.message, resource.resource_type, resource.resource_name)

@@ -1,0 +1,88 @@
+"""OffsetForLeaderEpoch, forwarded to the leaders of the partitions: v2-4, cut to the cluster's.
+
+Behaviour: as the cluster's. The epoch that is asked about comes from records, and is the cluster's; that of the leader
+comes from a node's Metadata, and is not passed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
+from shareq.cluster.forward.forwarding import ForwardContext, Place, is_hidden
+from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.generated.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+    OffsetForLeaderTopicResult,
+)
+from shareq.protocol.primitives import Message
+
+CONTEXT = ForwardContext
+ENDS_WITH_CLIENT: Final = True
+"""It changes nothing."""
+_NOT_CHECKED: Final = -1
+
+
+async def handle(ctx: ForwardContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    """Ask the leaders of all partitions that the client may see."""
+    epochs: dict[Place, int] = {}
+    refused: dict[str, ErrorCode] = {}
+    sees_all = ctx.sees(CLUSTER_ACTION)
+    for topic in request.topics:
+        if is_hidden(topic.topic):
+            refused[topic.topic] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif not sees_all and not ctx.may(DESCRIBE_TOPIC, topic.topic):
+            refused[topic.topic] = DESCRIBE_TOPIC.error
+        else:
+            for part in topic.partitions:
+                epochs[topic.topic, part.partition] = part.leader_epoch
+                await ctx.breathe()
+
+    def ask(asked: Mapping[str, Sequence[int]]) -> OffsetForLeaderEpochRequest:
+        return OffsetForLeaderEpochRequest(
+            topics=[
+                OffsetForLeaderTopic(
+                    name, [OffsetForLeaderPartition(index, _NOT_CHECKED, epochs[name, index]) for index in partitions]
+                )
+                for name, partitions in asked.items()
+            ]
+        )
+
+    found = await ctx.ask_leaders(epochs, ask, _rows)
+    response = OffsetForLeaderEpochResponse()
+    for topic in request.topics:
+        rows = [
+            _row(part.partition, refused.get(topic.topic) or found[topic.topic, part.partition])
+            for part in topic.partitions
+        ]
+        response.topics.append(OffsetForLeaderTopicResult(topic.topic, rows))
+        await ctx.breathe(1 + len(rows))
+    return response
+
+
+def failed(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForLeaderEpochResponse:
+    """Return the answer when the request could not be handled."""
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(topic.topic, [_row(part.partition, error) for part in topic.partitions])
+            for topic in request.topics
+        ]
+    )
+
+
+def _rows(answer: Message) -> Iterator[tuple[Place, EpochEndOffset]]:
+    assert isinstance(answer, OffsetForLeaderEpochResponse)
+    for topic in answer.topics:
+        for row in topic.partitions:
+            yield (topic.topic, row.partition), row
+
+
+def _row(partition: int, found: EpochEndOffset | ApiError | ErrorCode) -> EpochEndOffset:
+    if isinstance(found, ApiError):
+        return EpochEndOffset(found.code, partition)
+    return EpochEndOffset(found, partition) if isinstance(found, ErrorCode) else found

@@ -1,0 +1,134 @@
+"""Produce, forwarded by leader: v3-13, cut to the cluster's; v0-2 are advertised and not served (KAFKA-18659).
+
+Behaviour: batches of one tick go together (`forward/batches.py`); each is answered as its leader answered it, without
+the name of another leader: towards its clients the node leads. What may have been appended, and has no answer, is
+REQUEST_TIMED_OUT; what no broker got is NOT_LEADER_OR_FOLLOWER; producers try both again.
+acks 0 is forwarded with acks 1, and not answered: an error closes the connection.
+Transactional batches are INVALID_TXN_STATE, with where transactions are; batches for a node's own topics
+INVALID_TOPIC_EXCEPTION.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.records.produce import failed
+from shareq.broker.network.frames import CloseConnection
+from shareq.broker.security.rights import WRITE_TOPIC
+from shareq.cluster.forward.batches import IDS_FROM, Batch, refused
+from shareq.cluster.forward.forwarding import ForwardContext, is_hidden
+from shareq.cluster.forward.ports import Topic
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from shareq.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, TRANSACTIONAL, Compression, attributes_of
+
+__all__ = ["CONTEXT", "failed", "handle"]
+
+CONTEXT = ForwardContext
+ZSTD_FROM: Final = 7
+"""The version from which on a client may send batches compressed with Zstandard."""
+
+
+async def handle(ctx: ForwardContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
+    """Forward every batch of the request; the answer comes when all of theirs have come."""
+    acks, forwarding = request.acks, ctx.forwarding
+    names: Mapping[Topic, TopicImage | ErrorCode] = {}
+    if ctx.api_version >= IDS_FROM:
+        names = await ctx.find([topic.topic_id for topic in request.topic_data])
+    answer = _Answer(acks, ctx)
+    for topic in request.topic_data:
+        named, error = _named(ctx, topic, names, acks)
+        rows: list[PartitionProduceResponse] = []
+        answer.response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
+        for data in topic.partition_data:
+            why = error or _unacceptable(ctx, data)
+            rows.append(PartitionProduceResponse(data.index))
+            done = answer.expect(rows, len(rows) - 1)
+            if why or data.records is None:
+                text = forwarding.where_to_go if why is ErrorCode.INVALID_TXN_STATE else None
+                done(refused(data.index, why or ErrorCode.INVALID_RECORD, text))
+            else:
+                forwarding.batches.add(Batch(named, data.index, data.records, acks or 1, request.timeout_ms, done))
+            await ctx.breathe()
+    return answer.end()
+
+
+class _Answer:
+    """The answer of one request, of which parts are still to come."""
+
+    def __init__(self, acks: int, ctx: ForwardContext) -> None:
+        self.response = ProduceResponse()
+        self._acks = acks
+        self._ctx = ctx
+        self._missing = 0
+        self._ended = False
+        self._pending: Pending[ProduceResponse] = Pending()
+
+    def expect(self, rows: list[PartitionProduceResponse], at: int) -> Callable[[PartitionProduceResponse], None]:
+        """Return what takes the row of one more batch, which comes into its place."""
+        self._missing += 1
+        return partial(self._came, rows, at)
+
+    def end(self) -> ProduceResponse | Pending[ProduceResponse] | None:
+        """Return the response, now or later; None where none is due. Raises CloseConnection for an error then."""
+        self._ended = True
+        if self._acks == 0:
+            if any(row.error_code for topic in self.response.responses for row in topic.partition_responses):
+                raise CloseConnection(_FAILED)
+            return None
+        return self._pending if self._missing else self.response
+
+    def _came(self, rows: list[PartitionProduceResponse], at: int, row: PartitionProduceResponse) -> None:
+        rows[at] = row
+        self._missing -= 1
+        if not self._ended:
+            return
+        if self._acks != 0:
+            if self._missing == 0:
+                self._pending.complete(self.response)
+        elif row.error_code:
+            self._ctx.failed(CloseConnection(_FAILED))
+
+
+_FAILED: Final = "a Produce request with acks=0 failed, and has no response that could carry the error"
+
+
+def _named(
+    ctx: ForwardContext, topic: TopicProduceData, names: Mapping[Topic, TopicImage | ErrorCode], acks: int
+) -> tuple[Topic, ErrorCode]:
+    """Return what a topic is forwarded as, and the error of all its partitions."""
+    by_id = ctx.api_version >= IDS_FROM
+    found = names[topic.topic_id] if by_id else None
+    named: Topic = topic.topic_id if by_id else topic.name
+    if isinstance(found, ErrorCode):
+        return named, found if acks in (-1, 0, 1) else ErrorCode.INVALID_REQUIRED_ACKS
+    name = topic.name if found is None else found.name
+    if not ctx.may(WRITE_TOPIC, name):
+        return named, WRITE_TOPIC.error
+    if acks not in (-1, 0, 1):
+        return named, ErrorCode.INVALID_REQUIRED_ACKS
+    return named, ErrorCode.INVALID_TOPIC_EXCEPTION if is_hidden(name) else ErrorCode.NONE
+
+
+def _unacceptable(ctx: ForwardContext, data: PartitionProduceData) -> ErrorCode:
+    """Return the error of what a node, or this request's version, does not take; the cluster checks the rest."""
+    records = data.records
+    if records is None or len(records) <= ATTRIBUTES_AT:
+        return ErrorCode.INVALID_RECORD
+    attributes = attributes_of(records)
+    if attributes & TRANSACTIONAL:
+        return ErrorCode.INVALID_TXN_STATE
+    if attributes & CODEC_MASK == Compression.ZSTD and ctx.api_version < ZSTD_FROM:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    return ErrorCode.NONE

@@ -1,0 +1,39 @@
+"""RPCs of transactions, and of groups other than share groups: a node has neither.
+
+Behaviour: POLICY_VIOLATION, which no client tries again, for each part of the request; where a response has a place for
+a text, it says where the cluster is, and so does the log.
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.cluster.forward.forwarding import ForwardContext
+from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.primitives import Message
+
+CONTEXT = ForwardContext
+logger = logging.getLogger(__name__)
+
+
+def handle(ctx: ForwardContext, request: Message) -> Message:
+    """Refuse the request."""
+    key = ApiKey(request.API_KEY)
+    where = ctx.forwarding.where_to_go
+    ctx.warn(logger, "refused %s of client id %r: %s", key.name, ctx.client_id, where)
+    response = _refused(key, request)
+    if "error_message" in type(response).FIELDS:
+        response.error_message = where  # type: ignore[attr-defined]
+    return response
+
+
+def _refused(key: ApiKey, request: Message) -> Message:
+    module = import_module(HANDLERS[key].module)
+    failed = getattr(module, "failed", None)
+    if failed is not None:
+        response: Message = failed(request, ErrorCode.POLICY_VIOLATION)
+        return response
+    return codec(key).response_class(error_code=ErrorCode.POLICY_VIOLATION)  # type: ignore[call-arg]

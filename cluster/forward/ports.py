@@ -1,0 +1,58 @@
+"""What forwarding asks of the mirror of the cluster's topics."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol, TypeAlias
+
+from shareq.broker.foundation.pending import Pending
+from shareq.cluster.link.leaders import PartitionLeader
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import ErrorCode
+
+Topic: TypeAlias = str | bytes
+"""A topic as a client names it: by name, or by its 16-byte id."""
+
+MOVED: Final = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+"""Errors behind which a topic is asked for again."""
+
+
+class Topics(Protocol):
+    """The cluster's topics, and who leads them."""
+
+    def find(self, key: Topic) -> Pending[TopicImage | ErrorCode]:
+        """Return a topic by name or id, asked for if it is not known; else why there is none."""
+
+    def leader(self, topic_id: bytes, partition: int) -> PartitionLeader | None:
+        """Return the broker that leads a partition; None while there is none, or none was heard of."""
+
+    def refresh(self, topic_id: bytes) -> None:
+        """Ask for a topic again soon."""
+
+
+def leader_of(topics: Topics, found: TopicImage | ErrorCode, partition: int) -> int | ErrorCode:
+    """Return the node that leads a partition of a topic that was asked for, or why there is none.
+
+    Where there should be one, the topic is asked for again.
+    """
+    if isinstance(found, ErrorCode):
+        return ErrorCode.LEADER_NOT_AVAILABLE if found is ErrorCode.REQUEST_TIMED_OUT else found
+    if not 0 <= partition < found.partitions:
+        topics.refresh(found.topic_id)  # it may have grown
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    leader = topics.leader(found.topic_id, partition)
+    if leader is None:
+        topics.refresh(found.topic_id)
+        return ErrorCode.LEADER_NOT_AVAILABLE
+    return leader.node

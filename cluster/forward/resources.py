@@ -1,0 +1,99 @@
+"""Config resources that a client asks about: which are a node's own, and which broker has each of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from shareq.broker.handlers.shared.config_resources import ResourceType
+from shareq.cluster.forward.forwarding import failure_error, is_hidden
+from shareq.cluster.link.ports import LinkFailure
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
+
+if TYPE_CHECKING:
+    from shareq.broker.foundation.pending import Pending
+    from shareq.broker.security.rights import Right
+    from shareq.cluster.forward.forwarding import ForwardContext
+    from shareq.protocol.primitives import Message
+
+_EVERYTHING: Final = ""
+"""The name of what holds for all brokers."""
+
+
+class ConfigResource(Protocol):
+    """A resource in a request, or in an answer."""
+
+    resource_type: int
+    resource_name: str
+
+
+R = TypeVar("R", bound=ConfigResource)
+A = TypeVar("A", bound=ConfigResource)
+
+
+def is_own(ctx: ForwardContext, resource: ConfigResource) -> bool:
+    """Return whether a resource is the node's: groups, itself, and what our own handler refuses."""
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            return False
+        case ResourceType.BROKER:
+            return resource.resource_name == str(ctx.services.started_with.node_id)
+        case _:
+            return True
+
+
+async def ask_owners(
+    ctx: ForwardContext,
+    resources: Sequence[R],
+    request: Callable[[list[R]], Message],
+    rows: Callable[[Message], Iterable[A]],
+    row: Callable[[R, ApiError], A],
+    rights: tuple[Right, Right],
+) -> list[A]:
+    """Return a row for each resource that is not the node's own, in their order.
+
+    `rights` are those on topics and on the cluster, without which a client is refused; `row` makes the row of an error.
+    Properties of one broker are asked of that broker, all others of any.
+    """
+    answers: dict[int, A] = {}
+    by_node: dict[int | None, list[tuple[int, R]]] = {}
+    for at, resource in enumerate(resources):
+        if error := _refusal(ctx, resource, rights):
+            answers[at] = row(resource, error)
+        else:
+            by_node.setdefault(_owner(resource), []).append((at, resource))
+        await ctx.breathe()
+    sent: list[tuple[list[tuple[int, R]], Pending[Message | LinkFailure]]] = [
+        (asked, ctx.send(node, request([resource for _, resource in asked]))) for node, asked in by_node.items()
+    ]
+    for asked, pending in sent:
+        outcome = await pending
+        answered = () if isinstance(outcome, LinkFailure) else rows(outcome)
+        found = {(each.resource_type, each.resource_name): each for each in answered}
+        missing = failure_error(outcome) if isinstance(outcome, LinkFailure) else ApiError(ErrorCode.INVALID_REQUEST)
+        for at, resource in asked:
+            answers[at] = found.get((resource.resource_type, resource.resource_name)) or row(resource, missing)
+            await ctx.breathe()
+    return [answers[at] for at in range(len(resources))]
+
+
+def _owner(resource: ConfigResource) -> int | None:
+    broker = resource.resource_type == ResourceType.BROKER and resource.resource_name != _EVERYTHING
+    return int(resource.resource_name) if broker else None
+
+
+def _refusal(ctx: ForwardContext, resource: ConfigResource, rights: tuple[Right, Right]) -> ApiError:
+    of_topic, of_cluster = rights
+    name = resource.resource_name
+    if resource.resource_type == ResourceType.TOPIC:
+        if not ctx.may(of_topic, name):
+            return ApiError(of_topic.error, text_of(of_topic.error))
+        return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) if is_hidden(name) else NO_ERROR
+    if not ctx.may(of_cluster):
+        return ApiError(of_cluster.error, text_of(of_cluster.error))
+    brokers = ctx.forwarding.link.brokers
+    if name == _EVERYTHING or (name.isdecimal() and int(name) in brokers):
+        return NO_ERROR
+    own = ctx.services.started_with.node_id
+    expected = f"{own} for this node, one of {sorted(brokers)} for a broker of the cluster, or an empty string"
+    return ApiError(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {expected}, but received {name}")

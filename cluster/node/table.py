@@ -1,0 +1,91 @@
+"""The table of RPCs of a node: what it serves as every broker does, what it forwards, and what it refuses.
+
+What is left out has no meaning without logs of one's own: redrives, log folders, features and the quorum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.foundation.handler_rows import HandlerRow
+from shareq.cluster.link.versions import Served, cut_to
+from shareq.protocol.api_keys import ApiKey
+
+_MODULES: Final = "shareq.cluster.forward.handlers."
+
+FORWARDED: Final = {
+    ApiKey.PRODUCE: "produce",
+    ApiKey.LIST_OFFSETS: "list_offsets",
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: "offset_for_leader_epoch",
+    ApiKey.DELETE_RECORDS: "delete_records",
+    ApiKey.DESCRIBE_PRODUCERS: "describe_producers",
+    ApiKey.INIT_PRODUCER_ID: "init_producer_id",
+    ApiKey.CREATE_TOPICS: "create_topics",
+    ApiKey.DELETE_TOPICS: "delete_topics",
+    ApiKey.CREATE_PARTITIONS: "create_partitions",
+    ApiKey.DESCRIBE_CONFIGS: "describe_configs",
+    ApiKey.ALTER_CONFIGS: "alter_configs",
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: "incremental_alter_configs",
+    ApiKey.ELECT_LEADERS: "elect_leaders",
+    ApiKey.ALTER_PARTITION_REASSIGNMENTS: "alter_partition_reassignments",
+    ApiKey.LIST_PARTITION_REASSIGNMENTS: "list_partition_reassignments",
+}
+"""The handlers of what the cluster answers, in versions that it serves, too."""
+
+REFUSED: Final = frozenset(
+    {
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.OFFSET_DELETE,
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.CONSUMER_GROUP_HEARTBEAT,
+        ApiKey.CONSUMER_GROUP_DESCRIBE,
+        ApiKey.ADD_PARTITIONS_TO_TXN,
+        ApiKey.ADD_OFFSETS_TO_TXN,
+        ApiKey.TXN_OFFSET_COMMIT,
+        ApiKey.END_TXN,
+        ApiKey.WRITE_TXN_MARKERS,
+        ApiKey.DESCRIBE_TRANSACTIONS,
+        ApiKey.LIST_TRANSACTIONS,
+    }
+)
+"""What is of transactions, and of groups other than share groups."""
+
+NOT_OFFERED: Final = frozenset(
+    {
+        ApiKey.START_REDRIVE,
+        ApiKey.DESCRIBE_REDRIVES,
+        ApiKey.CANCEL_REDRIVE,
+        ApiKey.DESCRIBE_LOG_DIRS,
+        ApiKey.ALTER_REPLICA_LOG_DIRS,
+        ApiKey.UPDATE_FEATURES,
+        ApiKey.DESCRIBE_QUORUM,
+    }
+)
+
+
+def node_table(served: Served) -> Mapping[ApiKey, HandlerRow]:
+    """Return the table of a node before a cluster that serves this."""
+    rows: dict[ApiKey, HandlerRow] = {}
+    for key, row in HANDLERS.items():
+        if key in NOT_OFFERED:
+            continue
+        if key in FORWARDED:
+            rows[key] = _with_module(row, FORWARDED[key])
+        elif key in REFUSED:
+            rows[key] = _with_module(row, "refused")
+        elif key is ApiKey.FIND_COORDINATOR:
+            rows[key] = _with_module(row, "find_coordinator")
+        else:
+            rows[key] = row
+    return cut_to(served, rows, FORWARDED)
+
+
+def _with_module(row: HandlerRow, module: str) -> HandlerRow:
+    below = row.advertised.first if row.advertised.first < row.served.first else None
+    return HandlerRow(_MODULES + module, row.served.first, row.served.last, advertised_first=below, own=row.own)

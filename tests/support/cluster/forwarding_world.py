@@ -1,0 +1,91 @@
+"""A broker whose clients' requests are forwarded to a simulated cluster; what it does not forward stays in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import TypeVar
+
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from shareq.broker.broker import Broker
+from shareq.broker.data_folder_ground import DataFolderGround
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import beginner
+from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.cluster.forward.batches import Batches
+from shareq.cluster.forward.forwarding import Forwarding
+from shareq.cluster.link.ports import Purpose
+from shareq.cluster.link.versions import Served, served_by_all
+from shareq.cluster.mirror.topics import TopicMirror
+from shareq.cluster.node.table import node_table
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.primitives import Message
+from tests.support.cluster.settings import ClusterSettings
+from tests.support.cluster.world import ClusterWorld
+
+R = TypeVar("R", bound=Message)
+
+NODE_ID = 1_000_000
+
+
+class ForwardingFolder(DataFolderGround):
+    """A data folder, with a node's table of handlers and what they forward by."""
+
+    def __init__(self, env: Environment, world: ForwardingWorld) -> None:
+        super().__init__(env, world.config, world.db)
+        link = world.cluster_world.link
+        begin = beginner(env.budget, Turns(env.clock.call_soon).run)
+        topics = TopicMirror(env, link, begin)
+        self.handlers = node_table(world.served)  # type: ignore[misc,assignment]
+        self.forwarding = Forwarding(link, topics, Batches(link, topics, env.clock), "broker-1:9092,broker-2:9092")
+
+
+class ForwardingWorld(BrokerWorld):
+    """The broker, and the cluster behind it, on one clock. `forwarded` has what left the broker, by the broker of the
+    cluster that got it, but for questions about topics.
+    """
+
+    def __init__(
+        self,
+        settings: ClusterSettings | None = None,
+        properties: Mapping[str, str] | None = None,
+        *,
+        served: Served | None = None,
+    ) -> None:
+        self.cluster_world = world = ClusterWorld(settings)
+        self.cluster = world.cluster
+        answer = world.ask(None, ApiVersionsRequest("shareq", "1"))
+        assert isinstance(answer, ApiVersionsResponse)
+        self.served = served or served_by_all([answer])
+        self.forwarded: list[tuple[int | None, Message]] = []
+        send = world.link.send
+
+        def noted(node: int | None, message: Message, *, purpose: Purpose = Purpose.GENERAL, **how: object) -> object:
+            if purpose is Purpose.FORWARD or type(message).__name__ != "MetadataRequest":
+                self.forwarded.append((node, message))
+            return send(node, message, purpose=purpose, **how)  # type: ignore[arg-type]
+
+        world.link.send = noted  # type: ignore[method-assign,assignment]
+        super().__init__({"node.id": str(NODE_ID), **(properties or {})}, clock=world.clock)
+
+    def _boot(self) -> Broker:
+        env = Environment(self.clock, Random(self._seed), self.fs)
+        broker = Broker(
+            env,
+            self.config,
+            ForwardingFolder(env, self),
+            endpoints={"PLAINTEXT": Endpoint(self.config.node_id, "127.0.0.1", 9092)},
+        )
+        broker.start()
+        return broker
+
+    def ask(self, client: MockConnection, request: Message, version: int, response_class: type[R]) -> R:
+        """Send a client's request and receive its answer, however long it takes."""
+        client.send(request, version)
+        self.clock.run_until_idle()
+        for _ in range(100):
+            if client.frames:
+                break
+            self.clock.advance(100)
+        return client.receive(response_class)

@@ -1,0 +1,405 @@
+"""RPCs that a node forwards, client's frames in and out, to a simulated cluster."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from devtools.clients.requests import batch, produce_request
+from devtools.in_memory.mock_transport import MockConnection
+from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.metadata.changes import PutAcl
+from shareq.broker.security.rights import CREATE_CLUSTER, Right
+from shareq.cluster.link.versions import Served
+from shareq.cluster.node.table import FORWARDED, NOT_OFFERED, REFUSED
+from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import api_versions, init_producer_id, join_group
+from shareq.protocol.generated.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from shareq.protocol.generated.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+)
+from shareq.protocol.generated.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from shareq.protocol.generated.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from shareq.protocol.generated.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from shareq.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from shareq.protocol.generated.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from shareq.protocol.records.batch import RecordData, build_batch
+from tests.support.clients.access import ADMIN, ALICE, STANDARD, TOPIC, Case, acl
+from tests.support.clients.access_cases import CASES
+from tests.support.cluster.forwarding_world import NODE_ID, ForwardingWorld
+from tests.support.cluster.settings import ClusterSettings
+from tests.support.cluster.versions import KAFKA_3_9
+from tests.support.each import for_each
+
+EVERYTHING: Final = Served({key: (row.served.first, row.served.last) for key, row in HANDLERS.items()}, {})
+TOPIC_KIND, BROKER_KIND, GROUP_KIND = 2, 4, 32
+LATEST, EARLIEST = -1, -2
+
+
+@pytest.fixture
+def world() -> ForwardingWorld:
+    world = ForwardingWorld()
+    world.cluster.create_topic("orders", 3)
+    return world
+
+
+@pytest.fixture
+def client(world: ForwardingWorld) -> MockConnection:
+    return world.connect()
+
+
+def test_batches_go_to_the_leaders_and_each_row_comes_into_its_place(
+    world: ForwardingWorld, client: MockConnection
+) -> None:
+    data = [PartitionProduceData(index, batch(b"%d" % index)) for index in (2, 0, 9, 1)]
+    request = ProduceRequest(
+        None, -1, 1_000, [TopicProduceData("orders", partition_data=data), TopicProduceData("missing", bytes(16), data)]
+    )
+    answer = world.ask(client, request, 11, ProduceResponse)
+    orders, missing = answer.responses
+    assert [(row.index, row.error_code, row.base_offset) for row in orders.partition_responses] == [
+        (2, ErrorCode.NONE, 0),
+        (0, ErrorCode.NONE, 0),
+        (9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
+        (1, ErrorCode.NONE, 0),
+    ]
+    assert {row.error_code for row in missing.partition_responses} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert [world.cluster.log("orders", index).high_watermark for index in range(3)] == [1, 1, 1]
+
+
+def test_clients_of_one_tick_share_a_request(world: ForwardingWorld) -> None:
+    world.cluster.create_topic("one", 1)
+    clients = [world.connect() for _ in range(4)]
+    world.ask(clients[0], produce_request(batch(b"first"), topic="one"), 11, ProduceResponse)
+    world.forwarded.clear()
+    leader = world.cluster.leader("one")
+    beside = next(name for name in ("a", "b", "c") if world.cluster.create_topic(name) and leader)
+    for client, topic in zip(clients, ("one", "one", beside, beside), strict=True):
+        client.send(produce_request(batch(b"x"), topic=topic), 11)
+    world.clock.advance(1_000)
+    for client in clients:
+        assert client.receive(ProduceResponse).responses[0].partition_responses[0].error_code == ErrorCode.NONE
+    assert world.cluster.log("one").high_watermark == 3
+
+
+def test_producers_that_want_no_answer_get_none_and_are_cut_off_by_an_error(
+    world: ForwardingWorld, client: MockConnection
+) -> None:
+    client.send(produce_request(batch(b"x"), topic="orders", acks=0), 11)
+    world.clock.advance(1_000)
+    assert not client.frames
+    assert not client.closed
+    assert world.cluster.log("orders").high_watermark == 1
+    ((_, request),) = world.forwarded
+    assert isinstance(request, ProduceRequest)
+    assert request.acks == 1
+    client.send(produce_request(batch(b"x"), topic="missing", acks=0), 11)
+    world.clock.advance(1_000)
+    assert client.closed
+
+
+def test_the_nodes_own_topics_take_nothing_from_clients(world: ForwardingWorld, client: MockConnection) -> None:
+    world.cluster.create_topic("__shareq_state", 1)
+    for name in ("__shareq_state", "__consumer_offsets"):
+        answer = world.ask(client, produce_request(batch(b"x"), topic=name), 11, ProduceResponse)
+        row = answer.responses[0].partition_responses[0]
+        assert row.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    topic_id = world.cluster.topic("__shareq_state").topic_id
+    answer = world.ask(client, produce_request(batch(b"x"), topic_id=topic_id), 13, ProduceResponse)
+    assert answer.responses[0].partition_responses[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    deleted = world.ask(
+        client,
+        DeleteRecordsRequest([DeleteRecordsTopic("__shareq_state", [DeleteRecordsPartition(0, 0)])]),
+        2,
+        DeleteRecordsResponse,
+    )
+    assert deleted.topics[0].partitions[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    rows = world.ask(
+        client,
+        DeleteTopicsRequest([DeleteTopicState("__shareq_state"), DeleteTopicState(None, topic_id)]),
+        6,
+        DeleteTopicsResponse,
+    )
+    assert {row.error_code for row in rows.responses} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert not world.forwarded
+
+
+def test_transactional_batches_are_refused_with_where_to_go(world: ForwardingWorld, client: MockConnection) -> None:
+    records = bytes(
+        build_batch(
+            [RecordData(None, b"x")],
+            timestamp_ms=1,
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=0,
+            transactional=True,
+        )
+    )
+    answer = world.ask(client, produce_request(records, topic="orders", transactional_id="t"), 11, ProduceResponse)
+    row = answer.responses[0].partition_responses[0]
+    assert row.error_code == ErrorCode.INVALID_TXN_STATE
+    assert "broker-1:9092,broker-2:9092" in (row.error_message or "")
+    answer2 = world.ask(
+        client,
+        init_producer_id.InitProducerIdRequest("t", 1_000),
+        4,
+        init_producer_id.InitProducerIdResponse,
+    )
+    assert answer2.error_code == ErrorCode.INVALID_REQUEST
+    found = world.ask(client, FindCoordinatorRequest("", 1, ["t"]), 4, FindCoordinatorResponse)
+    assert found.coordinators[0].error_code == ErrorCode.INVALID_REQUEST
+    assert "broker-1:9092,broker-2:9092" in (found.coordinators[0].error_message or "")
+    assert not world.forwarded
+
+
+def test_a_producer_without_transactions_gets_an_id_of_the_clusters(
+    world: ForwardingWorld, client: MockConnection
+) -> None:
+    rpc = init_producer_id
+    ids = {
+        world.ask(client, rpc.InitProducerIdRequest(None, 0), 4, rpc.InitProducerIdResponse).producer_id
+        for _ in range(3)
+    }
+    assert len(ids) == 3
+    assert len(world.forwarded) == 3
+
+
+def test_other_groups_are_refused(world: ForwardingWorld, client: MockConnection) -> None:
+    joined = world.ask(client, join_group.JoinGroupRequest("g", 10_000), 5, join_group.JoinGroupResponse)
+    assert joined.error_code == ErrorCode.POLICY_VIOLATION
+    beat = world.ask(client, ConsumerGroupHeartbeatRequest("g", "m"), 1, ConsumerGroupHeartbeatResponse)
+    assert beat.error_code == ErrorCode.POLICY_VIOLATION
+    assert "broker-1:9092,broker-2:9092" in (beat.error_message or "")
+    found = world.ask(client, FindCoordinatorRequest("", 0, ["g"]), 4, FindCoordinatorResponse)
+    assert found.coordinators[0].node_id == NODE_ID  # it may become a share group
+
+
+def offsets(when: int, *partitions: int) -> ListOffsetsRequest:
+    rows = [ListOffsetsPartition(each, 77, when) for each in partitions]
+    return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("orders", rows)])
+
+
+def test_ends_come_from_the_leaders_without_epochs_of_either_side(
+    world: ForwardingWorld, client: MockConnection
+) -> None:
+    for partition in range(3):
+        for _ in range(partition + 1):
+            world.cluster.append("orders", batch(b"x"), partition)
+    answer = world.ask(client, offsets(LATEST, 2, 0, 1, 5), 11, ListOffsetsResponse)
+    assert [(row.error_code, row.offset, row.leader_epoch) for row in answer.topics[0].partitions] == [
+        (ErrorCode.NONE, 3, -1),
+        (ErrorCode.NONE, 1, -1),
+        (ErrorCode.NONE, 2, -1),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1),
+    ]
+
+
+def test_what_has_no_leader_now_can_be_tried_again(world: ForwardingWorld, client: MockConnection) -> None:
+    world.ask(client, offsets(LATEST, 0), 11, ListOffsetsResponse)
+    world.cluster.kill(world.cluster.leader("orders"))
+    errors = {
+        world.ask(client, offsets(LATEST, 0), 11, ListOffsetsResponse).topics[0].partitions[0].error_code
+        for _ in range(3)
+    }
+    assert errors <= {ErrorCode.LEADER_NOT_AVAILABLE, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_LEADER_OR_FOLLOWER}
+
+
+def test_topics_are_made_and_deleted_in_the_cluster(world: ForwardingWorld, client: MockConnection) -> None:
+    wanted = [
+        CreatableTopic("new", 2, 1),
+        CreatableTopic("orders", 1, 1),
+        CreatableTopic("__shareq_x", 1, 1),
+        CreatableTopic("twice", 1, 1),
+        CreatableTopic("twice", 2, 1),
+    ]
+    made = world.ask(client, CreateTopicsRequest(wanted, 1_000), 7, CreateTopicsResponse)
+    assert [(row.name, row.error_code) for row in made.topics] == [
+        ("new", ErrorCode.NONE),
+        ("orders", ErrorCode.TOPIC_ALREADY_EXISTS),
+        ("__shareq_x", ErrorCode.INVALID_REQUEST),
+        ("twice", ErrorCode.INVALID_REQUEST),
+    ]
+    assert made.topics[0].topic_id == world.cluster.topic("new").topic_id
+    rows = world.ask(
+        client,
+        DeleteTopicsRequest([DeleteTopicState(None, made.topics[0].topic_id), DeleteTopicState("none")]),
+        6,
+        DeleteTopicsResponse,
+    )
+    assert {row.name: row.error_code for row in rows.responses} == {
+        "new": ErrorCode.NONE,
+        "none": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+    old = world.ask(client, DeleteTopicsRequest(topic_names=["orders"]), 5, DeleteTopicsResponse)
+    assert old.responses[0].error_code == ErrorCode.NONE
+
+
+def test_what_no_broker_serves_is_said_of_each_row() -> None:
+    """The simulated cluster knows no CreatePartitions; a broker that is upgraded while others are not might not."""
+    world = ForwardingWorld(served=EVERYTHING)
+    rows = [CreatePartitionsTopic("new", 5), CreatePartitionsTopic("__shareq_state", 5)]
+    grown = world.ask(world.connect(), CreatePartitionsRequest(rows, 1_000), 3, CreatePartitionsResponse)
+    assert {row.name: row.error_code for row in grown.results} == {
+        "new": ErrorCode.UNSUPPORTED_VERSION,
+        "__shareq_state": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    }
+
+
+def test_records_are_deleted_by_the_leaders(world: ForwardingWorld, client: MockConnection) -> None:
+    for _ in range(3):
+        world.cluster.append("orders", batch(b"x"), 1)
+    parts = [DeleteRecordsPartition(1, 2), DeleteRecordsPartition(0, 5)]
+    answer = world.ask(
+        client, DeleteRecordsRequest([DeleteRecordsTopic("orders", parts)], 1_000), 2, DeleteRecordsResponse
+    )
+    assert [(row.error_code, row.low_watermark) for row in answer.topics[0].partitions] == [
+        (ErrorCode.NONE, 2),
+        (ErrorCode.OFFSET_OUT_OF_RANGE, -1),
+    ]
+
+
+def test_properties_are_the_nodes_for_groups_and_itself_and_the_clusters_for_all_else(
+    world: ForwardingWorld, client: MockConnection
+) -> None:
+    wanted = [
+        DescribeConfigsResource(TOPIC_KIND, "orders", None),
+        DescribeConfigsResource(GROUP_KIND, "g", None),
+        DescribeConfigsResource(BROKER_KIND, str(NODE_ID), None),
+        DescribeConfigsResource(BROKER_KIND, "77", None),
+        DescribeConfigsResource(TOPIC_KIND, "__shareq_state", None),
+    ]
+    answer = world.ask(client, DescribeConfigsRequest(wanted), 4, DescribeConfigsResponse)
+    rows = {(row.resource_type, row.resource_name): row for row in answer.results}
+    assert rows[GROUP_KIND, "g"].error_code == rows[BROKER_KIND, str(NODE_ID)].error_code == ErrorCode.NONE
+    assert "share.isolation.level" in {each.name for each in rows[GROUP_KIND, "g"].configs}
+    assert "retention.ms" in {each.name for each in rows[TOPIC_KIND, "orders"].configs}
+    assert rows[BROKER_KIND, "77"].error_code == ErrorCode.INVALID_REQUEST
+    assert rows[TOPIC_KIND, "__shareq_state"].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    altered = world.ask(
+        client,
+        IncrementalAlterConfigsRequest(
+            [
+                AlterConfigsResource(TOPIC_KIND, "orders", [AlterableConfig("retention.ms", 0, "5000")]),
+                AlterConfigsResource(GROUP_KIND, "g", [AlterableConfig("share.auto.offset.reset", 0, "earliest")]),
+            ]
+        ),
+        1,
+        IncrementalAlterConfigsResponse,
+    )
+    assert {row.error_code for row in altered.responses} == {ErrorCode.NONE}
+    assert world.cluster.topic("orders").configs == {"retention.ms": "5000"}
+    assert world.services.metadata.configs("group", "g") == {"share.auto.offset.reset": "earliest"}
+
+
+def test_versions_are_ours_cut_to_the_clusters(world: ForwardingWorld) -> None:
+    rpc = api_versions
+    answers = [
+        {row.api_key: row for row in each.ask(each.connect(), rpc.ApiVersionsRequest("a", "1"), 3, _VERSIONS).api_keys}
+        for each in (ForwardingWorld(ClusterSettings(release=KAFKA_3_9)), world)
+    ]
+    old, new = answers
+    assert (old[ApiKey.PRODUCE].min_version, old[ApiKey.PRODUCE].max_version) == (0, 11)
+    assert new[ApiKey.PRODUCE].max_version == 13
+    assert old[ApiKey.SHARE_FETCH].max_version == 2  # ours, whatever the cluster has
+    assert not set(NOT_OFFERED) & set(old)
+
+
+_VERSIONS: Final = api_versions.ApiVersionsResponse
+
+
+def test_an_old_cluster_is_spoken_to_in_its_own_versions() -> None:
+    world = ForwardingWorld(ClusterSettings(release=KAFKA_3_9))
+    world.cluster.create_topic("orders", 1)
+    client = world.connect()
+    answer = world.ask(client, produce_request(batch(b"x"), topic="orders"), 11, ProduceResponse)
+    assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+    listed = world.ask(client, offsets(LATEST, 0), 9, ListOffsetsResponse)
+    assert listed.topics[0].partitions[0].offset == 1
+
+
+# -- rights: the node's user sees more than its clients
+
+CREATED: Final = CreateTopicsRequest([CreatableTopic("new", 1, 1)])
+FORWARDED_CASES: Final = [
+    case
+    for case in (*CASES, Case(ApiKey.CREATE_TOPICS, 7, lambda _: CREATED, (CREATE_CLUSTER,)))
+    if case.key in FORWARDED
+    and all(right.kind.name != "TRANSACTIONAL_ID" for right in case.needs)
+    and not any(right.kind.name == "GROUP" for right in case.needs)
+]
+
+
+class RightsWorld(ForwardingWorld):
+    """A node with an authorizer, and a topic of the cluster. As `Access`."""
+
+    def __init__(self) -> None:
+        super().__init__(served=EVERYTHING, properties={"authorizer.class.name": STANDARD, "super.users": ADMIN})
+        self.topic_id = self.cluster.create_topic(TOPIC).topic_id
+        self.alice = self.connect()
+        self.alice.side.principal = ALICE
+
+    def grant(self, rights: list[Right]) -> None:
+        self.services.metadata.alter_acls([PutAcl(acl(right)) for right in rights])
+
+
+def test_every_forwarded_rpc_has_a_case() -> None:
+    assert {case.key for case in FORWARDED_CASES} == {*FORWARDED}
+
+
+@for_each("case", FORWARDED_CASES)
+def test_nothing_is_forwarded_without_the_rights_and_all_of_it_with_them(case: Case) -> None:
+    for missing in (*case.needs, None):
+        world = RightsWorld()
+        world.grant([right for right in case.needs if right is not missing])
+        world.forwarded.clear()
+        request = case.request(world)  # type: ignore[arg-type]
+        world.ask(world.alice, request, case.version, codec(case.key).response_class)
+        sent = [message for _, message in world.forwarded if case.key == message.API_KEY]
+        assert bool(sent) is (missing is None), missing
+
+
+def test_any_write_right_is_enough_for_a_producer_id() -> None:
+    world = RightsWorld()
+    world.grant([next(case for case in FORWARDED_CASES if case.key is ApiKey.PRODUCE).needs[0]])
+    rpc = init_producer_id
+    answer = world.ask(world.alice, rpc.InitProducerIdRequest(None, 0), 4, rpc.InitProducerIdResponse)
+    assert answer.error_code == ErrorCode.NONE
+
+
+def test_each_rpc_is_in_one_place() -> None:
+    assert not set(FORWARDED) & REFUSED
+    assert not (set(FORWARDED) | REFUSED) & NOT_OFFERED
