@@ -23,7 +23,7 @@ class Loads:
     """The share partitions that are being loaded. `ended` is called with each, and why it failed, if it did; not with
     one that was dropped meanwhile.
 
-    A state that reaches beyond the log's end tells of records that a power loss took: it is cut, and written again.
+    A state that reaches beyond the log's end shows records that a power loss took: it is cut, and written again.
     Without `believes_absence` the log may have them elsewhere, and the load waits until it shows them here.
     """
 

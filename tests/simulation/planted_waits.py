@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final
 
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.share import loading, partitions
 from shareq.broker.share.core import acknowledge, locks, partition, writes
 from shareq.broker.share.core.effects import Effect, WakeFetches
 from shareq.broker.share.core.locks import RedeliveryTimes
@@ -77,16 +79,18 @@ def what_waits_has_no_limit() -> AbstractContextManager[object]:
     return replaced(*((module, "after_release", after_release) for module in _USERS))
 
 
-@in_place_of(SharePartitionManager, "_monotonic")
+@in_place_of(loading, "_monotonic")
 def a_clock_that_was_set_back_hides_records(
-    original: Function, self: SharePartitionManager, delays: Sequence[Delay], _longest_ms: int
+    original: Function, clock: Clock, delays: Sequence[Delay], _longest_ms: int
 ) -> Any:
-    return original(self, delays, 1 << 60)
+    return original(clock, delays, 1 << 60)
 
 
 def times_are_persisted_as_they_are_in_memory() -> AbstractContextManager[object]:
     """In monotonic time, which begins again with each start."""
-    return replaced((SharePartitionManager, "_wall", lambda _self, delays: tuple(delays)))
+    return replaced(
+        *((module, "in_wall_time", lambda _clock, delays: tuple(delays)) for module in (loading, partitions))
+    )
 
 
 FAULTS: Final[dict[Fault, Sequence[str]]] = {
