@@ -54,7 +54,7 @@ class SeenOffset(NamedTuple):
 
 
 class Runtime:
-    """What all coordinators have. `partitions`: the name of the metric that counts those that are served."""
+    """Metrics that all coordinators have. `partitions`: the name of the metric that counts those that are served."""
 
     def __init__(self, coordinator: str, prefix: str, partitions: str) -> None:
         self.served = Table(

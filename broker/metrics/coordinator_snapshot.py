@@ -130,8 +130,8 @@ def _offsets_of(store: OffsetStore, group_id: str) -> list[tuple[str, int, int]]
 
 
 def _lag(services: Services, ends: Ends, topic: str, partition: int, offset: int) -> int | None:
-    """As kafka-consumer-groups.sh counts: to the end that readers of uncommitted records see. Never below 0, which an
-    offset beyond the end would be.
+    """Count the lag as kafka-consumer-groups.sh does: to the end that readers of uncommitted records see. Never below
+    0, which an offset beyond the end would be.
     """
     if offset < 0 or services.leaders.other_leader(topic, partition) is not None:
         return None

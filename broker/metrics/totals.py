@@ -17,7 +17,7 @@ NAMES: Final = frozenset(("topic", "group", "user", "client_id"))
 
 
 def has_names(family: Family) -> bool:
-    """Whether its labels name topics, groups, users or clients."""
+    """Return whether its labels name topics, groups, users or clients."""
     return not NAMES.isdisjoint(family.labels)
 
 

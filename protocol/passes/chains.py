@@ -246,7 +246,7 @@ class KeyChains:
                 after = following[at]
 
     def waits(self, offset: int) -> bool:
-        """Whether an earlier offset of its key is unfinished, as it is itself."""
+        """Return whether an earlier offset of its key is unfinished, as it is itself."""
         return self._mark(offset) == _WAITS
 
     def _place(self, offset: i64) -> i64:

@@ -202,8 +202,8 @@ def accept(
     new_row: Any,
     row_type: Any,
 ) -> tuple[int, int, int]:
-    """From the acknowledgement `at` on, as long as each accepts offsets that are all of the status `owned`: give them
-    the status `target`, and put what is to be written at the end of `rows`. Offsets may lie outside of the list here.
+    """Give offsets that are all of the status `owned` the status `target`, as long as each acknowledgement from `at` on
+    accepts such ones, and put what is to be written at the end of `rows`. Offsets may lie outside of the list here.
 
     `acks` has three numbers of each: its first and last offset (inclusive), and its type, which is 1 if it accepts.
     Returns the index of the first other one, how many offsets were accepted, and the last (inclusive) of them.

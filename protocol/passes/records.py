@@ -148,7 +148,7 @@ def find_time(data: bytes, pos: i64, count: i64, least: i64, first: i64, last: i
 def read_keys(
     data: bytes, pos: i64, count: i64, base_offset: int, base_time: int, append_time: int | None
 ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None:
-    """Of each of `count` records from `pos` on, the fields of a `retain.KeyedRecord`; more may follow them in `data`.
+    """Return the fields of a `retain.KeyedRecord` of each of `count` records from `pos` on; more may follow in `data`.
 
     None when one of them cannot be read as far as its value.
     """

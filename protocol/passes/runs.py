@@ -38,8 +38,8 @@ def find(starts: list[Any], offset: i64, low: i64) -> i64:
 
 
 def ascend(numbers: list[Any], highest: i64) -> bool:
-    """Whether the ranges of `numbers`, of each its first and last offset (inclusive) and its type in turn, ascend, and
-    all types are among 0..highest. A range may begin where the one before ends.
+    """Return whether the ranges of `numbers`, of each its first and last offset (inclusive) and its type in turn,
+    ascend, and all types are among 0..highest. A range may begin where the one before ends.
     """
     size: i64 = len(numbers)
     at: i64 = 0
@@ -67,8 +67,8 @@ def accept(
     new_row: Any,
     row_type: Any,
 ) -> tuple[int, int, int]:
-    """From the acknowledgement `at` on, as long as each accepts one run whose status is `owned`, and no neighbour of it
-    is `target`: give that status to the run, and put what is to be written at the end of `rows`.
+    """Give runs the status `target`, as long as each acknowledgement from `at` on accepts one whose status is `owned`,
+    and no neighbour of it is `target`, and put what is to be written at the end of `rows`.
 
     `acks` has three numbers of each: its first and last offset (inclusive), and its type, which is 1 if it accepts.
     Returns the index of the first other one, how many offsets were accepted, and the last (inclusive) of them.
@@ -196,8 +196,8 @@ def hand_out(
     new_range: Any,
     range_type: Any,
 ) -> int:
-    """From `parts[at]` on, as long as each is a whole run of the status `old`: give it the status `new`, and put
-    `new_range(range_type, (first, last, its delivery count))` at the end of `ranges`. The index of the first other one.
+    """Give runs the status `new`, as long as each part from `parts[at]` on is a whole one of the status `old`, and put
+    `new_range(range_type, (first, last, its delivery count))` at the end of `ranges`; return the first other index.
 
     `new` is no neighbour's status.
     """
@@ -349,7 +349,7 @@ def _put_row(
 
 
 def is_combined(rows: list[Any]) -> bool:
-    """Whether such rows are ascending, disjoint, and no two neighbours could be one."""
+    """Return whether such rows are ascending, disjoint, and no two neighbours could be one."""
     end: i64 = -2
     end_state: i64 = -1
     end_count: i64 = -1
@@ -364,8 +364,8 @@ def is_combined(rows: list[Any]) -> bool:
 
 
 def is_account(rows: list[Any], row_type: Any, states: i64) -> bool:
-    """Whether all of these are rows of that type that can be (first <= last, the bit of their state set in `states`,
-    nothing below 0), and combined, see `is_combined`.
+    """Return whether all of these are rows of that type that can be (first <= last, the bit of their state set in
+    `states`, nothing below 0), and combined, see `is_combined`.
     """
     end: i64 = -2
     end_state: i64 = -1
@@ -418,8 +418,8 @@ def available_in(starts: list[Any], statuses: list[Any], end: i64, first: i64, l
 
 
 def edges(ranges: list[Any], at: i64, base: i64, last: i64) -> tuple[list[int], int]:
-    """Of ascending, disjoint ranges (first, last (inclusive), ...) from `ranges[at]` on, what lies between `base` and
-    `last` (both inclusive): the first and the last offset of each part, less `base`, in turn; and the index of the
+    """Return what of ascending, disjoint ranges (first, last (inclusive), ...) from `ranges[at]` on lies between `base`
+    and `last` (both inclusive): the first and the last offset of each part, less `base`, in turn; and the index of the
     first range with offsets behind `last`.
     """
     found: list[int] = []
