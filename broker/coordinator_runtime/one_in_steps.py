@@ -85,17 +85,19 @@ class OneInSteps:
         COLLECTOR.let_go(self)
         return taken
 
-    def _step(self, work: Coroutine[T], done: Callable[[T], None]) -> None:
+    def _step(self, work: Coroutine[T], done: Callable[[T], None], *, in_own_tick: bool = False) -> None:
+        """Go on with the coroutine. Its first step is a part of what began it, whose turn is no longer for that."""
         if self._work is not work:
             return  # given up
         COLLECTOR.hold_off(self)
-        self._budget.renew()
+        if in_own_tick:
+            self._budget.renew()
         try:
             waits_for = work.send(None)
         except StopIteration as end:
             value = end.value
         else:
-            go_on = partial(self._call_soon, partial(self._step, work, done))
+            go_on = partial(self._call_soon, partial(self._step, work, done, in_own_tick=True))
             if waits_for is None:
                 go_on()
             else:
