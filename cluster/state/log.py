@@ -152,7 +152,7 @@ class SlotLog:
         return self._begin(self._read(offset, upto))
 
     async def _read(self, offset: int, upto: int) -> ReadResult | ErrorCode:
-        if self.under_way and not self._reader.goes_on_at(offset):
+        if self.under_way and self._reader.is_loaded:
             await self._settled()  # what is read again must have what is under way
             if self._is_over:
                 return LOG_IS_OVER

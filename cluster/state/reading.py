@@ -51,9 +51,11 @@ class SlotReader:
     def skipped(self) -> int:
         return self._counting.skipped
 
-    def goes_on_at(self, offset: int) -> bool:
-        """Return whether a read from there goes on where the last one ended; else it begins with the log."""
-        return self._next >= 0 and offset == self._given
+    def _goes_on_at(self, offset: int) -> bool:
+        """Return whether a read from there goes on where the last one ended, be it at the end; else it begins with the
+        log.
+        """
+        return self._next >= 0 and offset in (self._given, self._next)
 
     async def read(self, start: int, offset: int, upto: int) -> ReadResult | ErrorCode | Refused:
         """Return batches that count from `offset` on, below `upto`; none at the end.
@@ -61,7 +63,7 @@ class SlotReader:
         `start` is where the log begins: what counts can only be known from there on, so that is where a read begins
         that does not go on where the last one ended. CORRUPT_MESSAGE: `damaged` is in the way, and passed over.
         """
-        if not self.goes_on_at(offset):
+        if not self._goes_on_at(offset):
             self._counting, self._next, self._given = Counting(), start, start
         while self._next < upto:
             fetched = await self._fetch(self._next)
@@ -73,7 +75,6 @@ class SlotReader:
             if spans:
                 self._given = spans[-1].last_offset + 1
                 return ReadResult(fetched.records, spans)
-        self._given = upto
         return self._at_end()
 
     def _at_end(self) -> ReadResult | Refused:
