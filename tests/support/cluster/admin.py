@@ -13,7 +13,7 @@ from typing import Final
 
 from shareq.broker.config.changes import Alteration, apply_alterations, check_alterations
 from shareq.broker.config.describe import BrokerLayers, ConfigEntry, describe_topic
-from shareq.broker.config.topic_config import TOPIC_KEYS, check_topic_configs, topic_values
+from shareq.broker.config.topic_config import TOPIC_KEYS, check_topic_configs
 from shareq.protocol.config_def import ConfigError
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.create_topics import (
@@ -51,6 +51,7 @@ from tests.support.cluster.topic_names import is_valid_name
 
 _TOPIC: Final = 2
 _DEFAULT: Final = -1
+_OPERATIONS: Final = range(4)
 _CONFIGS_FROM: Final = 5
 
 
@@ -65,6 +66,7 @@ def create_topics(call: Call, request: CreateTopicsRequest) -> Answer:
             if error
             else _created(call, request, topic)
         )
+    rows.sort(key=lambda row: names[row.name] > 1)
     return CreateTopicsResponse(topics=rows)
 
 
@@ -125,9 +127,10 @@ def _created(call: Call, request: CreateTopicsRequest, topic: CreatableTopic) ->
     factor = settings.default_replication_factor if factor == _DEFAULT else factor
     row = CreatableTopicResult(topic.name, error_message=None, num_partitions=len(assigned) or partitions)
     row.replication_factor = len(assigned[0]) if assigned else factor
+    row.topic_id = cluster.env.random_uuid()  # also of a topic that is only validated
     if not request.validate_only:
         assignment = assigned or cluster.controller.assign(partitions, factor)
-        row.topic_id = cluster.controller.create_topic(topic.name, assignment, configs).topic_id
+        cluster.controller.create_topic(topic.name, assignment, configs, row.topic_id)
     if cluster.rights.error(Resource.TOPIC, topic.name, Operation.DESCRIBE_CONFIGS):
         row.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         row.num_partitions = row.replication_factor = -1
@@ -161,14 +164,11 @@ def _may_delete(call: Call, state: DeleteTopicState, topic: TopicState | None) -
     rights, by_id = call.broker.cluster.rights, state.name is None
     if by_id == (state.topic_id == ZERO_UUID):
         return ErrorCode.INVALID_REQUEST
-    name = topic.name if topic is not None else state.name or ""
-    if name and rights.error(Resource.TOPIC, name, Operation.DESCRIBE):
-        return ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    if name and rights.error(Resource.TOPIC, name, Operation.DELETE):
-        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    if not by_id and (error := rights.error(Resource.TOPIC, state.name or "", Operation.DESCRIBE)):
+        return error
     if topic is None:
         return ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return ErrorCode.NONE
+    return rights.error(Resource.TOPIC, topic.name, Operation.DELETE)
 
 
 def describe_configs(call: Call, request: DescribeConfigsRequest) -> Answer:
@@ -192,15 +192,15 @@ def _described(call: Call, request: DescribeConfigsRequest, resource: DescribeCo
     result.configs = [
         _config(entry, request)
         for entry in _entries(call, name, topic.configs)
-        if wanted is None or entry.key.name in wanted
+        if not wanted or entry.key.name in wanted
     ]
     return result
 
 
 def _entries(call: Call, name: str, configs: Mapping[str, str]) -> list[ConfigEntry]:
     config, release = call.broker.cluster.config, call.broker.cluster.settings.release
-    layers = BrokerLayers(config, {}, {}, config.originals)
-    entries = describe_topic(topic_values(name, config, configs), configs, layers)
+    layers = BrokerLayers(config, {}, release.cluster_properties, config.originals)
+    entries = describe_topic(release.topic_values(name, config, configs), configs, layers)
     return [entry for entry in entries if entry.key.name not in release.unknown_topic_properties]
 
 
@@ -235,11 +235,13 @@ def _altered(call: Call, resource: AlterConfigsResource, *, validate_only: bool)
         return ApiError(ErrorCode.INVALID_REQUEST)
     if error := cluster.rights.error(Resource.TOPIC, name, Operation.ALTER_CONFIGS):
         return ApiError(error)
+    if any(each.op not in _OPERATIONS for each in alterations):
+        return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)  # Kafka trips over it
     if refused := check_alterations(alterations):
         return refused
     topic = cluster.controller.image.topics.get(name)
     configs = {} if topic is None else topic.configs
-    effective = topic_values(name, cluster.config, configs)
+    effective = cluster.settings.release.topic_values(name, cluster.config, configs)
     after = apply_alterations(configs, alterations, TOPIC_KEYS.keys.get, effective.get)
     if isinstance(after, ApiError):
         return after

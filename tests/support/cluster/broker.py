@@ -8,15 +8,13 @@ NOT_LEADER_OR_FOLLOWER.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from shareq.broker.config.broker_config import BrokerConfig
-from shareq.broker.config.topic_config import log_settings, topic_values
+from shareq.broker.config.topic_config import log_settings
 from shareq.broker.fetch.sessions import FetchSessions
 from shareq.broker.log.admission import Admission
 from shareq.broker.log.settings import LogSettings
-from shareq.protocol.config_def import int_value
+from shareq.protocol.config_def import ConfigValue, int_value
 from shareq.protocol.errors import ErrorCode
 from tests.support.cluster.image import Image, PartitionState, TopicState
 from tests.support.cluster.log import ClusterLog
@@ -53,6 +51,8 @@ class SimulatedBroker:
         self._stranded: dict[LogKey, ClusterLog] = {}
         self._waiters: list[Waiter] = []
         self.sessions = self._new_sessions()
+        self.named_in_sessions: set[tuple[int, bytes]] = set()
+        """Sessions and topic ids that were known while the session had them."""
 
     def _new_sessions(self) -> FetchSessions:
         rng = self.cluster.env.rng
@@ -81,6 +81,7 @@ class SimulatedBroker:
         self._waiters.clear()
         self._stranded.clear()
         self.sessions = self._new_sessions()
+        self.named_in_sessions.clear()
 
     def led(self, topic: TopicState | None, partition: int, epoch: int = -1) -> Led | ErrorCode:
         """Return a partition that is led here; else UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
@@ -102,11 +103,14 @@ class SimulatedBroker:
 
     def log_settings(self, topic: TopicState) -> LogSettings:
         """Return what is in force for the topic's logs."""
-        return _settings(topic.name, tuple(sorted(topic.configs.items())), self.cluster.config)
+        return log_settings(self._values(topic), self.cluster.config)
 
     def min_insync_replicas(self, topic: TopicState) -> int:
         """Return how many replicas a batch with acks=all has to come to."""
-        return int_value(topic_values(topic.name, self.cluster.config, topic.configs), "min.insync.replicas")
+        return int_value(self._values(topic), "min.insync.replicas")
+
+    def _values(self, topic: TopicState) -> Mapping[str, ConfigValue]:
+        return self.cluster.settings.release.topic_values(topic.name, self.cluster.config, topic.configs)
 
     def admission(self, topic: TopicState) -> Admission:
         """Return what checks batches for the topic."""
@@ -133,9 +137,3 @@ class SimulatedBroker:
         for waiter in list(self._waiters):
             if waiter in self._waiters and waiter():
                 self._waiters.remove(waiter)
-
-
-@lru_cache(maxsize=64)
-def _settings(name: str, configs: tuple[tuple[str, str], ...], config: BrokerConfig) -> LogSettings:
-    overrides: Mapping[str, str] = dict(configs)
-    return log_settings(topic_values(name, config, overrides), config)

@@ -7,7 +7,7 @@
 Brokers are modules by subject (`handlers.py` names them), each with the rules' sources. Taken from shareq are what
 checks record batches (`Admission`), topics' properties, fetch sessions, and classic groups, all of which interop tests
 hold against Apache Kafka. Its own are logs, offsets, epochs, sequences, transactions and elections: what nodes rest on
-is judged by another text than theirs. `tests/interop/test_simulated_cluster.py` holds the whole against Apache Kafka.
+is judged by another text than theirs. `tests/unit/support/cluster/test_answers.py` has what Apache Kafka answers.
 
 Not simulated: replicas that lag one behind the other, segments, retention by time or size, quotas, TLS and logins.
 """
@@ -108,7 +108,7 @@ class SimulatedCluster:
     def append(self, name: str, batch: bytes | bytearray, partition: int = 0) -> int:
         """Append a batch as some producer that is not simulated would, replicated at once; its first offset."""
         log, key = self.log(name, partition), (self.topic(name).topic_id, partition)
-        header = log.append(batch, self.topic(name).partitions[partition].epoch, self.env.clock.wall_ms())
+        header = log.append(batch, self.topic(name).partitions[partition].epoch)
         self.replication.go_on(key)
         return header.base_offset
 
@@ -134,8 +134,9 @@ class SimulatedCluster:
 
     def elect(self, name: str, leader: int, partition: int = 0, *, keep_to: int | None = None) -> None:
         """Have another leader, or the same one again. Its log ends at `keep_to` if that is given: below the high
-        watermark the election is unclean, and acknowledged records are lost.
+        watermark the election is unclean, and acknowledged records are lost. A broker that leads and lives has all.
         """
+        assert keep_to is None or leader != self.leader(name, partition) or self.is_dead(leader)
         key = self.topic(name).topic_id, partition
         self.controller.elect(key, leader, keep_to)
         self.replication.go_on(key)

@@ -51,7 +51,8 @@ class Controller:
         )
         topic = TopicState(name, topic_id or self._env.random_uuid(), partitions, dict(configs))
         for partition in range(len(partitions)):
-            self.logs[topic.topic_id, partition] = ClusterLog()
+            log = self.logs[topic.topic_id, partition] = ClusterLog()
+            log.begin_epoch(0)
         self._change(self.image.with_topic(topic))
         return topic
 

@@ -31,6 +31,14 @@ from tests.support.cluster.rights import Operation, Resource
 _IDS_FROM = 13
 _LEADERS_FROM = 16
 _READ_COMMITTED = 1
+_UNREAD = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    }
+)
+"""Errors that are found before a log is looked for; their rows come last."""
 
 Rows = list[tuple[SessionPartition, PartitionData]]
 
@@ -45,10 +53,13 @@ class _Read(NamedTuple):
 
 def handle(call: Call, request: FetchRequest) -> Answer:
     """Read what is there; with too little of it, wait for more."""
-    context = _context(call, request)
+    named = _named(request.topics, ids=call.version >= _IDS_FROM)
+    context = _context(call, request, named)
     if isinstance(context, ErrorCode):
         return FetchResponse(error_code=context)
     read = _read(call, request, context.partitions)
+    for partition, _ in read.rows if request.session_epoch == INITIAL_EPOCH else ():
+        named[partition.key] = named.pop(partition.key)  # a new session has them in the order of its first answer
     least = min(request.min_bytes, _most(call, request))
     pending: Pending[Message | None] = Pending()
 
@@ -69,9 +80,10 @@ def handle(call: Call, request: FetchRequest) -> Answer:
     return pending
 
 
-def _context(call: Call, request: FetchRequest) -> FetchContext | ErrorCode:
+def _context(
+    call: Call, request: FetchRequest, named: dict[PartitionKey, SessionPartition]
+) -> FetchContext | ErrorCode:
     sessions, ids = call.broker.sessions, call.version >= _IDS_FROM
-    named = _named(request.topics, ids=ids)
     if request.session_epoch in (INITIAL_EPOCH, FINAL_EPOCH):
         return sessions.open(request.session_id, request.session_epoch, named, uses_topic_ids=ids)
     session = sessions.find(request.session_id, request.session_epoch, uses_topic_ids=ids)
@@ -105,14 +117,15 @@ def _most(call: Call, request: FetchRequest) -> int:
 
 
 def _read(call: Call, request: FetchRequest, partitions: Sequence[SessionPartition]) -> _Read:
-    rows, left, is_final = Rows(), _most(call, request), False
+    rows, refused, left, is_final = Rows(), Rows(), _most(call, request), False
     size = 0
     for partition in partitions:
         data = _partition(call, request, partition, left, first=not size)
         size += len(data.records or b"")
         left = max(0, left - len(data.records or b""))
         is_final |= bool(data.error_code) or (data.diverging_epoch is not None and data.diverging_epoch.epoch >= 0)
-        rows.append((partition, data))
+        (rows if data.aborted_transactions is None or not data.error_code else refused).append((partition, data))
+    rows += refused
     return _Read(rows, size, is_final)
 
 
@@ -127,13 +140,15 @@ def _partition(
     topic = _topic(call, partition)
     led: Led | ErrorCode
     if topic is None:
-        led = ErrorCode.UNKNOWN_TOPIC_ID if call.version >= _IDS_FROM else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        was_known = (request.session_id, partition.topic) in call.broker.named_in_sessions
+        by_id = call.version >= _IDS_FROM and not was_known
+        led = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     elif error := call.broker.cluster.rights.error(Resource.TOPIC, topic.name, Operation.READ):
         led = error
     else:
         led = call.broker.led(topic, partition.partition, partition.current_leader_epoch)
     if isinstance(led, ErrorCode):
-        return _refused(partition, led)
+        return _refused(partition, led, unread=led in _UNREAD)
     log = led.log
     if partition.last_fetched_epoch >= 0:
         end = log.end_of_epoch(partition.last_fetched_epoch, led.state.epoch)
@@ -167,8 +182,10 @@ def _data(led: Led, request: FetchRequest, records: bytes, offset: int) -> Parti
     )
 
 
-def _refused(partition: SessionPartition, error: ErrorCode) -> PartitionData:
-    return PartitionData(partition.partition, error, high_watermark=-1, aborted_transactions=None, records=b"")
+def _refused(partition: SessionPartition, error: ErrorCode, *, unread: bool = False) -> PartitionData:
+    """Return the row of an error. Where no log was looked for, it has no aborted transactions instead of null."""
+    aborted: list[AbortedTransaction] | None = [] if unread else None
+    return PartitionData(partition.partition, error, high_watermark=-1, aborted_transactions=aborted, records=b"")
 
 
 def _answer(call: Call, context: FetchContext, read: _Read) -> FetchResponse:
@@ -176,6 +193,8 @@ def _answer(call: Call, context: FetchContext, read: _Read) -> FetchResponse:
     error, session_id = context.answered(call.broker.cluster.env.clock.now_ms())
     if error:
         return FetchResponse(error_code=error)
+    known = {each.topic for each, _ in read.rows if isinstance(each.topic, bytes) and _topic(call, each) is not None}
+    call.broker.named_in_sessions.update((session_id, topic_id) for topic_id in known if session_id)
     response = FetchResponse(session_id=session_id)
     for partition, data in rows:
         _add(response, partition, data)

@@ -47,7 +47,9 @@ class _Slot:
         self.groups = ClassicGroups(
             {},
             clock.wall_ms,
-            ClassicGroupSettings(initial_rebalance_delay_ms=settings.initial_rebalance_delay_ms),
+            ClassicGroupSettings(
+                settings.min_session_timeout_ms, settings.max_session_timeout_ms, settings.initial_rebalance_delay_ms
+            ),
             GroupCounters(),
             AmpleRoom(),
         )

@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
 
 class ClusterLog:
-    """The log of one partition. Ends are exclusive. Times are wall clock milliseconds."""
+    """The log of one partition. Ends are exclusive."""
 
     def __init__(self) -> None:
         self.batches: list[Stored] = []
@@ -70,33 +70,30 @@ class ClusterLog:
     # -- writing
 
     def begin_epoch(self, epoch: int) -> None:
-        """Note that a leader begins, as Kafka's leader epoch cache does: with its first batch."""
+        """Note that a leader begins (LeaderEpochFileCache.assign): epochs without a record are forgotten."""
         while self.epochs and self.epochs[-1].offset >= self.end:
             self.epochs.pop()
         self.epochs.append(EpochStart(epoch, self.end))
 
-    def append(self, batch: bytes | bytearray | memoryview, epoch: int, now_ms: int) -> BatchHeader:
+    def append(self, batch: bytes | bytearray | memoryview, epoch: int) -> BatchHeader:
         """Put a batch at the end; its header as it is stored. The caller has checked it."""
         stored = bytearray(batch)
         stamp(stored, self.end, epoch)
         header = read_header(stored)
-        if not self.epochs or self.epochs[-1].epoch < epoch:
-            self.begin_epoch(epoch)
-        self._take_in(Stored(header, bytes(stored)), now_ms, header.next_offset)
+        self.batches.append(Stored(header, bytes(stored)))
+        self.end = header.next_offset
+        if header.producer_id != NO_PRODUCER_ID:
+            self._note_producer(self.batches[-1])
         return header
 
-    def _take_in(self, stored: Stored, now_ms: int, end: int) -> None:
+    def _note_producer(self, stored: Stored) -> None:
         header = stored.header
-        self.batches.append(stored)
-        self.end = end
-        if header.producer_id == NO_PRODUCER_ID:
-            return
         if header.is_control:
             marker = read_control_record(stored.data)
             commit = marker.type is ControlType.COMMIT
-            self.producers.end(header, commit=commit, coordinator_epoch=marker.coordinator_epoch, now_ms=now_ms)
+            self.producers.end(header, commit=commit, coordinator_epoch=marker.coordinator_epoch)
         else:
-            self.producers.append(header, now_ms)
+            self.producers.append(header)
 
     def replicated(self, upto: int) -> bool:
         """Have the high watermark at `upto` or where it is; whether it has moved."""
@@ -105,16 +102,18 @@ class ClusterLog:
         return moved
 
     def truncate(self, end: int) -> None:
-        """Lose the batches that reach behind `end`. The producers are those of the batches that stay."""
-        heard = {producer_id: producer.heard_ms for producer_id, producer in self.producers.known.items()}
+        """Lose the batches that reach behind `end`. A producer that loses some is what its others make it."""
         kept = [each for each in self.batches if each.header.next_offset <= end]
         lost = self.batches[len(kept) :]
-        self.batches, self.producers = [], Producers()
+        self.batches = kept
         self.end = max(self.start, min([end, self.end, *(each.header.base_offset for each in lost)]))
-        self.epochs = [each for each in self.epochs if each.offset < self.end]
-        for stored in kept:
-            self._take_in(stored, heard.get(stored.header.producer_id, 0), self.end)
         self.high_watermark = min(self.high_watermark, self.end)
+        self.epochs = [each for each in self.epochs if each.offset < self.end]
+        losers = {each.header.producer_id for each in lost} - {NO_PRODUCER_ID}
+        self.producers.forget(losers, self.end)
+        for stored in kept:
+            if stored.header.producer_id in losers:
+                self._note_producer(stored)
 
     def delete_before(self, offset: int) -> None:
         """Have the log begin at `offset`. Batches stay as long as they reach behind it; producers stay known."""

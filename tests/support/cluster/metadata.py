@@ -50,7 +50,8 @@ def metadata(call: Call, request: MetadataRequest) -> Answer:
             _topic(call, topic) for topic in broker.image.topics.values() if not _refusal(call, topic.name)
         ]
     else:
-        topics = [_asked(call, request, each) for each in asked]
+        rows = [_asked(call, request, each) for each in {(each.topic_id, each.name): each for each in asked}.values()]
+        topics = sorted(rows, key=lambda row: bool(row.error_code))
     return MetadataResponse(
         brokers=[MetadataResponseBroker(each, *broker.cluster.addresses[each]) for each in broker.image.live],
         cluster_id=broker.cluster.cluster_id,
@@ -71,8 +72,9 @@ def _refusal(call: Call, name: str) -> ErrorCode:
 def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) -> MetadataResponseTopic:
     if call.version >= _IDS_FROM and asked.topic_id != ZERO_UUID:
         topic = call.broker.image.by_id(asked.topic_id)
-        if topic is None or _refusal(call, topic.name):  # an id gives no name away
-            return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, asked.topic_id)
+        error = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else _refusal(call, topic.name)
+        if topic is None or error:  # without the name
+            return MetadataResponseTopic(error, None, asked.topic_id)
         return _topic(call, topic)
     name = asked.name or ""
     if error := _refusal(call, name):
@@ -85,7 +87,6 @@ def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) ->
     settings = call.broker.cluster.settings
     if request.allow_auto_topic_creation and settings.auto_create_topics:
         call.broker.cluster.create_topic(name)
-        return MetadataResponseTopic(ErrorCode.LEADER_NOT_AVAILABLE, name)
     return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
 
 

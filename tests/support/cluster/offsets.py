@@ -41,6 +41,7 @@ _EARLIEST: Final = -2
 _NEWEST: Final = -3
 _EARLIEST_LOCAL: Final = -4
 _FIRST_VERSION: Final = {_LATEST: 1, _EARLIEST: 1, _NEWEST: 7, _EARLIEST_LOCAL: 8, -5: 9, -6: 11}
+_EPOCHS_FROM: Final = 4
 _READ_COMMITTED: Final = 1
 _TO_THE_END: Final = -1
 
@@ -53,27 +54,24 @@ def list_offsets(call: Call, request: ListOffsetsRequest) -> Answer:
     topics = sorted(
         request.topics, key=lambda topic: bool(hidden.error(Resource.TOPIC, topic.name, Operation.DESCRIBE))
     )
-    return ListOffsetsResponse(
-        topics=[
-            ListOffsetsTopicResponse(
-                topic.name,
-                [
-                    _offset(call, request, topic.name, part, (topic.name, part.partition_index) in twice)
-                    for part in topic.partitions
-                ],
-            )
-            for topic in topics
+    answer, release = ListOffsetsResponse(), call.broker.cluster.settings.release
+    for topic in topics:
+        numbers = [part.partition_index for part in topic.partitions]
+        refused = [number for number in dict.fromkeys(numbers) if (topic.name, number) in twice]
+        rows = [
+            _offset(call, request, topic.name, part) for part in topic.partitions if part.partition_index not in refused
         ]
-    )
+        repeated = [number for number in numbers if number in refused] if release.repeats_rows else refused
+        rows += [ListOffsetsPartitionResponse(number, ErrorCode.INVALID_REQUEST) for number in repeated]
+        answer.topics.append(ListOffsetsTopicResponse(topic.name, rows))
+    return answer
 
 
 def _offset(
-    call: Call, request: ListOffsetsRequest, name: str, part: ListOffsetsPartition, twice: bool
+    call: Call, request: ListOffsetsRequest, name: str, part: ListOffsetsPartition
 ) -> ListOffsetsPartitionResponse:
     if error := call.broker.cluster.rights.error(Resource.TOPIC, name, Operation.DESCRIBE):
         return ListOffsetsPartitionResponse(part.partition_index, error)
-    if twice:
-        return ListOffsetsPartitionResponse(part.partition_index, ErrorCode.INVALID_REQUEST)
     if part.timestamp < 0 and call.version < _FIRST_VERSION.get(part.timestamp, 2**15):
         return ListOffsetsPartitionResponse(part.partition_index, ErrorCode.UNSUPPORTED_VERSION)
     led = call.broker.led(call.broker.topic(name), part.partition_index, part.current_leader_epoch)
@@ -86,6 +84,8 @@ def _offset(
         return ListOffsetsPartitionResponse(part.partition_index)
     if part.timestamp != _LATEST:
         epoch = led.log.epoch_at(found.offset)
+    if call.version < _EPOCHS_FROM:
+        epoch = -1
     return ListOffsetsPartitionResponse(part.partition_index, 0, found.timestamp, found.offset, epoch)
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.append import Batch
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import (
+    BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionProduceData,
@@ -19,7 +21,7 @@ from shareq.protocol.generated.produce import (
     TopicProduceResponse,
 )
 from shareq.protocol.primitives import Message
-from shareq.protocol.records.batch import NO_PRODUCER_ID
+from shareq.protocol.records.batch import HEADER_SIZE, NO_PRODUCER_ID, read_header
 from tests.support.cluster.broker import Led, SimulatedBroker
 from tests.support.cluster.call import Answer, Call
 from tests.support.cluster.image import TopicState
@@ -27,8 +29,19 @@ from tests.support.cluster.producers import Appended
 from tests.support.cluster.rights import Operation, Resource
 
 _IDS_FROM = 13
+_RECORDS_FROM = 8
 _LEADERS_FROM = 10
 _ALL, _NONE = -1, 0
+_SAYS_LOG_START = frozenset(
+    {
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.INVALID_PRODUCER_EPOCH,
+        ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+        ErrorCode.INVALID_TXN_STATE,
+    }
+)
+"""Errors that UnifiedLog.append finds: their answers have the log's start."""
 
 
 @dataclass(slots=True)
@@ -74,14 +87,14 @@ def handle(call: Call, request: ProduceRequest) -> Answer:
 
 def _append(call: Call, request: ProduceRequest, topic: TopicState | None, part: PartitionProduceData) -> _Row:
     row = _Row(topic, PartitionProduceResponse(part.index, base_offset=-1))
-    led = _may_append(call, request, topic, part)
+    led = _leader(call, request, topic, part)
     error = led if isinstance(led, ErrorCode) else _store(call, led, row, part, request.acks)
     if error:
         _fail(row, error)
     return row
 
 
-def _may_append(
+def _leader(
     call: Call, request: ProduceRequest, topic: TopicState | None, part: PartitionProduceData
 ) -> Led | ErrorCode:
     if topic is None:
@@ -93,40 +106,50 @@ def _may_append(
     led = call.broker.led(topic, part.index)
     if isinstance(led, ErrorCode) or request.acks != _ALL:
         return led
-    enough = len(led.state.isr) >= call.broker.min_insync_replicas(topic)
-    return led if enough else ErrorCode.NOT_ENOUGH_REPLICAS
+    # No more than there are replicas are asked for (Partition.effectiveMinIsr).
+    least = min(call.broker.min_insync_replicas(topic), len(led.state.replicas))
+    return led if len(led.state.isr) >= least else ErrorCode.NOT_ENOUGH_REPLICAS
 
 
 def _store(call: Call, led: Led, row: _Row, part: PartitionProduceData, acks: int) -> ErrorCode:
     """Append the batch, or find it in the log: its row says where it is."""
-    wall_ms = call.broker.cluster.env.clock.wall_ms()
-    records = bytes(part.records or b"")
-    admission = call.broker.admission(led.topic)
-    checked = admission.check(records, wall_ms)
-    if isinstance(checked, ErrorCode):
-        return checked
-    batch, header = checked
-    append_time = call.broker.log_settings(led.topic).append_time
-    if admission.rewrites:
-        rewritten = admission.rewritten(batch, header, wall_ms)
-        if isinstance(rewritten, ErrorCode):
-            return rewritten
-        batch = rewritten
+    records, cluster = bytes(part.records or b""), call.broker.cluster
+    if len(records) < HEADER_SIZE or read_header(records).size != len(records):
+        return ErrorCode.INVALID_RECORD  # not one batch: found in the request (ProduceRequest.validateRecords)
+    if error := cluster.transactions.refuses(call, led, read_header(records)):
+        return error  # found out before the log is asked (ReplicaManager.maybeSendPartitionsToTransactionCoordinator)
+    row.answer.log_start_offset = led.log.start
+    wall_ms = cluster.env.clock.wall_ms()
+    batch = _admitted(call, led, row, records, wall_ms)
+    if isinstance(batch, ErrorCode):
+        return batch
+    header = read_header(batch)
     base, upto = led.log.end, led.log.end + header.last_offset_delta + 1
     known = led.log.producers.check(header) if header.producer_id != NO_PRODUCER_ID else ErrorCode.NONE
     if isinstance(known, Appended):
         base, upto = known.first_offset, known.first_offset + header.last_offset_delta + 1
+        row.answer.log_append_time_ms = known.timestamp
     elif known:
         return known
-    elif error := call.broker.cluster.transactions.refuses(call, led, header):
-        return error
     else:
-        led.log.append(batch, led.state.epoch, wall_ms)
-        call.broker.cluster.replication.appended(call.broker, led.key)
-    row.answer.base_offset, row.answer.log_start_offset = base, led.log.start
-    row.answer.log_append_time_ms = wall_ms if append_time else -1
-    row.led, row.upto = led, upto if acks == _ALL else -1
+        led.log.append(batch, led.state.epoch)
+        cluster.replication.appended(call.broker, led.key)
+        row.answer.log_append_time_ms = wall_ms if header.is_log_append_time else -1
+    row.answer.base_offset, row.led, row.upto = base, led, upto if acks == _ALL else -1
     return ErrorCode.NONE
+
+
+def _admitted(call: Call, led: Led, row: _Row, records: bytes, wall_ms: int) -> Batch | ErrorCode:
+    """Return the batch as it is stored, or why the topic does not take it."""
+    admission = call.broker.admission(led.topic)
+    checked = admission.check(records, wall_ms)
+    if isinstance(checked, ErrorCode):
+        if call.version >= _RECORDS_FROM:
+            errors = admission.record_errors(records, wall_ms)
+            row.answer.record_errors = [BatchIndexAndErrorMessage(each.record, each.reason) for each in errors]
+        return checked
+    batch, header = checked
+    return admission.rewritten(batch, header, wall_ms) if admission.rewrites else batch
 
 
 def _is_settled(broker: SimulatedBroker, row: _Row) -> bool:
@@ -135,15 +158,13 @@ def _is_settled(broker: SimulatedBroker, row: _Row) -> bool:
     if isinstance(now, ErrorCode):
         _fail(row, now)
         return True
-    if now.state.epoch != row.led.state.epoch:  # deposed and back again: the batch may be gone
-        _fail(row, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        return True
     return now.log.high_watermark >= row.upto
 
 
 def _fail(row: _Row, error: ErrorCode) -> None:
-    row.answer.error_code, row.answer.base_offset, row.answer.log_start_offset = error, -1, -1
-    row.answer.log_append_time_ms = -1
+    row.answer.error_code, row.answer.base_offset, row.answer.log_append_time_ms = error, -1, -1
+    if error not in _SAYS_LOG_START:
+        row.answer.log_start_offset = -1
 
 
 def _name_leaders(call: Call, response: ProduceResponse, rows: list[_Row]) -> None:

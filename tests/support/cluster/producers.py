@@ -12,6 +12,7 @@ that shares the accused's text finds nothing. Rules are Apache Kafka's ProducerS
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -28,6 +29,7 @@ class Appended(NamedTuple):
     first_sequence: int
     last_sequence: int
     first_offset: int
+    timestamp: int
 
 
 class Aborted(NamedTuple):
@@ -40,7 +42,11 @@ class Aborted(NamedTuple):
 
 @dataclass(slots=True)
 class Producer:
-    """A producer id in one partition. `open_from`: where its transaction under way begins."""
+    """A producer id in one partition. `open_from`: where its transaction under way begins.
+
+    `heard_ms` is the time of its newest batch, by the batch's own clock: who writes records of yesterday is forgotten
+    with the next check (ProducerAppendInfo.appendDataBatch, ProducerStateManager.isProducerExpired).
+    """
 
     epoch: int
     heard_ms: int
@@ -81,31 +87,32 @@ class Producers:
         inside = producer.open_from is not None and not header.is_transactional
         return ErrorCode.INVALID_TXN_STATE if inside else ErrorCode.NONE
 
-    def append(self, header: BatchHeader, now_ms: int) -> None:
+    def append(self, header: BatchHeader) -> None:
         """Take in a batch of records that is in the log now."""
         producer = self.known.get(header.producer_id)
         if producer is None:
-            producer = self.known[header.producer_id] = Producer(header.producer_epoch, now_ms)
+            producer = self.known[header.producer_id] = Producer(header.producer_epoch, header.max_timestamp)
         if producer.epoch != header.producer_epoch:
             producer.epoch, producer.batches = header.producer_epoch, []
-        producer.heard_ms = now_ms
+        producer.heard_ms = header.max_timestamp
         producer.batches = [
             *producer.batches[1 - REMEMBERED :],
-            Appended(header.base_sequence, header.last_sequence, header.base_offset),
+            Appended(header.base_sequence, header.last_sequence, header.base_offset, header.max_timestamp),
         ]
         if header.is_transactional and producer.open_from is None:
             producer.open_from = header.base_offset
 
-    def end(self, header: BatchHeader, *, commit: bool, coordinator_epoch: int, now_ms: int) -> None:
+    def end(self, header: BatchHeader, *, commit: bool, coordinator_epoch: int) -> None:
         """Take in a marker that is in the log now."""
-        producer = self.known.setdefault(header.producer_id, Producer(header.producer_epoch, now_ms))
+        producer = self.known.setdefault(header.producer_id, Producer(header.producer_epoch, header.max_timestamp))
         if producer.epoch != header.producer_epoch:
             producer.epoch, producer.batches = header.producer_epoch, []
-        producer.heard_ms, producer.coordinator_epoch = now_ms, coordinator_epoch
+        producer.heard_ms, producer.coordinator_epoch = header.max_timestamp, coordinator_epoch
         if producer.open_from is not None:
             self.ended.append((producer.open_from, header.base_offset))
             if not commit:
                 self.aborted.append(Aborted(header.producer_id, producer.open_from, header.base_offset))
+                self.aborted.sort(key=lambda each: each.last_offset)
             producer.open_from = None
 
     def last_stable_offset(self, high_watermark: int) -> int:
@@ -113,6 +120,12 @@ class Producers:
         self.ended = [each for each in self.ended if each[1] >= high_watermark]
         under_way = [each.open_from for each in self.known.values() if each.open_from is not None]
         return min([high_watermark, *under_way, *(first for first, _ in self.ended)])
+
+    def forget(self, producer_ids: Collection[int], end: int) -> None:
+        """Forget producers, what they have aborted, and every end at `end` or behind it."""
+        self.known = {each: producer for each, producer in self.known.items() if each not in producer_ids}
+        self.aborted = [each for each in self.aborted if each.producer_id not in producer_ids]
+        self.ended = [each for each in self.ended if each[1] < end]
 
     def expire(self, now_ms: int, after_ms: int) -> None:
         """Forget who was silent for so long and has no transaction under way."""

@@ -27,6 +27,8 @@ class ClusterSettings:
     properties: dict[str, str] = field(default_factory=dict)
     """Broker properties that topics' own fall back to."""
     initial_rebalance_delay_ms: int = 3_000
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
     producer_id_expiration_ms: int = _DAY_MS
     transactional_id_expiration_ms: int = 7 * _DAY_MS
     transaction_max_timeout_ms: int = 900_000

@@ -35,6 +35,7 @@ _FENCED_FROM: Final = 4  # InitProducerId: PRODUCER_FENCED
 _FENCED_IN_ADD_FROM: Final = 2
 _FENCED_IN_END_FROM: Final = 2
 _BUMPS_FROM: Final = 5  # EndTxn of KIP-890
+_ABORTABLE_FROM: Final = 11  # Produce
 _ADDS_FROM: Final = 12  # Produce of KIP-890
 
 
@@ -117,7 +118,7 @@ class Transactions:
         for key in partitions:
             state = cluster.controller.state(key)
             if state is not None:
-                cluster.controller.logs[key].append(marker, state.epoch, cluster.env.clock.wall_ms())
+                cluster.controller.logs[key].append(marker, state.epoch)
                 cluster.replication.go_on(key)
 
     def refuses(self, call: Call, led: Led, header: BatchHeader) -> ErrorCode:
@@ -125,7 +126,9 @@ class Transactions:
 
         From Produce v12 on the batch itself adds it (KIP-890).
         """
-        if not header.is_transactional:
+        producer = led.log.producers.known.get(header.producer_id)
+        verified = producer is not None and producer.open_from is not None and producer.epoch == header.producer_epoch
+        if not header.is_transactional or verified:
             return ErrorCode.NONE
         known = next((each for each in self._ids.values() if each.producer_id == header.producer_id), None)
         if known is None:
@@ -134,7 +137,9 @@ class Transactions:
             return ErrorCode.INVALID_PRODUCER_EPOCH
         if call.version >= _ADDS_FROM and self._cluster.settings.release.transactions_v2:
             known.partitions.add(led.key)
-        return ErrorCode.NONE if led.key in known.partitions else ErrorCode.INVALID_TXN_STATE
+        if led.key in known.partitions:
+            return ErrorCode.NONE
+        return ErrorCode.TRANSACTION_ABORTABLE if call.version >= _ABORTABLE_FROM else ErrorCode.INVALID_TXN_STATE
 
 
 def init_producer_id(call: Call, request: InitProducerIdRequest) -> Answer:
@@ -156,11 +161,11 @@ def _begin(call: Call, name: str, request: InitProducerIdRequest) -> Transaction
         return error
     if not name or (request.producer_id == _NO_ID) != (request.producer_epoch == _NO_ID):
         return ErrorCode.INVALID_REQUEST
+    if not 0 < request.transaction_timeout_ms <= cluster.settings.transaction_max_timeout_ms:
+        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
     led = cluster.coordinators.led(call.broker, CoordinatorKind.TRANSACTION, name)
     if isinstance(led, ErrorCode):
         return led
-    if not 0 < request.transaction_timeout_ms <= cluster.settings.transaction_max_timeout_ms:
-        return ErrorCode.INVALID_TRANSACTION_TIMEOUT
     return cluster.transactions.begin(name, request)
 
 

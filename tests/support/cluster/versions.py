@@ -1,6 +1,6 @@
 """What two releases of Apache Kafka answer to ApiVersions, of the APIs that the simulated cluster has.
 
-Read off brokers that were asked: `tests/interop/test_simulated_cluster.py` asks them again.
+Read off brokers that were asked.
 """
 
 from __future__ import annotations
@@ -8,20 +8,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.topic_config import topic_values
 from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.config_def import LONG_MAX, ConfigValue
 from shareq.protocol.names import DLQ_GROUP_ENABLE
+
+_SINCE_4_4: Final = frozenset(
+    {DLQ_GROUP_ENABLE, "max.decompressed.message.bytes", "remote.copy.lag.bytes", "remote.copy.lag.ms"}
+)
 
 
 class KafkaRelease(NamedTuple):
     """A release and the lowest and highest version of each API. `transactions_v2`: KIP-890 is in force.
 
-    `unknown_topic_properties` are those of 4.4.0 that it does not have yet.
+    `unknown_topic_properties` are those of 4.4.0 that it does not have yet, `cluster_properties` those that it sets
+    for all brokers: with eligible leader replicas (KIP-966) min.insync.replicas; `topic_defaults` those of topics whose
+    default was another one. `repeats_rows`: ListOffsets answers a partition as often as it is named.
     """
 
     name: str
     apis: Mapping[ApiKey, tuple[int, int]]
     transactions_v2: bool
     unknown_topic_properties: frozenset[str]
+    cluster_properties: Mapping[str, str]
+    topic_defaults: Mapping[str, ConfigValue]
+    repeats_rows: bool
+
+    def topic_values(self, name: str, config: BrokerConfig, configs: Mapping[str, str]) -> dict[str, ConfigValue]:
+        """Return what is in force for a topic."""
+        own = {key: value for key, value in self.topic_defaults.items() if key not in configs}
+        return {**topic_values(name, config, configs), **own}
 
 
 KAFKA_3_9: Final = KafkaRelease(
@@ -49,7 +66,10 @@ KAFKA_3_9: Final = KafkaRelease(
         ApiKey.DESCRIBE_CLUSTER: (0, 1),
     },
     transactions_v2=False,
-    unknown_topic_properties=frozenset({DLQ_GROUP_ENABLE}),
+    unknown_topic_properties=_SINCE_4_4,
+    cluster_properties={},
+    topic_defaults={"message.timestamp.after.max.ms": LONG_MAX},
+    repeats_rows=True,
 )
 
 KAFKA_4_3: Final = KafkaRelease(
@@ -68,7 +88,7 @@ KAFKA_4_3: Final = KafkaRelease(
         ApiKey.CREATE_TOPICS: (2, 7),
         ApiKey.DELETE_TOPICS: (1, 6),
         ApiKey.DELETE_RECORDS: (0, 2),
-        ApiKey.INIT_PRODUCER_ID: (0, 6),
+        ApiKey.INIT_PRODUCER_ID: (0, 5),
         ApiKey.OFFSET_FOR_LEADER_EPOCH: (2, 4),
         ApiKey.ADD_PARTITIONS_TO_TXN: (0, 5),
         ApiKey.END_TXN: (0, 5),
@@ -77,5 +97,8 @@ KAFKA_4_3: Final = KafkaRelease(
         ApiKey.DESCRIBE_CLUSTER: (0, 2),
     },
     transactions_v2=True,
-    unknown_topic_properties=frozenset({DLQ_GROUP_ENABLE}),
+    unknown_topic_properties=_SINCE_4_4,
+    cluster_properties={"min.insync.replicas": "1"},
+    topic_defaults={},
+    repeats_rows=False,
 )
