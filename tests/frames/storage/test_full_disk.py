@@ -286,6 +286,7 @@ def test_a_file_that_a_start_does_without_gets_nothing_of_the_reserve(
     world.fs.space_left = 0
     assert "not written" in caplog.text
     assert name in caplog.text
+    assert "given up" not in caplog.text  # what is given up is taken back when there is room
     assert world.folder.disk.reserve.size == RESERVE
     assert deleted(client, "t") is NONE
 
