@@ -38,7 +38,7 @@ _NO_OFFSET = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an
 
 
 class OffsetsToAlter(NamedTuple):
-    """New start offsets by topic name and partition, and what has none that it could have."""
+    """New start offsets by topic name and partition, all of which exist; and what cannot be altered, and why."""
 
     sound: dict[str, dict[int, int]]
     refused: dict[tuple[str, int], ApiError]
@@ -234,13 +234,18 @@ class GroupAdministration:
     async def offsets_to_alter(self, offsets: Mapping[str, Mapping[int, int]]) -> OffsetsToAlter:
         """Return what `alter_offsets` is asked for, by topic name and partition.
 
-        An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused (INVALID_REQUEST).
+        An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused (INVALID_REQUEST), and so is what
+        does not exist (UNKNOWN_TOPIC_OR_PARTITION).
         """
         asked = OffsetsToAlter({}, {})
         for name, by_partition in offsets.items():
+            topic = self._metadata.topic(name)
+            count = 0 if topic is None else topic.partitions
             for partition, offset in by_partition.items():
                 if offset < UNSET:
                     asked.refused[name, partition] = _NO_OFFSET
+                elif not 0 <= partition < count:
+                    asked.refused[name, partition] = _UNKNOWN
                 else:
                     asked.sound.setdefault(name, {})[partition] = offset
                 await self._breathe()
@@ -250,8 +255,7 @@ class GroupAdministration:
     async def alter_offsets(self, group_id: str, asked: OffsetsToAlter) -> AlteredOffsets:
         """Give share partitions a new start offset; what was in flight is forgotten.
 
-        Creates the group if need be. Errors for all: see `ShareGroups.begin_alter_offsets`; of what does not exist:
-        UNKNOWN_TOPIC_OR_PARTITION. Takes ownership of `asked`.
+        Creates the group if need be. Errors for all: see `ShareGroups.begin_alter_offsets`. Takes ownership of `asked`.
         """
         error = await self._internal_topics.made(CONSUMER_OFFSETS, SHARE_GROUP_STATE)
         if error:
@@ -263,9 +267,7 @@ class GroupAdministration:
             lambda error: AlterOffsetsPlan(_log_failed(error)),
         )
         outcomes = asked.refused
-        for unknown in plan.unknown:
-            outcomes[unknown] = _UNKNOWN
-            await self._breathe()
+        outcomes.update(dict.fromkeys(plan.unknown, _UNKNOWN))  # deleted meanwhile
         if plan.error or not plan.topics:
             return AlteredOffsets(plan.error, outcomes)
         results = await self._remove((state.key, partial(self._initialize, state)) for state in plan.initializations())

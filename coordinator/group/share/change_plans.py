@@ -8,7 +8,7 @@ changed; that is checked again in the second step where it matters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from shareq.coordinator.group.share.group import (
@@ -45,7 +45,7 @@ class AlterOffsetsPlan:
 
     error: ApiError
     topics: TopicsById = field(default_factory=dict)
-    unknown: Sequence[tuple[str, int]] = ()
+    unknown: frozenset[tuple[str, int]] = frozenset()
     """Topic name and partition of those that do not exist: UNKNOWN_TOPIC_OR_PARTITION."""
     group_id: str = ""
     state_epoch: int = 0
@@ -114,12 +114,12 @@ def begin_alter_offsets(
     if group.members:
         return CoordinatorResult(AlterOffsetsPlan(not_empty(group.group_id)))
     topics: dict[bytes, TopicPartitions] = {}
-    unknown: list[tuple[str, int]] = []
+    unknown: set[tuple[str, int]] = set()
     for name, by_partition in offsets.items():
         topic = metadata.topic(name)
         count = 0 if topic is None else topic.partitions
         there = frozenset(partition for partition in by_partition if 0 <= partition < count)
-        unknown += [(name, partition) for partition in by_partition if partition not in there]
+        unknown.update((name, partition) for partition in by_partition if partition not in there)
         if topic is not None and there:
             topics[topic.topic_id] = TopicPartitions(name, there)
     records: tuple[CoordinatorRecord, ...] = ()
@@ -130,7 +130,7 @@ def begin_alter_offsets(
         unfinished = {t: name for t, name in before.deleting.items() if not _covers(partitions, t, metadata)}
         partitions = replace(partitions, deleting={**partitions.deleting, **unfinished})
         records = (state_partitions_record(group.group_id, partitions),)
-    plan = AlterOffsetsPlan(NO_ERROR, topics, unknown, group.group_id, group.group_epoch, offsets)
+    plan = AlterOffsetsPlan(NO_ERROR, topics, frozenset(unknown), group.group_id, group.group_epoch, offsets)
     return CoordinatorResult(plan, records)
 
 
