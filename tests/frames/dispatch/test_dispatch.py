@@ -16,6 +16,7 @@ import pytest
 import shareq.broker.handlers as handlers
 from devtools.clients.requests import fetch_request
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.route import Route
 from shareq.broker.dispatch.table import HANDLERS
@@ -67,6 +68,14 @@ def test_every_handler_file_has_its_row() -> None:
     files = {".".join(path.with_suffix("").parts) for path in paths if path.stem not in no_handlers}
     modules = {f"{handlers.__name__}.{file}" for file in files if not file.startswith("shared.")}
     assert modules == {row.module for row in HANDLERS.values()}
+
+
+@pytest.mark.parametrize("row", HANDLERS.values(), ids=lambda row: row.module)
+def test_a_handler_is_given_the_context_that_it_asks_for(row: HandlerRow) -> None:
+    """What it names beside its ground's table is checked by nobody else: a handler is found by its module's name."""
+    module = import_module(row.module)
+    asked_for = next(iter(module.handle.__annotations__.values()))
+    assert asked_for == getattr(module, "CONTEXT", RequestContext).__name__
 
 
 def test_version_ranges_include_both_ends() -> None:
