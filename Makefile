@@ -28,16 +28,17 @@ another     = $(if $(PYTHON),$(shell test "$$("$(PYTHON)" -V 2>&1)" = "$$($(1) -
 CLEAR       := $(call another,$(RUN))
 SPARK_CLEAR := $(call another,$(SPARK_RUN))
 CLUSTER := tests/interop/test_client_cluster.py
+SIMULATED := tests/interop/test_simulated_cluster.py
 KAFKA_TESTS := tests/interop/test_kafka_share_tests.py
 # They mostly wait for their brokers and clients, so several at once; each file has a broker of its own. In the order of
 # tests/support/file_order.py, not by how many tests a file has.
-INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --no-loadscope-reorder --ignore=tests/differential --ignore=$(CLUSTER)
+INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --no-loadscope-reorder --ignore=tests/differential --ignore=$(CLUSTER) --ignore=$(SIMULATED)
 SOURCES := tests devtools bench examples scripts
 # Compiled by the set-up, as pip does with what is not editable: else, with PYTHONDONTWRITEBYTECODE, by every start.
 PACKAGES := aio broker client coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -54,6 +55,7 @@ help:
 	@echo "  make interop-apache-431  the same on Apache Kafka 4.3.1"
 	@echo "  make interop-tls  the same tests, and those that need only Python, with every client behind TLS and a login (SASL_SSL); ARGS=--broker=apache"
 	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
+	@echo "  make interop-simulated-cluster  Apache Kafka 3.9.1 and 4.3.1 judge the cluster that tests of nodes simulate (2 minutes); ARGS=--update-transcripts"
 	@echo "  make interop-kafka-tests  Apache Kafka's own share tests on this broker (10 minutes); ARGS=--broker=apache: on Apache Kafka"
 	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
 	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches half a gigabyte once"
@@ -217,6 +219,9 @@ interop-tls: $(READY)
 
 interop-cluster: $(READY)
 	$(WITHIN) 240 $(BIN)/pytest -q -rfEs -m interop $(CLUSTER) $(ARGS)
+
+interop-simulated-cluster: $(READY)
+	$(WITHIN) 600 $(BIN)/pytest -q -rfEsP -m interop $(SIMULATED) $(ARGS)
 
 interop-kafka-tests: $(READY)
 	$(BIN)/pytest -q -rfEsx -m interop $(KAFKA_TESTS) $(ARGS)

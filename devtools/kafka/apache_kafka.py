@@ -50,11 +50,13 @@ JVM_FLAGS = (
 _API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # size, key, version, correlation id, null client id
 
 
-def why_unavailable() -> str | None:
-    """What is missing to run Apache Kafka here, or None when nothing is (the jars may still have to be fetched)."""
+def why_unavailable(*versions: str) -> str | None:
+    """What is missing to run Apache Kafka here, in other versions than `KAFKA_VERSION` if those are given, or None when
+    nothing is (the jars may still have to be fetched).
+    """
     if shutil.which("java") is None:
         return "java (17 or later) is not on the PATH"
-    for version in (KAFKA_VERSION, TOOLS_VERSION):
+    for version in (*(versions or (KAFKA_VERSION,)), TOOLS_VERSION):
         if not _stamp(version).exists() and shutil.which("mvn") is None:
             return f"mvn is not on the PATH and the jars are not in {jars_of(version)}"
     return None
@@ -65,9 +67,9 @@ def class_path() -> str:
     return _class_path(TOOLS_VERSION)
 
 
-def broker_class_path() -> str:
+def broker_class_path(version: str = KAFKA_VERSION) -> str:
     """The same of the broker, and of the clients of its version."""
-    return _class_path(KAFKA_VERSION)
+    return _class_path(version)
 
 
 def jars_of(version: str) -> Path:
@@ -127,7 +129,7 @@ class ApacheKafka:
     """A broker process over `folder`. `start` may be called again after `stop` or `kill`: same data, same port.
 
     `format_options` are given to the tool that makes the data folder ready; `cluster_id`, for a node of several.
-    `tls` where the listener at `port` has TLS.
+    `tls` where the listener at `port` has TLS. `version`: the broker's.
     """
 
     folder: Path
@@ -137,6 +139,7 @@ class ApacheKafka:
     format_options: Sequence[str] = ()
     cluster_id: str = field(default_factory=new_cluster_id)
     tls: ssl.SSLContext | None = None
+    version: str = KAFKA_VERSION
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -152,7 +155,7 @@ class ApacheKafka:
         """Start, wait until it answers. Seconds from exec to the first answer; formatting the disk apart."""
         properties = self.format()
         with (self.folder / "broker.log").open("ab") as log:
-            command = ["java", *self.jvm_flags, "-cp", broker_class_path(), "kafka.Kafka", str(properties)]
+            command = ["java", *self.jvm_flags, "-cp", broker_class_path(self.version), "kafka.Kafka", str(properties)]
             started = time.perf_counter()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         while not answers(self.port, tls=self.tls):
@@ -191,7 +194,7 @@ class ApacheKafka:
             properties.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
             # With "=", since one id in 64 begins with "-" and would be taken for an option.
             arguments = (f"--cluster-id={self.cluster_id}", "-c", str(properties), *self.format_options)
-            done = _java(broker_class_path(), "kafka.tools.StorageTool", "format", *arguments)
+            done = _java(broker_class_path(self.version), "kafka.tools.StorageTool", "format", *arguments)
             if done.returncode:
                 raise RuntimeError(f"kafka.tools.StorageTool format failed:\n{done.stdout}{done.stderr}")
         return properties

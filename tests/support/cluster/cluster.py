@@ -7,7 +7,7 @@
 Brokers are modules by subject (`handlers.py` names them), each with the rules' sources. Taken from shareq are what
 checks record batches (`Admission`), topics' properties, fetch sessions, and classic groups, all of which interop tests
 hold against Apache Kafka. Its own are logs, offsets, epochs, sequences, transactions and elections: what nodes rest on
-is judged by another text than theirs. `tests/unit/support/cluster/test_answers.py` has what Apache Kafka answers.
+is judged by another text than theirs. `tests/support/cluster_scripts/` holds the whole against Apache Kafka.
 
 Not simulated: replicas that lag one behind the other, segments, retention by time or size, quotas, TLS and logins.
 """

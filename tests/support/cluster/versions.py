@@ -1,6 +1,6 @@
 """What two releases of Apache Kafka answer to ApiVersions, of the APIs that the simulated cluster has.
 
-Read off brokers that were asked.
+Read off brokers that were asked: `tests/interop/test_simulated_cluster.py` asks them again.
 """
 
 from __future__ import annotations

@@ -1,0 +1,97 @@
+"""What a partition takes in: sizes, damage, keys, times, acknowledgements, addresses."""
+
+from __future__ import annotations
+
+from shareq.protocol.generated.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from shareq.protocol.records.batch import RecordData, build_batch
+from shareq.protocol.records.compression import Compression
+from tests.support.cluster_scripts.building import TIMESTAMP_MS, WAIT_MS, batch, fetch, produce
+from tests.support.cluster_scripts.conversation import Conversation
+
+
+def sizes(talk: Conversation) -> None:
+    """A batch larger than max.message.bytes is refused, and nothing else of its topic."""
+    topic = talk.topic(configs={"max.message.bytes": "500"})
+    fits = batch(b"x" * 400)
+    talk.note("bytes", len(fits))
+    produce(talk, topic, fits)
+    produce(talk, topic, batch(b"x" * 500))
+    produce(talk, topic, batch(*[b"x" * 100] * 5))
+    produce(talk, topic, batch(b"small"))
+
+
+def damage(talk: Conversation) -> None:
+    """A wrong CRC is corrupt; two batches, none, and a control batch are invalid."""
+    topic, sound = talk.topic(), batch(b"abc")
+    broken = bytearray(sound)
+    broken[-2] ^= 1
+    produce(talk, topic, bytes(broken))
+    produce(talk, topic, sound + sound)
+    produce(talk, topic, b"")
+    control = build_batch([RecordData(b"k", b"v")], timestamp_ms=TIMESTAMP_MS, control=True, producer_id=1)
+    produce(talk, topic, bytes(control))
+    fetch(talk, topic)
+
+
+def keys(talk: Conversation) -> None:
+    """A compacted topic takes no record without a key."""
+    topic = talk.topic(configs={"cleanup.policy": "compact"})
+    produce(talk, topic, batch(b"x", key=None))
+    produce(talk, topic, batch(b"x"))
+    produce(
+        talk, topic, bytes(build_batch([RecordData(b"k", b"1"), RecordData(None, b"2")], timestamp_ms=TIMESTAMP_MS))
+    )
+
+
+def times(talk: Conversation) -> None:
+    """A record may not be from too far ahead, and the leader's time is on records where the topic says so."""
+    topic = talk.topic("created", configs={"message.timestamp.before.max.ms": "1000"})
+    produce(talk, topic, batch(b"old", timestamp_ms=1_000))
+    produce(talk, topic, batch(b"far ahead", timestamp_ms=TIMESTAMP_MS * 2))
+    appended = talk.topic("appended", configs={"message.timestamp.type": "LogAppendTime"})
+    produce(talk, appended, batch(b"x"))
+
+
+def compressed(talk: Conversation) -> None:
+    """Batches stay as their producers packed them."""
+    topic = talk.topic()
+    for codec in (Compression.GZIP, Compression.LZ4, Compression.SNAPPY):
+        records = [RecordData(None, b"x" * 100) for _ in range(3)]
+        produce(talk, topic, bytes(build_batch(records, timestamp_ms=TIMESTAMP_MS, compression=codec)))
+    talk.note("last offsets", fetch_ends(talk, topic))
+
+
+def fetch_ends(talk: Conversation, topic: str) -> int:
+    """Return the high watermark."""
+    return fetch(talk, topic, 9).responses[0].partitions[0].high_watermark
+
+
+def acknowledgements(talk: Conversation) -> None:
+    """Only -1, 0 and 1 are numbers of acknowledgements."""
+    topic = talk.topic()
+    produce(talk, topic, batch(b"x"), acks=2)
+    produce(talk, topic, batch(b"x"), acks=-2)
+    produce(talk, topic, batch(b"x"), acks=1)
+
+
+def too_few_replicas(talk: Conversation) -> None:
+    """With fewer in sync than min.insync.replicas acks=all is refused, acks=1 is not."""
+    topic = talk.topic(configs={"min.insync.replicas": "2"})
+    produce(talk, topic, batch(b"x"))
+    produce(talk, topic, batch(b"x"), acks=1)
+
+
+def addresses(talk: Conversation) -> None:
+    """A topic or partition that does not exist; each row stands alone."""
+    topic = talk.topic(partitions=2)
+    rows = [
+        TopicProduceData(topic, talk.id_of(topic), [PartitionProduceData(each, batch(b"x")) for each in (0, 5, 1)]),
+        TopicProduceData(talk.name("unknown"), b"\x01" * 16, [PartitionProduceData(0, batch(b"x"))]),
+    ]
+    talk.ask(ProduceRequest(None, -1, WAIT_MS, rows), ProduceResponse)
+    talk.ask(ProduceRequest(None, -1, WAIT_MS, rows), ProduceResponse, version=11)

@@ -1,0 +1,237 @@
+"""Classic groups with a protocol type of their own, as nodes find each other by."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
+from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from tests.support.cluster.coordinators import CoordinatorKind
+from tests.support.cluster_scripts.conversation import Conversation
+
+_TYPE, _PROTOCOL = "shareq", "slots"
+
+
+class _Node(NamedTuple):
+    """A member of a group, each on a connection of its own."""
+
+    talk: Conversation
+    group: str
+    name: str
+    member_id: str = ""
+    session_ms: int = 30_000
+    rebalance_ms: int = 10_000
+    instance_id: str | None = None
+
+    def begin_join(self, metadata: bytes) -> None:
+        """Send a JoinGroup."""
+        request = JoinGroupRequest(
+            self.group,
+            self.session_ms,
+            self.rebalance_ms,
+            self.member_id,
+            self.instance_id,
+            _TYPE,
+            [JoinGroupRequestProtocol(_PROTOCOL, metadata)],
+        )
+        self.talk.begin(request, on=self.name)
+
+    def end_join(self) -> JoinGroupResponse:
+        """Wait for its answer. The order of members is nobody's promise."""
+        return self.talk.end(JoinGroupResponse, on=self.name)
+
+    def join(self, metadata: bytes) -> JoinGroupResponse:
+        """Join and wait."""
+        self.begin_join(metadata)
+        return self.end_join()
+
+    def enter(self, metadata: bytes) -> _Node:
+        """Ask for a member id, and return the node with it; it has not joined with it yet."""
+        answer = self.join(metadata)
+        assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
+        return self._replace(member_id=answer.member_id)
+
+    def begin_sync(self, generation: int, **assignments: str) -> None:
+        """Send a SyncGroup; the leader has assignments, by member id."""
+        rows = [SyncGroupRequestAssignment(member, what.encode()) for member, what in assignments.items()]
+        instance = self.instance_id
+        request = SyncGroupRequest(self.group, generation, self.member_id, instance, _TYPE, _PROTOCOL, rows)
+        self.talk.begin(request, on=self.name)
+
+    def end_sync(self) -> None:
+        """Wait for its answer."""
+        self.talk.end(SyncGroupResponse, on=self.name)
+
+    def sync(self, generation: int, **assignments: str) -> None:
+        """Sync and wait."""
+        self.begin_sync(generation, **assignments)
+        self.end_sync()
+
+    def beat(self, generation: int) -> int:
+        """Send a heartbeat; its error."""
+        request = HeartbeatRequest(self.group, generation, self.member_id, self.instance_id)
+        return self.talk.ask(request, HeartbeatResponse, on=self.name).error_code
+
+    def leave(self) -> None:
+        """Leave the group."""
+        members = [MemberIdentity(self.member_id, self.instance_id, "over")]
+        self.talk.ask(LeaveGroupRequest(self.group, "", members), LeaveGroupResponse, on=self.name)
+
+
+def _node(talk: Conversation, name: str, session_ms: int = 30_000, rebalance_ms: int = 10_000) -> _Node:
+    group = talk.coordinated(talk.name(), CoordinatorKind.GROUP)
+    return _Node(talk, group, name, "", session_ms, rebalance_ms)
+
+
+def _two(talk: Conversation, session_ms: int = 30_000, rebalance_ms: int = 10_000) -> tuple[_Node, _Node]:
+    """Two members in generation 2, of which the first leads."""
+    first = _node(talk, "first", session_ms, rebalance_ms).enter(b"one")
+    first.join(b"one")
+    first.sync(1, **{first.member_id: "all"})
+    second = _node(talk, "second", session_ms, rebalance_ms).enter(b"two")
+    second.begin_join(b"two")
+    talk.pass_ms(100)
+    first.beat(1)
+    first.join(b"one")
+    second.end_join()
+    second.begin_sync(2)
+    first.sync(2, **{first.member_id: "half", second.member_id: "other half"})
+    second.end_sync()
+    return first, second
+
+
+def one_member(talk: Conversation) -> None:
+    """It is given an id first, leads, and gets what it assigns to itself."""
+    node = _node(talk, "first").enter(b"one")
+    node.join(b"one")
+    node.sync(1, **{node.member_id: "all"})
+    node.beat(1)
+    node.sync(1)
+    node.leave()
+    node.beat(1)
+
+
+def unchanged_members(talk: Conversation) -> None:
+    """Who joins again with what it has said before gets the old generation, unless it leads: a leader begins a
+    rebalance.
+    """
+    first, second = _two(talk)
+    second.join(b"two")
+    second.beat(2)
+    first.beat(2)
+    first.begin_join(b"one")
+    talk.pass_ms(100)
+    second.beat(2)
+    second.join(b"two")
+    first.end_join()
+
+
+def changed_members(talk: Conversation) -> None:
+    """Changed metadata begin a rebalance, of which the others learn by their heartbeats."""
+    first, second = _two(talk)
+    second.begin_join(b"two, again")
+    talk.pass_ms(100)
+    first.beat(2)
+    first.sync(2)
+    first.join(b"one")
+    second.end_join()
+    second.begin_sync(3)
+    first.sync(3, **{second.member_id: "all"})
+    second.end_sync()
+    first.beat(3)
+    first.beat(2)
+
+
+def a_member_leaves(talk: Conversation) -> None:
+    """The other learns of it and is alone."""
+    first, second = _two(talk)
+    first.leave()
+    second.beat(2)
+    second.join(b"two")
+    second.sync(3, **{second.member_id: "all"})
+    first.leave()
+
+
+def a_silent_member(talk: Conversation) -> None:
+    """It is out after its session timeout."""
+    first, second = _two(talk, session_ms=900)
+    for _ in range(4):
+        talk.pass_ms(300)
+        first.talk.quietly(HeartbeatRequest(first.group, 2, first.member_id), HeartbeatResponse)
+    first.beat(2)
+    first.join(b"one")
+    second.beat(2)
+
+
+def a_member_that_does_not_join(talk: Conversation) -> None:
+    """A rebalance waits for it for the rebalance timeout, and then goes on without it."""
+    first, second = _two(talk, rebalance_ms=700)
+    first.join(b"one, again")
+    first.sync(3, **{first.member_id: "all"})
+    second.beat(2)
+    second.beat(3)
+
+
+def no_assignment(talk: Conversation) -> None:
+    """A generation whose leader does not assign falls apart: who has asked joins again."""
+    first, second = _two(talk)
+    second.begin_join(b"two, again")
+    talk.pass_ms(100)
+    first.join(b"one")
+    second.end_join()
+    second.begin_sync(3)
+    talk.pass_ms(100)
+    first.leave()
+    second.end_sync()
+
+
+def the_first_members(talk: Conversation) -> None:
+    """The first members of a group wait for one another, and come into one generation."""
+    first, second = _node(talk, "first").enter(b"one"), _node(talk, "second").enter(b"two")
+    first.begin_join(b"one")
+    talk.pass_ms(100)
+    second.begin_join(b"two")
+    answer = first.end_join()
+    second.end_join()
+    talk.note("members", len(answer.members))
+
+
+def refused_members(talk: Conversation) -> None:
+    """Unknown ids, other generations and protocols, timeouts out of bounds, a group without a name."""
+    node = _node(talk, "first")
+    node._replace(member_id="nobody").join(b"one")
+    node._replace(member_id="nobody").beat(1)
+    node._replace(member_id="nobody").sync(1)
+    node._replace(member_id="nobody").leave()
+    node._replace(session_ms=10).join(b"one")
+    node._replace(session_ms=2**31 - 1).join(b"one")
+    node._replace(group="").join(b"one")
+    node._replace(group="").beat(1)
+    node = node.enter(b"one")
+    node.beat(0)
+    node.join(b"one")
+    node.sync(7)
+    node.beat(7)
+    other = [JoinGroupRequestProtocol("another", b"")]
+    for kind, protocols in ((_TYPE, other), ("another", other), (_TYPE, []), ("", other)):
+        request = JoinGroupRequest(node.group, 30_000, 10_000, "", None, kind, protocols)
+        talk.ask(request, JoinGroupResponse)
+    wrong = SyncGroupRequest(node.group, 1, node.member_id, None, "another", _PROTOCOL)
+    talk.ask(wrong, SyncGroupResponse)
+    node.begin_join(b"one")
+    node.end_join()
+
+
+def static_members(talk: Conversation) -> None:
+    """Who comes back under its instance id takes its place, and the one before is fenced."""
+    node = _node(talk, "first")._replace(instance_id="rack-7")
+    node = node._replace(member_id=node.join(b"one").member_id)
+    node.sync(1, **{node.member_id: "all"})
+    again = node._replace(name="again", member_id="")
+    again = again._replace(member_id=again.join(b"one").member_id)
+    node.beat(1)
+    again.beat(1)
+    again.leave()
