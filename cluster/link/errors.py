@@ -1,12 +1,14 @@
-"""Error codes of answers, as they come from brokers of any release."""
+"""Error codes as brokers of any release answer them."""
 
 from __future__ import annotations
 
 from shareq.protocol.errors import ErrorCode
 
+__all__ = ["error_of"]
+
 
 def error_of(code: int) -> ErrorCode:
-    """Return the error code; UNKNOWN_SERVER_ERROR for one that this release does not know."""
+    """Return the error of a code; UNKNOWN_SERVER_ERROR for one of a later release."""
     try:
         return ErrorCode(code)
     except ValueError:

@@ -193,8 +193,8 @@ class SlotLog:
         return len(self._under_way) + len(self._queue)
 
     def say_alive(self) -> None:
-        """Append what proves ownership and says nothing else."""
-        if not self._is_over:
+        """Append what proves ownership and says nothing else, unless an append is under way that will."""
+        if not self._is_over and not self.under_way:
             self._put(alive_batch(self._last_producer, sequence=0, now_wall_ms=self._env.clock.wall_ms()), 1, None)
 
     def go_on_as(self, producer: Producer) -> Pending[ErrorCode]:

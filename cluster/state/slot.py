@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.ports import Failure, Link, LinkFailure, Purpose
 from shareq.cluster.state.rules import Producer
 from shareq.protocol.errors import ErrorCode
@@ -248,10 +249,7 @@ class Slot:
         return sent.then(heard)
 
     def _refused(self, what: str, code: int) -> Refused:
-        try:
-            error = ErrorCode(code)
-        except ValueError:  # of a later release
-            error = ErrorCode.UNKNOWN_SERVER_ERROR
+        error = error_of(code)
         return Refused(f"{self.name}: {what}: {error.name}", error)
 
 

@@ -64,8 +64,10 @@ class TakeOver:
         while True:
             if not still_wanted():
                 return Refused(f"{self._slot.name}: another node's by now")
+            proved = attempt()
             owned = await self._try()
             if isinstance(owned, Owned):
+                proved()
                 return SlotLog(
                     self._env,
                     self._slot,

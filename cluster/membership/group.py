@@ -1,0 +1,288 @@
+"""The membership of the nodes: a group of the classic protocol with a protocol type of its own, "shareq".
+
+    find coordinator -> JoinGroup -> SyncGroup -> Heartbeat ... -> LeaveGroup
+           ^               ^            |             |
+           |               +------------+-------------+  a rebalance: join again
+           +-- the broker is another one, or is not heard of: the member stays what it is, wherever it can
+
+The member that the coordinator elects makes the map of slots, and everybody gets it with SyncGroup. A lost peer is
+dropped by a rebalance that another member begins: to join again with what the coordinator has already does nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple, Protocol
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.cluster.link.errors import error_of
+from shareq.cluster.link.ports import Link, LinkFailure, Purpose
+from shareq.cluster.link.waits import Wakeup
+from shareq.cluster.membership.nodes import Node, NodeMap, node_from, node_map_from
+from shareq.cluster.membership.slots import Placement, assign
+from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
+from shareq.protocol.generated.leave_group import LeaveGroupRequest, MemberIdentity
+from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from shareq.protocol.primitives import Message
+
+__all__ = ["Membership", "MembershipListener", "MembershipSettings"]
+
+logger = logging.getLogger(__name__)
+
+PROTOCOL: Final = "shareq"
+GROUP: Final = 0
+"""FindCoordinator's key type of groups."""
+SEVERAL_KEYS: Final = 4
+"""The first version of FindCoordinator with a list of keys."""
+WITH_INSTANCE_ID: Final = 5
+"""A version of JoinGroup in which a new member is given its id before it joins."""
+JOINED_WITH_MEMBERS: Final = 3
+"""The first version of LeaveGroup with a list of members."""
+
+_LOOK_ELSEWHERE: Final = frozenset(
+    {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+)
+_AGAIN: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION})
+
+
+class MembershipSettings(NamedTuple):
+    """Times in milliseconds. The session timeout is bounded by the cluster (`group.min.session.timeout.ms`, 6 s); a
+    rebalance drops those who have not joined again within its timeout. A join waits for both, and for
+    `group.initial.rebalance.delay.ms` of the cluster.
+    """
+
+    group_id: str = "__shareq"
+    placement: Placement = Placement.ONE
+    session_timeout_ms: int = 6_000
+    rebalance_timeout_ms: int = 2_000
+    heartbeat_interval_ms: int = 500
+    heartbeat_timeout_ms: int = 3_000
+    join_timeout_ms: int = 30_000
+    retry_ms: int = 200
+
+
+class MembershipListener(Protocol):
+    """What the membership asks of its node, and lets it know."""
+
+    def describe(self) -> Node:
+        """Return what the node says of itself now."""
+
+    def partitions(self) -> Mapping[str, int]:
+        """Return how many slots each state topic has."""
+
+    def on_map(self, member_id: str, node_map: NodeMap, heard: Callable[[], None]) -> None:
+        """Take the map of a new generation, in which the node is `member_id`; call `heard` when it is in force."""
+
+    def attempt(self) -> Callable[[], None]:
+        """Note that a heartbeat, or a SyncGroup, is sent; what is returned is called if it succeeds."""
+
+
+class Membership:
+    """The node as a member. `problem` says why it is none, or None; `generation` is -1 outside of one.
+
+    `run` is to be begun once; it ends behind `leave`.
+    """
+
+    def __init__(
+        self, env: Environment, link: Link, listener: MembershipListener, settings: MembershipSettings
+    ) -> None:
+        self.problem: str | None = "not joined yet"
+        self.member_id = ""
+        self.generation = -1
+        self._env = env
+        self._link = link
+        self._listener = listener
+        self._settings = settings
+        self._news = Wakeup(env.clock)
+        self._coordinator: int | None = None
+        self._joins = 0
+        self._wants_rebalance = False
+        self._leaves = False
+
+    # -- from outside
+
+    def rebalance(self) -> None:
+        """Have those dropped who do not answer any more: a peer was lost."""
+        if not self._wants_rebalance:
+            self._wants_rebalance = True
+            self._joins += 1
+            self._news.wake()
+
+    def hear_soon(self) -> None:
+        """Send a heartbeat now."""
+        self._news.wake()
+
+    def leave(self) -> Pending[None]:
+        """Leave, so that nobody waits for a session to time out. Arrives when that was heard, or could not be."""
+        self._leaves = True
+        self._news.wake()
+        if not self.member_id or self._coordinator is None:
+            return completed(None)
+        request = LeaveGroupRequest(self._settings.group_id, "", [MemberIdentity(self.member_id)])
+        sent = self._link.send(  # not behind a JoinGroup that waits for the others
+            self._coordinator,
+            request,
+            purpose=Purpose.GENERAL,
+            timeout_ms=self._settings.heartbeat_timeout_ms,
+            min_version=JOINED_WITH_MEMBERS,
+        )
+        return sent.then(lambda _answer: None)
+
+    async def run(self) -> None:
+        """Be a member until it leaves."""
+        while not self._leaves:
+            if not await self._step():
+                await self._news.wait(self._settings.retry_ms)
+        self.generation = -1
+
+    async def _step(self) -> bool:
+        if self._coordinator is None:
+            return await self._find()
+        return await (self._beat() if self.generation >= 0 else self._join())
+
+    # -- each step returns whether to go on at once
+
+    async def _find(self) -> bool:
+        request = FindCoordinatorRequest("", GROUP, [self._settings.group_id])
+        answer = await self._send(None, request, self._settings.heartbeat_timeout_ms, SEVERAL_KEYS)
+        if not isinstance(answer, FindCoordinatorResponse) or not answer.coordinators:
+            return self._failed("FindCoordinator", answer)
+        found = answer.coordinators[0]
+        if found.error_code:
+            return self._refused("FindCoordinator", found.error_code)
+        self._coordinator = found.node_id
+        return True
+
+    async def _join(self) -> bool:
+        settings = self._settings
+        self._wants_rebalance = False
+        metadata = self._listener.describe().metadata(self._joins)
+        request = JoinGroupRequest(
+            group_id=settings.group_id,
+            session_timeout_ms=settings.session_timeout_ms,
+            rebalance_timeout_ms=settings.rebalance_timeout_ms,
+            member_id=self.member_id,
+            protocol_type=PROTOCOL,
+            protocols=[JoinGroupRequestProtocol(PROTOCOL, metadata)],
+        )
+        answer = await self._send(self._coordinator, request, settings.join_timeout_ms, WITH_INSTANCE_ID)
+        if not isinstance(answer, JoinGroupResponse):
+            return self._failed("JoinGroup", answer)
+        if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = answer.member_id
+            return True
+        if answer.error_code:
+            return self._refused("JoinGroup", answer.error_code)
+        self.member_id = answer.member_id
+        return await self._sync(answer)
+
+    async def _sync(self, joined: JoinGroupResponse) -> bool:
+        rows: list[SyncGroupRequestAssignment] = []
+        if joined.leader == self.member_id:
+            text = (await self._map(joined)).encoded()
+            rows = [SyncGroupRequestAssignment(each.member_id, text) for each in joined.members]
+        request = SyncGroupRequest(
+            group_id=self._settings.group_id,
+            generation_id=joined.generation_id,
+            member_id=self.member_id,
+            protocol_type=PROTOCOL,
+            protocol_name=PROTOCOL,
+            assignments=rows,
+        )
+        heard = self._listener.attempt()
+        answer = await self._send(self._coordinator, request, self._settings.join_timeout_ms)
+        if not isinstance(answer, SyncGroupResponse):
+            return self._failed("SyncGroup", answer)
+        if answer.error_code:
+            return self._refused("SyncGroup", answer.error_code)
+        try:
+            node_map = node_map_from(bytes(answer.assignment))
+        except MalformedMessage as error:
+            self.problem = f"the map of generation {joined.generation_id}: {error}"
+            logger.error("membership %s: %s", self._settings.group_id, self.problem)
+            self._joins += 1  # another one may be elected
+            return False
+        self.problem, self.generation = None, joined.generation_id
+        logger.info(
+            "membership %s: generation %d, %d nodes, %d slots here",
+            self._settings.group_id,
+            self.generation,
+            len(node_map.nodes),
+            len(node_map.slots_of(self.member_id)),
+        )
+        self._listener.on_map(self.member_id, node_map, heard)
+        return True
+
+    async def _map(self, joined: JoinGroupResponse) -> NodeMap:
+        """Return the map, as the elected member makes it. One whose words it cannot read gets no slots."""
+        nodes: dict[str, Node] = {}
+        for each in joined.members:
+            try:
+                nodes[each.member_id] = node_from(bytes(each.metadata))
+            except MalformedMessage as error:
+                logger.error("membership %s: member %s: %s", self._settings.group_id, each.member_id, error)
+            await self._env.budget.breathe()
+        breathe = self._env.budget.breathe
+        owners = await assign(nodes, self._listener.partitions(), self._settings.placement, breathe)
+        return NodeMap(nodes, owners)
+
+    async def _beat(self) -> bool:
+        """Wait for the next heartbeat to be due, or for news; send it."""
+        await self._news.wait(self._settings.heartbeat_interval_ms)
+        if self._leaves:
+            return True
+        if self._wants_rebalance:
+            return self._begin_again()
+        heard = self._listener.attempt()
+        request = HeartbeatRequest(self._settings.group_id, self.generation, self.member_id)
+        answer = await self._send(self._coordinator, request, self._settings.heartbeat_timeout_ms)
+        if not isinstance(answer, HeartbeatResponse):
+            return self._failed("Heartbeat", answer)
+        if answer.error_code:
+            return self._refused("Heartbeat", answer.error_code)
+        self.problem = None
+        heard()
+        return True
+
+    # -- what goes wrong
+
+    def _begin_again(self) -> bool:
+        self.generation = -1
+        return True
+
+    def _refused(self, what: str, code: int) -> bool:
+        """Take an error; return whether to go on at once."""
+        if code in _LOOK_ELSEWHERE:
+            self._coordinator = None  # and the member goes on there as what it is
+            self.problem = f"{what}: {error_of(code).name}"
+            return False
+        if code in _AGAIN:
+            return self._begin_again()
+        if code == ErrorCode.UNKNOWN_MEMBER_ID:
+            self.member_id = ""
+            return self._begin_again()
+        if what != "Heartbeat":
+            self.generation = -1
+        return self._trouble(f"{what}: {error_of(code).name} ({code})")
+
+    def _failed(self, what: str, answer: Message | LinkFailure) -> bool:
+        self._coordinator = None
+        return self._trouble(f"{what}: {answer.text if isinstance(answer, LinkFailure) else type(answer).__name__}")
+
+    def _trouble(self, text: str) -> bool:
+        if text != self.problem:
+            logger.warning("membership %s: %s", self._settings.group_id, text)
+        self.problem = text
+        return False
+
+    def _send(
+        self, node: int | None, message: Message, timeout_ms: int, min_version: int = 0
+    ) -> Pending[Message | LinkFailure]:
+        return self._link.send(
+            node, message, purpose=Purpose.MEMBERSHIP, timeout_ms=timeout_ms, min_version=min_version
+        )

@@ -1,0 +1,128 @@
+"""How long a node may hand out records of a slot without a proof that it owns it.
+
+The log decides what is confirmed; a lease only bounds what a node hands out that was deposed and does not know it. Any
+proof renews it: a heartbeat to the membership that succeeded, or an append of the slot that got its expected offset.
+Heartbeats alone would stop all deliveries whenever the broker is replaced that coordinates the membership, appends
+alone those of idle slots; so an idle slot without heartbeats appends a record that says nothing else.
+
+A proof is as old as its request, not as its answer: an answer may have lain in a socket while the process stood still.
+
+    without a proof for a lease   no records are handed out; acknowledgements go on
+    for two leases, of any kind   the node is cut off: its clients are sent away
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+from shareq.broker.foundation.environment import Clock, TimerHandle
+from shareq.cluster.membership.nodes import SlotId
+
+__all__ = ["LEASE_MS", "LeaseClock", "LeaseWatch", "Leases"]
+
+LEASE_MS: Final = 6_000
+
+
+class LeaseClock(Protocol):
+    """A clock that also counts the time in which the machine was suspended: CLOCK_BOOTTIME on Linux.
+
+    CLOCK_MONOTONIC there, which `Clock.now_ms` is, stands still meanwhile, and a node would wake up with its leases as
+    they were. A process that was stopped (SIGSTOP) is no matter: time goes on for either clock. Where a hypervisor has
+    stopped the whole machine no clock of it knows; safety does not rest on leases.
+    """
+
+    def now_ms(self) -> int:
+        """Milliseconds from an arbitrary start, never backwards."""
+
+
+class Leases:
+    """The proofs of one node. `lease_ms`: `shareq.cluster.lease.ms`."""
+
+    def __init__(self, clock: LeaseClock, lease_ms: int = LEASE_MS) -> None:
+        self.lease_ms: Final = lease_ms
+        self._clock = clock
+        self._member_at: int | None = None  # when the last heartbeat was sent that succeeded
+        self._owner_at: dict[SlotId, int] = {}  # when the last append was sent that got its offset
+        self._last = clock.now_ms()  # of all proofs; the node begins as if it had one
+
+    def attempt(self, slot: SlotId | None = None) -> Callable[[], None]:
+        """Note the time before an append of a slot, or a heartbeat, is sent; call what is returned if it is a proof."""
+        sent = self._clock.now_ms()
+
+        def proved() -> None:
+            self._last = max(self._last, sent)
+            if slot is None:
+                self._member_at = sent if self._member_at is None else max(self._member_at, sent)
+            else:
+                self._owner_at[slot] = max(self._owner_at.get(slot, sent), sent)
+
+        return proved
+
+    def forget(self, slot: SlotId) -> None:
+        """Let appends of a slot that is no longer owned prove nothing."""
+        self._owner_at.pop(slot, None)
+
+    def may_hand_out(self, slot: SlotId) -> bool:
+        """Return whether the slot has a proof that is younger than a lease."""
+        age = self.age_ms(slot)
+        return age is not None and age < self.lease_ms
+
+    def age_ms(self, slot: SlotId) -> int | None:
+        """Return the age of the slot's youngest proof; None without any."""
+        proofs = [each for each in (self._member_at, self._owner_at.get(slot)) if each is not None]
+        return self._clock.now_ms() - max(proofs) if proofs else None
+
+    @property
+    def is_member(self) -> bool:
+        """Whether a heartbeat that succeeded was sent within a lease."""
+        return self._member_at is not None and self._clock.now_ms() - self._member_at < self.lease_ms
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether there was no proof of any kind for two leases."""
+        return self._clock.now_ms() - self._last >= 2 * self.lease_ms
+
+
+class LeaseWatch:
+    """The timer over the leases: it has slots without heartbeats say that they are alive, and notes a node that is cut
+    off, and one that is back. Changes are noticed within a quarter of a lease; what may be handed out is asked of
+    `Leases` each time.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        leases: Leases,
+        owned: Callable[[], Iterable[SlotId]],
+        say_alive: Callable[[SlotId], None],
+        on_cut_off: Callable[[bool], None],
+    ) -> None:
+        """`on_cut_off` is called with true when the node is cut off, with false when it is back."""
+        self.is_cut_off = False
+        self._clock = clock
+        self._leases = leases
+        self._owned = owned
+        self._say_alive = say_alive
+        self._on_cut_off = on_cut_off
+        self._timer: TimerHandle | None = None
+        self._arm()
+
+    def close(self) -> None:
+        """Stop the timer."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arm(self) -> None:
+        self._timer = self._clock.call_at(self._clock.now_ms() + self._leases.lease_ms // 4, self._look)
+
+    def _look(self) -> None:
+        self._arm()
+        for slot in list(self._owned()):
+            age = self._leases.age_ms(slot)
+            if age is None or age * 2 >= self._leases.lease_ms:
+                self._say_alive(slot)
+        if self._leases.is_cut_off is not self.is_cut_off:
+            self.is_cut_off = not self.is_cut_off
+            self._on_cut_off(self.is_cut_off)

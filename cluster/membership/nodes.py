@@ -1,0 +1,165 @@
+"""What nodes say of themselves when they join, and what the elected one hands back to all: both as JSON.
+
+    metadata  {"format": 1, "node": id, "version": text, "zone": text or null, "listeners": {name: [host, port]},
+              "holds": {topic: {partition: generation}}, "joins": count}
+    map       {"format": 1, "nodes": {member id: metadata}, "slots": {topic: [member id or null, by partition]}}
+
+`joins` makes the metadata differ: a member that joins again with what it had is given its old generation back, and no
+rebalance begins that would drop a dead one. Fields that this release does not know are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from shareq.protocol.errors import MalformedMessage
+
+__all__ = ["Endpoint", "Node", "NodeMap", "SlotId", "node_from", "node_map_from"]
+
+FORMAT: Final = 1
+MOST_BYTES: Final = 4 << 20
+"""Of what is decoded: the map of some hundred nodes with some hundred slots is a tenth of it."""
+MOST_PARTITIONS: Final = 10_000
+
+_Json = object
+
+
+class SlotId(NamedTuple):
+    """A partition of a state topic."""
+
+    topic: str
+    partition: int
+
+
+class Endpoint(NamedTuple):
+    """Where a node listens."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node as the others know it. `holds`: the slots it owns by its own knowledge, and the generation of each."""
+
+    node_id: int
+    version: str
+    listeners: Mapping[str, Endpoint]
+    zone: str | None = None
+    holds: Mapping[SlotId, int] = field(default_factory=dict)
+
+    def metadata(self, joins: int) -> bytes:
+        """Return what it joins with, for the so manyth time that it wants a rebalance."""
+        return _encoded(self._fields() | {"joins": joins})
+
+    def _fields(self) -> dict[str, _Json]:
+        holds: dict[str, dict[str, int]] = {}
+        for slot, generation in sorted(self.holds.items()):
+            holds.setdefault(slot.topic, {})[str(slot.partition)] = generation
+        return {
+            "format": FORMAT,
+            "node": self.node_id,
+            "version": self.version,
+            "zone": self.zone,
+            "listeners": {name: list(endpoint) for name, endpoint in sorted(self.listeners.items())},
+            "holds": holds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMap:
+    """What the elected node made of a generation of the group: the nodes by member id, and who is to own each slot."""
+
+    nodes: Mapping[str, Node]
+    owners: Mapping[SlotId, str]
+
+    def slots_of(self, member_id: str) -> frozenset[SlotId]:
+        """Return the slots that a member is to own."""
+        return frozenset(slot for slot, owner in self.owners.items() if owner == member_id)
+
+    def encoded(self) -> bytes:
+        """Return the map as every member gets it."""
+        slots: dict[str, list[str | None]] = {}
+        for slot in sorted(self.owners):
+            owners = slots.setdefault(slot.topic, [])
+            owners += [None] * (slot.partition + 1 - len(owners))
+            owners[slot.partition] = self.owners[slot]
+        nodes = {member_id: node._fields() for member_id, node in sorted(self.nodes.items())}
+        return _encoded({"format": FORMAT, "nodes": nodes, "slots": slots})
+
+
+def node_from(data: bytes) -> Node:
+    """Return what a node says of itself. Raises MalformedMessage."""
+    return _node(_decoded(data))
+
+
+def node_map_from(data: bytes) -> NodeMap:
+    """Return the map of a generation. Raises MalformedMessage."""
+    fields = _decoded(data)
+    nodes = {member_id: _node(_mapping(node)) for member_id, node in _mapping(fields.get("nodes")).items()}
+    owners: dict[SlotId, str] = {}
+    for topic, by_partition in _mapping(fields.get("slots")).items():
+        for partition, owner in enumerate(_list(by_partition)):
+            if owner is not None:
+                owners[SlotId(topic, partition)] = _text(owner)
+    return NodeMap(nodes, owners)
+
+
+def _encoded(fields: Mapping[str, _Json]) -> bytes:
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _decoded(data: bytes) -> Mapping[str, _Json]:
+    if len(data) > MOST_BYTES:
+        raise MalformedMessage(f"{len(data)} bytes about nodes")
+    try:
+        return _mapping(json.loads(data))
+    except (ValueError, RecursionError) as error:
+        raise MalformedMessage(f"no node's words: {error}") from error
+
+
+def _node(fields: Mapping[str, _Json]) -> Node:
+    listeners = {name: _endpoint(each) for name, each in _mapping(fields.get("listeners")).items()}
+    zone = fields.get("zone")
+    holds: dict[SlotId, int] = {}
+    for topic, by_partition in _mapping(fields.get("holds")).items():
+        for partition, generation in _mapping(by_partition).items():
+            if not partition.isdecimal() or len(partition) > len(str(MOST_PARTITIONS)):
+                raise MalformedMessage(f"partition {partition!r}")
+            holds[SlotId(topic, int(partition))] = _number(generation)
+    node_id = _number(fields.get("node"))
+    return Node(node_id, _text(fields.get("version")), listeners, None if zone is None else _text(zone), holds)
+
+
+def _endpoint(value: _Json) -> Endpoint:
+    pair = _list(value)
+    if len(pair) != 2:
+        raise MalformedMessage(f"an endpoint of {len(pair)} parts")
+    return Endpoint(_text(pair[0]), _number(pair[1]))
+
+
+def _mapping(value: _Json) -> Mapping[str, _Json]:
+    if isinstance(value, dict):
+        return value
+    raise MalformedMessage(f"{type(value).__name__} where an object is due")
+
+
+def _list(value: _Json) -> list[_Json]:
+    if isinstance(value, list) and len(value) <= MOST_PARTITIONS:
+        return value
+    raise MalformedMessage("no list, or too long a one")
+
+
+def _text(value: _Json) -> str:
+    if isinstance(value, str):
+        return value
+    raise MalformedMessage(f"{type(value).__name__} where text is due")
+
+
+def _number(value: _Json) -> int:
+    if type(value) is int and 0 <= value < 2**31:
+        return value
+    raise MalformedMessage(f"{value!r} where a number is due")

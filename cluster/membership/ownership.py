@@ -1,0 +1,120 @@
+"""Which slots this node takes over and gives up, by what it hears.
+
+    the map names a slot as this node's        -> take it over
+    the map names it as another's              -> give it up
+    its log is over, or a take-over failed     -> hear from the membership first; if the map still says mine: take over
+
+The last is what a zombie must do. It may have stood still while the others went on without it; a node that went by the
+map in its memory would take the slot back from its successor, which would notice at its next append only, and so on.
+A heartbeat counts that was sent after the loss and succeeded: the node is a member of the generation whose map it has.
+So does a SyncGroup, which brings the map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Final, Protocol
+
+from shareq.cluster.membership.lease import Leases
+from shareq.cluster.membership.nodes import NodeMap, SlotId
+
+__all__ = ["Ownership", "Slots"]
+
+
+class Slots(Protocol):
+    """What takes slots over and gives them up."""
+
+    def take_over(self, slot: SlotId) -> None:
+        """Begin a take-over. `Ownership.taken_over` or `Ownership.lost` is called at its end."""
+
+    def give_up(self, slot: SlotId) -> None:
+        """Serve the slot no longer, and end a take-over that is under way. Nothing is called back."""
+
+    def hear_soon(self) -> None:
+        """Have a heartbeat sent now: a slot waits for it."""
+
+
+class _Stage(Enum):
+    TAKING = 0
+    OWNED = 1
+    LOST = 2  # to be taken over again once the membership was heard of
+
+
+class Ownership:
+    """The slots that are this node's by the last map, and how far it is with each."""
+
+    def __init__(self, slots: Slots, leases: Leases) -> None:
+        self.leases: Final = leases
+        self._slots = slots
+        self._stages: dict[SlotId, _Stage] = {}
+        self._generations: dict[SlotId, int] = {}  # of the slots that are owned
+        self._beats = 0
+        self._lost_at: dict[SlotId, int] = {}  # number of the last heartbeat that was sent before it was lost
+
+    # -- what is heard
+
+    def on_map(self, member_id: str, node_map: NodeMap, heard: Callable[[], None]) -> None:
+        """Take the map of a new generation. `heard`: from `attempt`, before the map was asked for."""
+        mine = node_map.slots_of(member_id)
+        for slot in [slot for slot in self._stages if slot not in mine]:
+            stage = self._stages.pop(slot)
+            self._forget(slot)
+            if stage is not _Stage.LOST:
+                self._slots.give_up(slot)
+        heard()
+        for slot in sorted(mine - self._stages.keys()):
+            self._begin(slot)
+
+    def attempt(self) -> Callable[[], None]:
+        """Note that a heartbeat, or a SyncGroup, is sent; call what is returned if it succeeds."""
+        self._beats += 1
+        beat = self._beats
+        proved = self.leases.attempt()
+
+        def heard() -> None:
+            proved()
+            for slot, lost_at in list(self._lost_at.items()):
+                if beat > lost_at:
+                    self._begin(slot)
+
+        return heard
+
+    def taken_over(self, slot: SlotId, generation: int) -> None:
+        """Note that a slot was taken over and is served."""
+        if self._stages.get(slot) is _Stage.TAKING:
+            self._stages[slot] = _Stage.OWNED
+            self._generations[slot] = generation
+
+    def lost(self, slot: SlotId) -> None:
+        """Note that a slot's log is over, or its take-over failed."""
+        if slot in self._stages and self._stages[slot] is not _Stage.LOST:
+            self._stages[slot] = _Stage.LOST
+            self._forget(slot)
+            self._lost_at[slot] = self._beats
+            self._slots.hear_soon()
+
+    # -- what follows
+
+    @property
+    def holds(self) -> Mapping[SlotId, int]:
+        """The slots that are owned, and their generations: what the node says of itself when it joins."""
+        return self._generations
+
+    def still_wanted(self, slot: SlotId) -> bool:
+        """Return whether a take-over that is under way may go on: not after the process stood still in the middle."""
+        return self._stages.get(slot) is _Stage.TAKING and self.leases.is_member
+
+    def may_hand_out(self, slot: SlotId) -> bool:
+        """Return whether records of a slot may be handed out."""
+        return slot in self._generations and self.leases.may_hand_out(slot)
+
+    def _begin(self, slot: SlotId) -> None:
+        self._lost_at.pop(slot, None)
+        self._stages[slot] = _Stage.TAKING
+        self._slots.take_over(slot)
+
+    def _forget(self, slot: SlotId) -> None:
+        self._generations.pop(slot, None)
+        self._lost_at.pop(slot, None)
+        self.leases.forget(slot)

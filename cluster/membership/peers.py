@@ -1,0 +1,62 @@
+"""Which other nodes to hold connections to, and when the loss of one is news. The sockets are others' business.
+
+A node that dies resets its connections. Those who notice join the membership again at once, with metadata that has
+changed, and it is dropped after the rebalance timeout instead of the session timeout. A node that cannot be reached and
+goes on as a member is no news a second time, before a connection to it was open again: a cut between two nodes that
+both reach the cluster must not make one rebalance after the other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shareq.cluster.membership.nodes import Endpoint, NodeMap
+
+__all__ = ["PeerChanges", "Peers"]
+
+
+class PeerChanges(NamedTuple):
+    """By member id: the connections to open, and those to close."""
+
+    open: dict[str, Endpoint]
+    close: list[str]
+
+
+class Peers:
+    """The other members of the last map, as this node sees them. `listener`: the name of the one to connect to."""
+
+    def __init__(self, listener: str) -> None:
+        self._listener = listener
+        self._wanted: dict[str, Endpoint] = {}
+        self._open: set[str] = set()
+
+    def update(self, member_id: str, node_map: NodeMap) -> PeerChanges:
+        """Take a map; return what to change. A node without such a listener is none to connect to."""
+        wanted = {
+            other: node.listeners[self._listener]
+            for other, node in node_map.nodes.items()
+            if other != member_id and self._listener in node.listeners
+        }
+        before, self._wanted = self._wanted, wanted
+        to_close = [other for other, endpoint in before.items() if wanted.get(other) != endpoint]
+        self._open.difference_update(to_close)
+        return PeerChanges({other: each for other, each in wanted.items() if before.get(other) != each}, to_close)
+
+    def opened(self, member_id: str) -> None:
+        """Note that the connection to a peer is open."""
+        if member_id in self._wanted:
+            self._open.add(member_id)
+
+    def lost(self, member_id: str) -> bool:
+        """Note that it was lost, or could not be opened; return whether to join again at once.
+
+        The connection is to be tried again as long as the peer is a member.
+        """
+        if member_id not in self._open:
+            return False
+        self._open.discard(member_id)
+        return True
+
+    def wants(self, member_id: str) -> Endpoint | None:
+        """Return where a peer is to be connected to; None for one that is no member any more."""
+        return self._wanted.get(member_id)

@@ -1,0 +1,97 @@
+"""Which node is to own which slot. The elected member decides it for all; nothing depends on it for safety.
+
+A slot stays with the node that holds it: a move costs its clients a request, and the state a load. The rest goes by
+rendezvous hash: each slot has an order of all nodes of its own, so the loss of one moves only what that one had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from hashlib import blake2b
+from typing import Final
+
+from shareq.broker.foundation.turn_budget import Breathe
+from shareq.cluster.membership.nodes import Node, SlotId
+
+__all__ = ["Placement", "assign", "weight"]
+
+_EVERYTHING: Final = SlotId("", 0)
+
+
+class Placement(Enum):
+    """How slots lie on nodes."""
+
+    ONE = "one"  # one node owns all, the others wait
+    SPREAD = "spread"  # as many on each as on any other
+
+
+def weight(slot: SlotId, node_id: int) -> int:
+    """Return how much a slot would like to be on a node; the same in every release."""
+    name = f"{slot.topic}/{slot.partition}/{node_id}".encode()
+    return int.from_bytes(blake2b(name, digest_size=8).digest(), "big")
+
+
+async def assign(
+    nodes: Mapping[str, Node], partitions: Mapping[str, int], placement: Placement, breathe: Breathe
+) -> dict[SlotId, str]:
+    """Return the member that is to own each slot. `partitions`: how many slots each state topic has.
+
+    Of two that hold a slot by what they say, the one that has taken it over last is right. Of several members with one
+    node id, the first in order is given slots.
+    """
+    slots = [SlotId(topic, partition) for topic in sorted(partitions) for partition in range(partitions[topic])]
+    members = _of_one_id_each(nodes)
+    if not members:
+        return {}
+    holders: dict[SlotId, str] = {}
+    for slot in slots:
+        holder = _holder(slot, members)
+        if holder is not None:
+            holders[slot] = holder
+        await breathe(len(members))
+    if placement is Placement.ONE:
+        return dict.fromkeys(slots, _one(members, holders))
+    return await _spread(slots, members, holders, breathe)
+
+
+def _of_one_id_each(nodes: Mapping[str, Node]) -> dict[str, Node]:
+    """Return the members without those whose node id another one has; one that holds something comes first."""
+    chosen: dict[int, str] = {}
+    for member_id in sorted(nodes, key=lambda each: (-len(nodes[each].holds), each)):
+        chosen.setdefault(nodes[member_id].node_id, member_id)
+    return {member_id: nodes[member_id] for member_id in sorted(chosen.values())}
+
+
+def _holder(slot: SlotId, members: Mapping[str, Node]) -> str | None:
+    holding = [(node.holds[slot], member_id) for member_id, node in members.items() if slot in node.holds]
+    return max(holding)[1] if holding else None
+
+
+def _one(members: Mapping[str, Node], holders: Mapping[SlotId, str]) -> str:
+    """Return the member that holds most; without any, the one that comes first."""
+    held = list(holders.values())
+    return max(members, key=lambda each: (held.count(each), weight(_EVERYTHING, members[each].node_id)))
+
+
+async def _spread(
+    slots: list[SlotId], members: Mapping[str, Node], holders: Mapping[SlotId, str], breathe: Breathe
+) -> dict[SlotId, str]:
+    most = -(-len(slots) // len(members))
+    room = dict.fromkeys(members, most)
+    owners: dict[SlotId, str] = {}
+
+    def best_first(slot: SlotId) -> list[str]:
+        return sorted(members, key=lambda each: weight(slot, members[each].node_id), reverse=True)
+
+    for slot in sorted(holders, key=lambda each: weight(each, members[holders[each]].node_id), reverse=True):
+        holder = holders[slot]
+        if room[holder]:
+            room[holder] -= 1
+            owners[slot] = holder
+    for slot in slots:
+        if slot not in owners:
+            owners[slot] = next(each for each in best_first(slot) if room[each])
+            room[owners[slot]] -= 1
+        await breathe(len(members))
+    return owners

@@ -1,0 +1,118 @@
+"""A node's process before a simulated cluster: its clock and its link, which stand still while it is stopped.
+
+What comes meanwhile (SIGSTOP) waits in sockets and timers, and is handled when it goes on, in the order in which it
+came. A killed process handles nothing more, and its connections end.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from devtools.in_memory.virtual_clock import VirtualClock, VirtualTimer
+from shareq.broker.foundation.pending import Pending
+from shareq.cluster.link.ports import BrokerAddress, Link, LinkFailure, Purpose
+from shareq.protocol.primitives import Message
+
+
+class NodeProcess:
+    """One process. It is a `Clock`, and `link` is its `Link`."""
+
+    stands_still = True
+
+    def __init__(self, clock: VirtualClock, link: Link) -> None:
+        self.is_stopped = False
+        self.is_dead = False
+        self.link: Link = _ProcessLink(self, link)
+        self._clock = clock
+        self._outside = link
+        self._kept: deque[Callable[[], None]] = deque()
+
+    def stop(self) -> None:
+        """SIGSTOP."""
+        self.is_stopped = True
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self.is_stopped = False
+        while self._kept and not self.is_stopped:
+            self._kept.popleft()()
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.is_dead = True
+        self._kept.clear()
+        self._outside.close()
+
+    def handle(self, action: Callable[[], None]) -> None:
+        """Do something that the process does, now or when it goes on."""
+        if self.is_stopped:
+            self._kept.append(action)
+        elif not self.is_dead:
+            action()
+
+    @property
+    def is_running(self) -> bool:
+        return not self.is_stopped and not self.is_dead
+
+    # -- Clock
+
+    def wall_ms(self) -> int:
+        return self._clock.wall_ms()
+
+    def now_ms(self) -> int:
+        return self._clock.now_ms()
+
+    def now_ns(self) -> int:
+        return self._clock.now_ns()
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self._clock.call_soon(lambda: self.handle(callback))
+
+    def call_at(self, when_ms: int, callback: Callable[[], None]) -> VirtualTimer:
+        timer = VirtualTimer(callback)
+
+        def due() -> None:
+            if timer.callback is not None:  # it may have been dropped while the process stood still
+                timer.callback()
+
+        self._clock.call_at(when_ms, lambda: self.handle(due))
+        return timer
+
+
+class _ProcessLink:
+    """The link of a process: answers wait for it to go on."""
+
+    def __init__(self, process: NodeProcess, link: Link) -> None:
+        self._process = process
+        self._link = link
+
+    @property
+    def brokers(self) -> Mapping[int, BrokerAddress]:
+        return self._link.brokers
+
+    def send(
+        self,
+        node: int | None,
+        message: Message,
+        *,
+        purpose: Purpose = Purpose.GENERAL,
+        timeout_ms: int | None = None,
+        min_version: int = 0,
+        max_version: int | None = None,
+    ) -> Pending[Message | LinkFailure]:
+        answer: Pending[Message | LinkFailure] = Pending()
+        sent = self._link.send(
+            node, message, purpose=purpose, timeout_ms=timeout_ms, min_version=min_version, max_version=max_version
+        )
+        sent.on_complete(lambda value: self._process.handle(lambda: answer.complete(value)))
+        return answer
+
+    def offers(self, node: int | None, api_key: int) -> int | None:
+        return self._link.offers(node, api_key)
+
+    def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:
+        self._link.on_lost(lambda node, purpose: self._process.handle(lambda: listener(node, purpose)))
+
+    def close(self) -> None:
+        self._link.close()

@@ -1,0 +1,75 @@
+"""What nodes say of themselves, and the map that all get."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shareq.cluster.membership.nodes import MOST_BYTES, Endpoint, Node, NodeMap, SlotId, node_from, node_map_from
+from shareq.protocol.errors import MalformedMessage
+
+NUMBERS = st.integers(0, 2**31 - 1)
+SLOTS = st.builds(SlotId, st.sampled_from(["__shareq_state", "__shareq_groups"]), st.integers(0, 99))
+NODES = st.builds(
+    Node,
+    NUMBERS,
+    st.text(max_size=8),
+    st.dictionaries(st.text(max_size=5), st.builds(Endpoint, st.text(max_size=5), NUMBERS), max_size=3),
+    st.one_of(st.none(), st.text(max_size=5)),
+    st.dictionaries(SLOTS, NUMBERS, max_size=5),
+)
+
+
+@given(NODES, NUMBERS)
+def test_a_node_is_understood(node: Node, joins: int) -> None:
+    assert node_from(node.metadata(joins)) == node
+
+
+@given(NODES)
+def test_metadata_differs_from_join_to_join(node: Node) -> None:
+    assert node.metadata(1) != node.metadata(2)
+
+
+@given(st.dictionaries(st.text(max_size=5), NODES, max_size=3), st.dictionaries(SLOTS, st.text(max_size=5), max_size=9))
+def test_a_map_is_understood(nodes: dict[str, Node], owners: dict[SlotId, str]) -> None:
+    node_map = NodeMap(nodes, owners)
+    assert node_map_from(node_map.encoded()) == node_map
+    for member_id in set(owners.values()):
+        assert {slot for slot, owner in owners.items() if owner == member_id} == node_map.slots_of(member_id)
+
+
+def test_fields_of_later_releases_are_passed_over() -> None:
+    node = Node(3, "1", {})
+    fields = json.loads(node.metadata(1)) | {"format": 2, "more": [1]}
+    assert node_from(json.dumps(fields).encode()) == node
+
+
+WORDS = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=4)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(
+            st.sampled_from(["node", "nodes", "slots", "holds", "listeners", "version", "zone", "1", "x"]),
+            inner,
+            max_size=5,
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.one_of(st.binary(max_size=30), WORDS.map(lambda words: json.dumps(words).encode())))
+def test_anything_else_is_malformed(data: bytes) -> None:
+    for read in (node_from, node_map_from):
+        with contextlib.suppress(MalformedMessage):
+            read(data)
+
+
+@pytest.mark.parametrize("data", [b" " * (MOST_BYTES + 1), b"[" * 100_000, b'{"nodes":{},"slots":{"t":"abc"}}'])
+def test_too_much_is_malformed(data: bytes) -> None:
+    with pytest.raises(MalformedMessage):
+        node_map_from(data)
