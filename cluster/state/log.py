@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
+from shareq.broker.coordinator_runtime.batches import MAX_BATCH_BYTES, parts_of
 from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
@@ -28,7 +29,15 @@ from shareq.cluster.state.reading import SlotReader
 from shareq.cluster.state.rules import Owner, Producer, alive_batch, take_over_batch
 from shareq.cluster.state.slot import Produced, Refused, Slot
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import NO_PRODUCER_ID, BatchHeader, last_sequence, read_header, stamp_producer
+from shareq.protocol.records.batch import (
+    HEADER_SIZE,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    build_batch,
+    last_sequence,
+    read_header,
+    stamp_producer,
+)
 
 __all__ = ["Attempt", "Owned", "SlotLog"]
 
@@ -157,10 +166,26 @@ class SlotLog:
             if self._is_over:
                 return LOG_IS_OVER
             upto = max(upto, self.high_watermark)
-        read = await self._reader.read(self.log_start_offset, offset, upto)
+        was_loaded = self._reader.is_loaded
+        read: ReadResult | ErrorCode | Refused = await self._reader.read(self.log_start_offset, offset, upto)
+        if self._reader.is_loaded and not was_loaded:
+            read = await self._mend() or read
         if isinstance(read, Refused):
             self._end(read.text)
         return LOG_IS_OVER if self._is_over or isinstance(read, Refused) else read
+
+    async def _mend(self) -> Refused | None:
+        """Append again what counts of keys that a zombie has written over, before anything else is appended."""
+        records = await self._reader.overwritten(self.log_start_offset)
+        if isinstance(records, Refused):
+            return records
+        if records and not self._is_over:
+            logger.warning("%s: %d keys are written again", self._slot.name, len(records))
+            room = min(MAX_BATCH_BYTES, self.max_message_bytes - HEADER_SIZE)
+            for part in parts_of(records, room):
+                batch = build_batch(part, timestamp_ms=self._env.clock.wall_ms())
+                self._put(batch, len(part), None)
+        return None
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
         """Return the offsets of the batch whose bytes came damaged, the second exclusive."""

@@ -8,10 +8,11 @@ from typing import Final
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import sleep
 from shareq.broker.log.segments.reader import BatchSpan, ReadResult
+from shareq.cluster.state.overwritten import Overwritten
 from shareq.cluster.state.rules import Counting, Owner, Producer, Verdict
 from shareq.cluster.state.slot import Fetched, Refused, Slot
 from shareq.protocol.errors import ErrorCode, MalformedMessage, is_retriable
-from shareq.protocol.records.batch import MAGIC, BatchHeader, batch_headers, crc_matches
+from shareq.protocol.records.batch import MAGIC, BatchHeader, RecordData, batch_headers, crc_matches
 
 __all__ = ["SlotReader"]
 
@@ -42,6 +43,7 @@ class SlotReader:
         self._next = -1  # to be fetched
         self._given = 0  # behind what was returned last
         self._suspected = -1  # base offset of a batch that came damaged once
+        self._overwritten = Overwritten(slot.name)
 
     @property
     def owner(self) -> Owner | None:
@@ -65,6 +67,7 @@ class SlotReader:
         """
         if not self._goes_on_at(offset):
             self._counting, self._next, self._given = Counting(), start, start
+            self._overwritten = Overwritten(self._slot.name)
         while self._next < upto:
             fetched = await self._fetch(self._next)
             if isinstance(fetched, Refused):
@@ -119,8 +122,12 @@ class SlotReader:
                     break
                 if header.magic != MAGIC or not crc_matches(view, at, header):
                     return spans or self._pass_over(header)
-                if self._counting.judge(header, view[at : at + header.size]) is Verdict.COUNTS:
+                batch = view[at : at + header.size]
+                verdict = self._counting.judge(header, batch)
+                if verdict is Verdict.COUNTS:
                     spans.append(_span(at, header))
+                if self._slot.topic.compacted:
+                    self._note(verdict, batch)
                 self._next = header.next_offset
                 await breathe()
         except MalformedMessage as error:
@@ -128,6 +135,31 @@ class SlotReader:
         if self._next == before:
             return Refused(f"{self._slot.name}: no whole batch came from offset {before} on")
         return spans
+
+    def _note(self, verdict: Verdict, batch: memoryview) -> None:
+        if verdict is Verdict.SKIPPED:
+            self._overwritten.skipped(batch)
+        elif verdict is Verdict.COUNTS:
+            self._overwritten.counted(batch)
+
+    async def overwritten(self, start: int) -> list[RecordData] | Refused:
+        """Return what counts of the keys that were written over by batches that do not, once the log is loaded."""
+        lost = self._overwritten
+        if not lost:
+            return []
+        offset = start
+        again = SlotReader(self._env, self._slot, self._producer, self._taken_over_at)
+        while True:
+            read = await again.read(start, offset, self._taken_over_at + 1)
+            if isinstance(read, ErrorCode):
+                offset = again.damaged[1] if again.damaged is not None else offset + 1
+                continue
+            if isinstance(read, Refused) or not read.batches:
+                return read if isinstance(read, Refused) else lost.to_write()
+            for span in read.batches:
+                lost.collect(memoryview(read.records)[span.position : span.position + span.size])
+                offset = span.last_offset + 1
+                await self._env.budget.breathe()
 
     def _pass_over(self, header: BatchHeader) -> list[BatchSpan] | ErrorCode | Refused:
         """Have a batch that came damaged fetched once more; then leave it out."""

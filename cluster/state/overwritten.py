@@ -1,0 +1,83 @@
+"""What a zombie's records have done to a compacted topic, though they do not count.
+
+Rule (a) is for readers, and the cleaner of a broker is none: it keeps the last record of a key, be it one that no
+reader believes. Where a zombie wrote a key behind its owner, the owner's record is removed sooner or later, and nothing
+is left of the key that counts. So the next owner writes again what counts of such keys, first of all, before the
+cleaner may touch what is so young (`min.compaction.lag.ms`). Nothing is to be done where the key was written since.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Final
+
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.records.batch import Record, RecordData, decode_records
+
+__all__ = ["Overwritten"]
+
+logger = logging.getLogger(__name__)
+
+MOST_KEYS: Final = 10_000
+MOST_BYTES: Final = 64 << 20
+"""Of values. A zombie writes two batches at most before it notices what it is."""
+
+
+class Overwritten:
+    """The keys of records that do not count behind records that do, in a log that is read twice: once for the keys, and
+    once more for what counts of them.
+    """
+
+    __slots__ = ("_bytes", "_keys", "_name", "_values")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._keys: set[bytes] = set()
+        self._values: dict[bytes, RecordData] = {}
+        self._bytes = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
+    def skipped(self, batch: bytes | memoryview) -> None:
+        """Note the keys of a batch that does not count."""
+        for record in _records(batch):
+            if record.key is not None and record.key not in self._keys:
+                if len(self._keys) >= MOST_KEYS:
+                    logger.error(
+                        "%s: over %d keys were written by no owner; compaction may remove the others",
+                        self._name,
+                        MOST_KEYS,
+                    )
+                    return
+                self._keys.add(record.key)
+
+    def counted(self, batch: bytes | memoryview) -> None:
+        """Forget the keys that a batch has which counts, and lies behind."""
+        if self._keys:
+            self._keys.difference_update(record.key for record in _records(batch) if record.key is not None)
+
+    def collect(self, batch: bytes | memoryview) -> None:
+        """Take the values of a batch that counts, when the log is read again."""
+        for record in _records(batch):
+            key = record.key
+            if key is None or key not in self._keys:
+                continue
+            before = self._values.get(key)
+            self._bytes += len(record.value or b"") - (len(before.value or b"") if before is not None else 0)
+            if self._bytes > MOST_BYTES:
+                logger.error("%s: over %d bytes were written over by no owner", self._name, MOST_BYTES)
+                self._keys.clear()
+                return
+            self._values[key] = RecordData(key, record.value, record.headers)
+
+    def to_write(self) -> list[RecordData]:
+        """Return what counts of the keys, tombstones too."""
+        return list(self._values.values())
+
+
+def _records(batch: bytes | memoryview) -> list[Record]:
+    try:
+        return decode_records(batch)
+    except MalformedMessage:
+        return []  # no reader of this topic makes anything of it either
