@@ -73,6 +73,8 @@ T = TypeVar("T")
 
 _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can have
 _NO_BATCHES: Final = Account()
+NOTHING: Final = 2**63 - 1
+"""Of the log is needed: an offset behind all."""
 
 
 """The delivery state of dead records whose dead letters may not be written yet (KIP-1191)."""
@@ -121,6 +123,10 @@ class ShareCoordinatorShard:
     def count_of(self, topic_id: bytes) -> int:
         """Return how many share partitions of the topic have a state."""
         return len(self._of_topic.get(topic_id, ()))
+
+    def needed_from(self) -> int:
+        """Return the lowest offset that a load of these states needs; `NOTHING` without any."""
+        return min((state.needed_from for state in self._states.values()), default=NOTHING)
 
     def archiving(self, key: SharePartitionKey) -> list[StateBatch]:
         """Return the batches of the state whose records are archiving, ascending."""
@@ -293,11 +299,11 @@ class ShareCoordinatorShard:
         if isinstance(record_key, ShareUpdateKey):
             if isinstance(value, ShareUpdateValue):
                 key = SharePartitionKey(record_key.group_id, record_key.topic_id, record_key.partition)
-                self._replay_update(key, value)
+                self._replay_update(key, value, offset)
         elif isinstance(record_key, ShareSnapshotKey):
             key = SharePartitionKey(record_key.group_id, record_key.topic_id, record_key.partition)
             if isinstance(value, ShareSnapshotValue):
-                self._replay_snapshot(key, value)
+                self._replay_snapshot(key, value, offset)
             else:
                 self._forget(key)
 
@@ -449,7 +455,7 @@ class ShareCoordinatorShard:
 
     # -- replaying
 
-    def _replay_update(self, key: SharePartitionKey, value: ShareUpdateValue) -> None:
+    def _replay_update(self, key: SharePartitionKey, value: ShareUpdateValue, offset: int) -> None:
         written: Sequence[StateBatchLike] = value.state_batches
         if type(written) is not Account:
             written = combine(state_batches(value.state_batches))
@@ -457,6 +463,7 @@ class ShareCoordinatorShard:
         if state is None:
             state = self._new_state(key)
             state.snapshot_epoch = value.snapshot_epoch
+            state.needed_from = offset
             self._warm += 1
         if value.start_offset != UNSET:
             state.start_offset = value.start_offset
@@ -471,13 +478,14 @@ class ShareCoordinatorShard:
         state.updates += 1
         state.updated_batches += len(written)
 
-    def _replay_snapshot(self, key: SharePartitionKey, value: ShareSnapshotValue) -> None:
+    def _replay_snapshot(self, key: SharePartitionKey, value: ShareSnapshotValue, offset: int) -> None:
         state = self._states.get(key)
         if state is None:
             state = self._new_state(key)
         elif not state.is_cold:
             self._warm -= 1
         state.has_snapshot = True
+        state.needed_from = offset
         state.snapshot_epoch = value.snapshot_epoch
         state.state_epoch = value.state_epoch
         state.leader_epoch = value.leader_epoch

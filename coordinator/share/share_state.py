@@ -35,6 +35,7 @@ class ShareState:
         "highest_leader_epoch",
         "highest_state_epoch",
         "leader_epoch",
+        "needed_from",
         "snapshot_epoch",
         "start_offset",
         "state_epoch",
@@ -60,6 +61,7 @@ class ShareState:
         self.updates = 0  # written since the last snapshot that was due
         self.updated_batches = 0  # in those
         self.has_snapshot = False  # else only updates were in the log
+        self.needed_from = 0  # offset of the last snapshot, or of the first update without one
         self.update_key = ShareUpdateKey(*key)
         self.update_key_bytes = _pack_type(ShareUpdateKey.API_KEY) + self.update_key.encode(0)
 

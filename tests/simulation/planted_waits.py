@@ -50,9 +50,9 @@ def a_start_forgets_waits() -> AbstractContextManager[object]:
 
 
 @in_place_of(shard.ShareCoordinatorShard, "_replay_snapshot")
-def snapshots_are_without_waits(original: Function, self: Any, key: Any, value: Any) -> None:
+def snapshots_are_without_waits(original: Function, self: Any, key: Any, value: Any, offset: int) -> None:
     value.unknown_tags = ()
-    original(self, key, value)
+    original(self, key, value, offset)
 
 
 @in_place_of(SharePartitionManager, "_activate")

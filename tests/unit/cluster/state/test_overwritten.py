@@ -92,8 +92,8 @@ def test_a_second_reading_pauses_and_goes_over_long_logs(clock: VirtualClock, cl
 def test_what_is_kept_is_bounded(bound: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(overwritten, bound, 2)
     lost = Overwritten("slot")
-    lost.skipped(batch((b"a", b"z"), (b"b", b"z"), (b"c", b"z")))
-    lost.collect(batch((b"a", b"1"), (b"b", b"22"), (b"c", b"3")))
+    lost.skipped(bytes(batch((b"a", b"z"), (b"b", b"z"), (b"c", b"z"))))
+    lost.collect(bytes(batch((b"a", b"1"), (b"b", b"22"), (b"c", b"3"))))
     assert len(lost.to_write()) <= 2
     assert "slot: over 2 " in caplog.text
 
@@ -102,5 +102,5 @@ def test_records_that_nobody_can_read_are_passed_over() -> None:
     lost = Overwritten("slot")
     broken = batch((b"a", b"z"))
     broken[61] = 0xFF
-    lost.skipped(broken)
+    lost.skipped(bytes(broken))
     assert not lost
