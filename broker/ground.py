@@ -20,7 +20,7 @@ from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.share.dlq.ports import QueueTopics
 from shareq.broker.share.persister import Persister
 from shareq.broker.share.ports import RecordSource, RecordSources
-from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.leaders import Leaders
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.protocol.api_keys import ApiKey
 
@@ -63,7 +63,7 @@ class Ground(Protocol[ServicesT_contra]):
     @property
     def configs(self) -> ConfigService: ...
     @property
-    def leaders(self) -> LeaderMap: ...
+    def leaders(self) -> Leaders: ...
     @property
     def host(self) -> CoordinatorHost: ...
     @property

@@ -13,7 +13,7 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin
 from shareq.broker.log.segments.reader import ReadResult
-from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.leaders import Leaders
 from shareq.coordinator.ports import TopicNames
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import BatchHeader
@@ -86,4 +86,4 @@ class CoordinatorHost(NamedTuple):
     env: Environment
     metadata: TopicNames
     logs: CoordinatorLogs
-    leaders: LeaderMap
+    leaders: Leaders

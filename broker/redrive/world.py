@@ -27,7 +27,7 @@ from shareq.broker.redrive.spec import Owner, RedriveSpec
 from shareq.broker.security.authorizer import Authorizer
 from shareq.broker.security.rights import Right
 from shareq.broker.topics.creation import TopicSpec, create_topic
-from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.leaders import Leaders
 from shareq.broker.topics.lookup import led_log
 from shareq.broker.topics.own_batches import append_in_turns
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -55,7 +55,7 @@ class BrokerRedriveWorld:
         metadata: MetadataStore,
         configs: ConfigService,
         logs: LogManager,
-        leaders: LeaderMap,
+        leaders: Leaders,
         turns: Turns,
         budget: TurnBudget,
         begin: Begin,

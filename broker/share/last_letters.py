@@ -15,7 +15,7 @@ from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.share.persister import Persister
-from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.leaders import Leaders
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
@@ -38,7 +38,7 @@ class LastLetters:
         partitions: SharePartitionManager,
         states: Persister,
         metadata: MetadataImage,
-        other_leaders: LeaderMap,
+        other_leaders: Leaders,
         trouble: Callable[[SharePartitionLeader], str],
     ) -> None:
         self._env = env

@@ -35,7 +35,7 @@ from shareq.broker.share.leader_counters import ShareCounters
 from shareq.broker.share.loading import Loads, in_wall_time
 from shareq.broker.share.persister import FENCING, Persister, surfaced_error
 from shareq.broker.share.ports import NoRecords, RecordSource, RecordSources
-from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.leaders import Leaders
 from shareq.coordinator.ports import ShareGroupSettingsSource, TopicImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
@@ -61,7 +61,7 @@ class SharePartitionManager:
         env: Environment,
         sources: RecordSources,
         settings: ShareGroupSettingsSource,
-        other_leaders: LeaderMap,
+        other_leaders: Leaders,
         persister: Persister,
         dead_letters: DeadLetterWriter = NoDeadLetters(),  # noqa: B008 it has no state
     ) -> None:

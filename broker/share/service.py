@@ -20,7 +20,7 @@ from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.share.persister import Persister
 from shareq.broker.share.ports import RecordSources
 from shareq.broker.share.session_ends import ShareSessionService
-from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.leaders import Leaders
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource, TopicImage
 from shareq.protocol.errors import ErrorCode
 
@@ -68,7 +68,7 @@ class ShareService(Service):
         env: Environment,
         sources: RecordSources,
         settings: ShareGroupSettingsSource,
-        other_leaders: LeaderMap,
+        other_leaders: Leaders,
         persister: Persister,
         metadata: MetadataImage,
         answer_budget: AnswerBudget,

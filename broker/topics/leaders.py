@@ -1,71 +1,104 @@
-"""Which partitions are led by other brokers: none by default; set by tests that simulate a cluster.
+"""Which broker leads which partition, in which epoch, and where clients reach it.
 
-One process leads everything it has. What to answer clients when it does not (KIP-932: NOT_LEADER_OR_FOLLOWER with the
-leader's address, NOT_COORDINATOR, FindCoordinator's answer) is decided here and there by this map, so that it can be
-shown without a cluster. Share groups, the coordinators, and RPCs that read or write records ask it; a broker by itself
-never fills it.
+One broker by itself leads everything it has, in epoch 0, for good. What to answer clients where others lead (Metadata
+and its kin, KIP-932's NOT_LEADER_OR_FOLLOWER with the leader's address, NOT_COORDINATOR, FindCoordinator's answer) is
+decided by what `Leaders` says. Share groups, the coordinators, and RPCs that read or write records ask it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Mapping
+from typing import NamedTuple, Protocol
 
 from shareq.broker.topics.endpoint import Endpoint
-from shareq.protocol.errors import ErrorCode
 
-_NO_LEADER: Final = -1
+
+class Node(NamedTuple):
+    """A broker, its endpoints by the names of its listeners, and where it stands."""
+
+    node_id: int
+    endpoints: Mapping[str, Endpoint]
+    rack: str | None = None
+
+    def at(self, listener: str) -> Endpoint | None:
+        """Where clients of this listener connect; None: it has no such listener."""
+        return self.endpoints.get(listener)
 
 
 class Leader(NamedTuple):
-    """Another broker, and the epoch in which it leads a partition."""
+    """Another broker, and the epoch in which it leads a partition. `node` None: no broker leads it now."""
 
-    endpoint: Endpoint
+    node: Node | None
     epoch: int
 
 
-class LeaderMap:
-    """Topic and partition to the broker that leads it; absent: this one does.
+class Leaders(Protocol):
+    """Who leads what. `is_alone`: this broker leads everything, in epoch 0."""
 
-    `some_are_elsewhere`: whether another broker leads anything.
-    """
+    @property
+    def is_alone(self) -> bool: ...
 
-    def __init__(self) -> None:
-        self.some_are_elsewhere = False  # asked by each request that writes or reads
-        self._elsewhere: dict[tuple[str, int], Leader] = {}
-        self._moved: list[Callable[[str, int], None]] = []
+    @property
+    def others(self) -> Collection[Node]:
+        """The other brokers that are alive, each once."""
+
+    @property
+    def controller(self) -> Node | None:
+        """The broker that clients are to take for the controller; None: this one."""
 
     def other_leader(self, topic: str, partition: int) -> Leader | None:
         """The other broker that leads the partition; None: this broker does."""
+
+    def own_epoch(self, topic: str, partition: int) -> int:
+        """The epoch in which this broker leads the partition."""
+
+    def on_move(self, listener: Callable[[str, int], None]) -> None:
+        """Call back with topic and partition whenever one has moved, here or away."""
+
+
+class LeaderMap:
+    """`Leaders` of a broker that leads what nothing else is said of. A broker by itself leaves it as it is."""
+
+    def __init__(self) -> None:
+        self.is_alone = True  # asked by each request that writes or reads
+        self.controller: Node | None = None
+        self._others: dict[int, Node] = {}
+        self._elsewhere: dict[tuple[str, int], Leader] = {}
+        self._epochs: dict[tuple[str, int], int] = {}
+        self._moved: list[Callable[[str, int], None]] = []
+
+    @property
+    def others(self) -> Collection[Node]:
+        return self._others.values()
+
+    def know(self, *nodes: Node) -> None:
+        """These are the other brokers that are alive."""
+        self._others = {node.node_id: node for node in nodes}
+        self._look_around()
+
+    def other_leader(self, topic: str, partition: int) -> Leader | None:
         return self._elsewhere.get((topic, partition)) if self._elsewhere else None
 
-    def move(self, topic: str, partition: int, leader: Leader | None) -> None:
-        """The partition is led by `leader` from now on; None: by this broker again. Notifies the listeners."""
-        if leader is None:
-            self._elsewhere.pop((topic, partition), None)
-        else:
-            self._elsewhere[topic, partition] = leader
-        self.some_are_elsewhere = bool(self._elsewhere)
+    def own_epoch(self, topic: str, partition: int) -> int:
+        return self._epochs.get((topic, partition), 0)
+
+    def move(self, topic: str, partition: int, leader: Leader | None, own_epoch: int = 0) -> None:
+        """The partition is led by `leader` from now on; None: by this broker again, in this epoch. Notifies the
+        listeners.
+        """
+        place = topic, partition
+        self._elsewhere.pop(place, None)
+        self._epochs.pop(place, None)
+        if leader is not None:
+            self._elsewhere[place] = leader
+        elif own_epoch:
+            self._epochs[place] = own_epoch
+        self._look_around()
         for listener in self._moved:
             listener(topic, partition)
 
     def on_move(self, listener: Callable[[str, int], None]) -> None:
-        """Call back with topic and partition whenever one has moved, here or away."""
         self._moved.append(listener)
 
-
-class PartitionRow(Protocol):
-    """A partition in an answer of metadata, with this broker as its leader."""
-
-    partition_index: int
-    error_code: int
-    leader_id: int
-
-
-def mark_leaderless(leaders: LeaderMap, topic: str, rows: Iterable[PartitionRow]) -> None:
-    """LEADER_NOT_AVAILABLE for those that are led elsewhere: of other brokers this one does not know if they live."""
-    if not leaders.some_are_elsewhere:
-        return
-    for row in rows:
-        if leaders.other_leader(topic, row.partition_index) is not None:
-            row.error_code, row.leader_id = ErrorCode.LEADER_NOT_AVAILABLE, _NO_LEADER
+    def _look_around(self) -> None:
+        self.is_alone = not (self._others or self._elsewhere or self._epochs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Generic
 
-from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.leaders import Leaders
 from shareq.broker.topics.ports import LogT_co, PartitionLogs
 from shareq.coordinator.ports import MetadataImage
 from shareq.protocol.errors import ErrorCode
@@ -19,7 +19,7 @@ class PartitionLookup(Generic[LogT_co]):
 
     __slots__ = ("_leaders", "_logs", "_metadata")
 
-    def __init__(self, metadata: MetadataImage, logs: PartitionLogs[LogT_co], leaders: LeaderMap) -> None:
+    def __init__(self, metadata: MetadataImage, logs: PartitionLogs[LogT_co], leaders: Leaders) -> None:
         self._metadata = metadata
         self._logs = logs
         self._leaders = leaders
@@ -37,7 +37,7 @@ class PartitionLookup(Generic[LogT_co]):
             image = self._metadata.topic(topic)
         if image is None or not 0 <= partition < image.partitions:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if self._leaders.some_are_elsewhere and self._leaders.other_leader(image.name, partition) is not None:
+        if not self._leaders.is_alone and self._leaders.other_leader(image.name, partition) is not None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         log = self._logs.get(image.name, partition)
         if current_leader_epoch >= 0 and current_leader_epoch != log.leader_epoch:
@@ -46,7 +46,7 @@ class PartitionLookup(Generic[LogT_co]):
         return log
 
 
-def led_log(leaders: LeaderMap, logs: PartitionLogs[LogT_co], topic: str, partition: int) -> LogT_co | ErrorCode:
+def led_log(leaders: Leaders, logs: PartitionLogs[LogT_co], topic: str, partition: int) -> LogT_co | ErrorCode:
     """The log of a partition that this broker leads, for what it writes and reads by itself.
 
     NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR.

@@ -23,6 +23,7 @@ from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.services import Services
 from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.leaders import LeaderMap
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.primitives import Message
 
@@ -38,6 +39,7 @@ class BrokerWorld:
     """A broker that is never started as a process. `restart` keeps disk and database.
 
     Brokers of one cluster share `clock` and `db`; `states` is where this one's share state is kept, if not here.
+    `endpoints` are where clients reach it, by listener; one listener without.
     """
 
     logs_every_refusal = False
@@ -51,6 +53,7 @@ class BrokerWorld:
         clock: VirtualClock | None = None,
         db: MemoryMetaDb | None = None,
         states: ShareStateStore | None = None,
+        endpoints: Mapping[str, Endpoint] | None = None,
     ) -> None:
         self.clock = clock or VirtualClock()
         self.fs = MemFs(self.clock.call_soon, Random(seed))
@@ -58,6 +61,8 @@ class BrokerWorld:
         self._states = states
         self.config = BrokerConfig.load({"log.dirs": DATA, **(properties or {})})
         self._seed = seed
+        own = Endpoint(self.config.node_id, "127.0.0.1", 9091 + self.config.node_id)
+        self._endpoints = endpoints or {"PLAINTEXT": own}
         self._connections = 0
         self.broker = self._boot()
 
@@ -71,10 +76,21 @@ class BrokerWorld:
         """What that broker stands on."""
         return data_folder_of(self.broker.services)
 
-    def connect(self, *, client_id: str | None = "mock", limits: ConnectionLimits | None = None) -> MockConnection:
+    @property
+    def leaders(self) -> LeaderMap:
+        """Which partitions other brokers lead: what a test moves."""
+        return self.folder.leaders
+
+    def connect(
+        self,
+        *,
+        client_id: str | None = "mock",
+        limits: ConnectionLimits | None = None,
+        listener: str = "PLAINTEXT",
+    ) -> MockConnection:
         """A client's connection."""
         self._connections += 1
-        return MockConnection(self, self._connections, client_id, limits or ConnectionLimits())
+        return MockConnection(self, self._connections, client_id, limits or ConnectionLimits(), listener)
 
     def create_topic(self, name: str, partitions: int = 1, **configs: str) -> TopicImage:
         """Create a topic; dots in property names are written as underscores."""
@@ -97,9 +113,8 @@ class BrokerWorld:
 
     def _boot(self) -> Broker:
         env = Environment(self.clock, Random(self._seed), self.fs)
-        endpoint = Endpoint(self.config.node_id, "127.0.0.1", 9091 + self.config.node_id)
         ground = DataFolderGround(env, self.config, self.db, states=self._states)
-        broker = Broker(env, self.config, ground, endpoints={"PLAINTEXT": endpoint})
+        broker = Broker(env, self.config, ground, endpoints=self._endpoints)
         broker.start()
         return broker
 
@@ -110,7 +125,14 @@ class MockConnection:
     `requests` are those that have no answer yet.
     """
 
-    def __init__(self, world: BrokerWorld, number: int, client_id: str | None, limits: ConnectionLimits) -> None:
+    def __init__(
+        self,
+        world: BrokerWorld,
+        number: int,
+        client_id: str | None,
+        limits: ConnectionLimits,
+        listener: str = "PLAINTEXT",
+    ) -> None:
         self._clock = world.clock
         self.requests = RequestsInFlight(client_id)
         self.frames: deque[bytes] = deque()  # answers without their sizes, not yet received
@@ -120,7 +142,7 @@ class MockConnection:
         self.side = Connection(
             number,
             "127.0.0.1",
-            "PLAINTEXT",
+            listener,
             handler_for=world.broker.handler_for,
             call_soon=world.clock.call_soon,
             outlet=self,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shareq.broker.data_folder_ground import data_folder_of
 from shareq.broker.process.server import Seams
-from shareq.broker.topics.endpoint import Endpoint
-from shareq.broker.topics.leaders import Leader
+from shareq.broker.topics.leaders import Leader, Node
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.testing.inside.clock import SteppedClock
 from shareq.testing.inside.disk import TestFs
@@ -114,9 +113,9 @@ class Inside:
         image = services.metadata.topic(topic)
         if image is None or partition >= image.partitions:
             raise ValueError(f"{topic}-{partition}: there is no such partition")
-        own = next(iter(services.endpoints.values()))
-        other = Leader(Endpoint(own.node_id + 1, own.host, own.port), 1)
-        services.leaders.move(topic, partition, other if away else None)
+        node_id = services.started_with.node_id + 1
+        other = Node(node_id, {name: each._replace(node_id=node_id) for name, each in services.endpoints.items()})
+        data_folder_of(services).leaders.move(topic, partition, Leader(other, 1) if away else None)
 
     def _counts(self, group: str, topic: str) -> dict[str, Any]:
         """What the group did with records of a topic since this broker started, added up over its partitions."""

@@ -1,6 +1,6 @@
 """DescribeCluster: v0-2.
 
-Behaviour: this broker is the whole cluster, its controller included.
+Behaviour: the brokers that are alive and have the request's listener; one by itself is the controller, too.
 v1: endpoint types; controllers have no listener here: MISMATCHED_ENDPOINT_TYPE, and UNSUPPORTED_ENDPOINT_TYPE for a
 type that does not exist. v2: fenced brokers may be asked for; there is none.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.named_nodes import controller_id, live_brokers
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_cluster import (
@@ -29,13 +30,10 @@ def handle(ctx: RequestContext, request: DescribeClusterRequest) -> DescribeClus
     if request.endpoint_type != _BROKERS:
         return _wrong_endpoint_type(ctx.api_version, request.endpoint_type)
     services = ctx.services
-    endpoint = services.endpoint_for(ctx.connection.listener)
     response = DescribeClusterResponse(
         cluster_id=services.metadata.cluster_id,
-        controller_id=endpoint.node_id,
-        brokers=[
-            DescribeClusterBroker(endpoint.node_id, endpoint.host, endpoint.port, services.configs.broker.broker_rack)
-        ],
+        controller_id=controller_id(ctx),
+        brokers=[DescribeClusterBroker(*address) for address in live_brokers(ctx)],
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = authorized_operations.on_cluster(ctx)

@@ -1,8 +1,8 @@
 """DescribeQuorum: v0-2 (KIP-595, KIP-836, KIP-853).
 
-Behaviour: this broker is the quorum, leader and only voter of `__cluster_metadata`, which is a database here and not a
-log: its offsets are the epoch of the features, the number that ApiVersions returns, too. Anything else than exactly
-that partition gets UNKNOWN_TOPIC_OR_PARTITION.
+Behaviour: the controller, which one broker by itself is, is the quorum: leader and only voter of `__cluster_metadata`,
+which is a database here and not a log: its offsets are the epoch of the features, the number that ApiVersions returns,
+too. Anything else than exactly that partition gets UNKNOWN_TOPIC_OR_PARTITION.
 v1: when the voter was last heard of, which is now. v2: directory ids, of which there is none, and the listeners.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
+from shareq.broker.topics.leaders import Node
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.describe_quorum import (
     DescribeQuorumRequest,
@@ -17,9 +18,9 @@ from shareq.protocol.generated.describe_quorum import (
     DescribeQuorumResponsePartitionData,
     DescribeQuorumResponseTopicData,
     Listener,
-    Node,
     ReplicaState,
 )
+from shareq.protocol.generated.describe_quorum import Node as DescribedNode
 from shareq.protocol.names import CLUSTER_METADATA
 
 _NODES_FROM = 2
@@ -32,7 +33,8 @@ def handle(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuoru
     if asked != [(CLUSTER_METADATA, [0])]:
         return _unknown(asked)
     services = ctx.services
-    node_id, offset, now = services.started_with.node_id, services.metadata.features_epoch, services.env.clock.wall_ms()
+    controller = services.leaders.controller or Node(services.started_with.node_id, services.endpoints)
+    node_id, offset, now = controller.node_id, services.metadata.features_epoch, services.env.clock.wall_ms()
     voter = ReplicaState(
         replica_id=node_id, log_end_offset=offset, last_fetch_timestamp=now, last_caught_up_timestamp=now
     )
@@ -43,8 +45,8 @@ def handle(ctx: RequestContext, request: DescribeQuorumRequest) -> DescribeQuoru
         error_message=None, topics=[DescribeQuorumResponseTopicData(CLUSTER_METADATA, [quorum])]
     )
     if ctx.api_version >= _NODES_FROM:
-        listeners = [Listener(name, each.host, each.port) for name, each in services.endpoints.items()]
-        response.nodes = [Node(node_id, listeners)]
+        listeners = [Listener(name, each.host, each.port) for name, each in controller.endpoints.items()]
+        response.nodes = [DescribedNode(node_id, listeners)]
     return response
 
 

@@ -2,7 +2,8 @@
 
 Behaviour: this broker coordinates every group, transaction and share partition, but for those whose partition of the
 coordinator's topic another one leads. The topic is created first, so the answer is never COORDINATOR_NOT_AVAILABLE for
-want of it; where the configuration makes it impossible, the error names the property.
+want of it; where the configuration makes it impossible, the error names the property. It is COORDINATOR_NOT_AVAILABLE
+where no broker leads the partition, or its leader does not have the request's listener.
 v1: key types (0 group, 1 transaction); others are INVALID_REQUEST. v4: many keys at once.
 v6: key type 2, a share partition as `group:topic id:partition` (KIP-932), which only brokers ask for; before v6, and
 for a key of another form, INVALID_REQUEST.
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION
+from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.share.keys import SharePartitionKey, parse_key, partition_for
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
@@ -67,7 +69,13 @@ async def _find(ctx: RequestContext, key_type: int, key: str) -> Coordinator:
     if error:
         return _row(key, error)
     leader = ctx.services.leaders.other_leader(*_place(ctx, key_type, key))
-    endpoint = ctx.services.endpoint_for(ctx.connection.listener) if leader is None else leader.endpoint
+    listener = ctx.connection.listener
+    if leader is None:
+        endpoint: Endpoint | None = ctx.services.endpoint_for(listener)
+    else:
+        endpoint = None if leader.node is None else leader.node.at(listener)
+    if endpoint is None:
+        return _row(key, ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, text_of(ErrorCode.COORDINATOR_NOT_AVAILABLE)))
     return Coordinator(key=key, node_id=endpoint.node_id, host=endpoint.host, port=endpoint.port)
 
 

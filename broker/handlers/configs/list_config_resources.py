@@ -52,7 +52,8 @@ def _names(ctx: RequestContext, kind: int) -> list[str]:
         case ResourceType.TOPIC:
             return [topic.name for topic in ctx.services.metadata.topics()]
         case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
-            return [str(ctx.services.started_with.node_id)]
+            others = (node.node_id for node in ctx.services.leaders.others)
+            return [str(node_id) for node_id in (ctx.services.started_with.node_id, *others)]
         case ResourceType.GROUP:
             return ctx.services.metadata.config_names(GROUP)
         case _:

@@ -4,7 +4,8 @@ Behaviour: long poll until min_bytes can be read or max_wait_ms is over; an erro
 first batch of an answer is complete whatever the limits. read_committed reads up to the last stable offset.
 A client that is over its quota gets an answer without records.
 v7: sessions. v9: leader epochs. v11: rack (ignored, one broker). v12: last fetched epoch (ignored, one epoch).
-v13: topic ids. v15: replica state instead of replica id; both ignored, there are no followers.
+v13: topic ids. v15: replica state instead of replica id; both ignored, there are no followers. v16: where other brokers
+lead partitions, these with their addresses.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from shareq.broker.fetch.sessions import NO_SESSION, FetchContext, SessionPartit
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
 from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
-from shareq.broker.handlers.shared.fetch_rows import add_by_topic, opened, refusal
+from shareq.broker.handlers.shared.fetch_rows import add_by_topic, name_leaders, opened, refusal
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
@@ -26,6 +27,7 @@ ENDS_WITH_CLIENT: Final = True
 """It changes a session alone, which the next request of its client begins again."""
 
 _READ_COMMITTED = 1
+_LEADERS_FROM: Final = 16
 
 
 async def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
@@ -54,7 +56,10 @@ async def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
         error, session_id = context.answered(services.env.clock.now_ms())
     if len(partitions) > PIECE:
         await _give_back(ctx, context, partitions, read, session_id)
-    return FetchResponse(throttle_ms, error, session_id, [] if error else topics)
+    response = FetchResponse(throttle_ms, error, session_id, [] if error else topics)
+    if read.has_error and ctx.api_version >= _LEADERS_FROM:
+        await name_leaders(ctx, response)
+    return response
 
 
 async def _read(ctx: RequestContext, partitions: list[SessionPartition], limits: FetchLimits) -> FetchRead:

@@ -4,8 +4,7 @@ Behaviour: each partition carries exactly one batch, checked and appended as it 
 alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured), acks 0 not at all:
 there an error closes the connection. Does not hold later requests of the connection back.
 Transactional batches have to be part of their producer's transaction; until that is known the connection waits.
-v7: zstd. v8: error messages, and which records are at fault. v10: CurrentLeader, which is left out: only a broker in a
-test refuses with NOT_LEADER_OR_FOLLOWER.
+v7: zstd. v8: error messages, and which records are at fault. v10: the leaders of partitions that other brokers lead.
 v11: TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE. v12: transactional batches make their partition part of the
 transaction (KIP-890). v13: topic ids instead of names.
 """
@@ -19,7 +18,7 @@ from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.loop.effort import BATCH_EFFORT, EFFORT, LOOK_EFFORT, REFUSED_EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.records.produce_fast_path import ProduceFastPath
-from shareq.broker.handlers.shared.produce_append import ProduceAppend, refused_partition
+from shareq.broker.handlers.shared.produce_append import LEADERS_FROM, ProduceAppend, name_leaders, refused_partition
 from shareq.broker.log.admission import LargeBatch
 from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.errors import ErrorCode
@@ -77,6 +76,8 @@ async def handle(ctx: FolderContext, request: ProduceRequest) -> ProduceResponse
                 "a Produce request with acks=0 failed, and has no response that could carry the error"
             )
         return None
+    if produce.failed and ctx.api_version >= LEADERS_FROM:
+        await name_leaders(ctx, response)
     return produce.answer(response)
 
 

@@ -87,7 +87,7 @@ class ProduceFastPath:
         if self._authorizer is not None and self._authorizer.generation != self._generation:
             self._known.clear()
             return FALL_BACK
-        if self._leaders.some_are_elsewhere:
+        if not self._leaders.is_alone:
             return FALL_BACK
         head_end = self._head_end
         known = self._known.get(frame[_HEAD_AT:head_end])

@@ -8,10 +8,9 @@ v2: renew acknowledgements (type 4, announced by IsRenewAck); AcquisitionLockTim
 from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.named_nodes import add_endpoint, leader_to_name
 from shareq.broker.handlers.shared.share_requests import (
     acknowledge,
-    add_endpoint,
-    leader_to_name,
     note_reasons,
     requested_acks,
     share_request_error,
@@ -54,11 +53,12 @@ async def _response(ctx: RequestContext, group_id: str, results: AckResults) -> 
         row = PartitionData(partition_index=index, error_code=error)
         if error is not ErrorCode.NONE:
             row.error_message = text_of(error)
-        leader = leader_to_name(ctx, topic_id, index, error)
-        if leader is not None:
-            node_id, host, port = leader.endpoint.node_id, leader.endpoint.host, leader.endpoint.port
-            row.current_leader = LeaderIdAndEpoch(node_id, leader.epoch)
-            add_endpoint(response.node_endpoints, NodeEndpoint(node_id, host, port))
+            topic = ctx.services.metadata.topic_by_id(topic_id)
+            leader = leader_to_name(ctx, topic.name if topic else None, index, error)
+            if leader is not None:
+                row.current_leader = LeaderIdAndEpoch(leader.node_id, leader.epoch)
+                if leader.address is not None:
+                    add_endpoint(response.node_endpoints, NodeEndpoint(*leader.address))
         if topic_id not in topics:
             topics[topic_id] = ShareAcknowledgeTopicResponse(topic_id, [])
         topics[topic_id].partitions.append(row)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.named_nodes import add_endpoint, leader_to_name
 from shareq.broker.fetch.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
@@ -21,6 +22,9 @@ from shareq.protocol.generated.fetch import (
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
 
@@ -88,6 +92,20 @@ def refusal(ctx: RequestContext) -> Refusal | None:
         return ErrorCode.NONE if ctx.may(READ_TOPIC, topic) else READ_TOPIC.error
 
     return refuse
+
+
+async def name_leaders(ctx: RequestContext, response: FetchResponse) -> None:
+    """Name the leaders of partitions that others lead (KIP-951)."""
+    metadata = ctx.services.metadata
+    for topic in response.responses:
+        image = metadata.topic_by_id(topic.topic_id)
+        for row in topic.partitions:
+            leader = leader_to_name(ctx, image.name if image else None, row.partition_index, row.error_code)
+            if leader is not None:
+                row.current_leader = LeaderIdAndEpoch(leader.node_id, leader.epoch)
+                if leader.address is not None:
+                    add_endpoint(response.node_endpoints, NodeEndpoint(*leader.address))
+            await ctx.breathe()
 
 
 def add_by_topic(

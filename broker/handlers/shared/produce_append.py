@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from shareq.broker.data_folder_ground import FolderContext
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.named_nodes import add_endpoint, leader_to_name
 from shareq.broker.foundation.loop.effort import (
     AT_ONCE,
     EFFORT,
@@ -21,6 +23,8 @@ from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.produce import (
     BatchIndexAndErrorMessage,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceResponse,
@@ -30,6 +34,9 @@ from shareq.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, Compression
 
 ZSTD_FROM = 7
 """The version from which on a Produce request may carry batches compressed with Zstandard."""
+
+LEADERS_FROM = 10
+"""The version from which on an answer names the leaders of partitions that other brokers lead."""
 
 _RECORD_ERRORS_FROM = 8
 _OF_RECORDS = (ErrorCode.INVALID_RECORD, ErrorCode.INVALID_TIMESTAMP)
@@ -188,6 +195,21 @@ class ProduceAppend:
         """Return the row of a batch that is not appended, and note that one was not."""
         self.failed = True
         return refused_partition(data, error)
+
+
+async def name_leaders(ctx: RequestContext, response: ProduceResponse) -> None:
+    """Name the leaders of partitions that others lead (KIP-951)."""
+    metadata = ctx.services.metadata
+    for topic in response.responses:
+        image = metadata.topic_by_id(topic.topic_id) if ctx.api_version >= PRODUCE_IDS_FROM else None
+        name = topic.name if image is None else image.name
+        for row in topic.partition_responses:
+            leader = leader_to_name(ctx, name, row.index, row.error_code)
+            if leader is not None:
+                row.current_leader = LeaderIdAndEpoch(leader.node_id, leader.epoch)
+                if leader.address is not None:
+                    add_endpoint(response.node_endpoints, NodeEndpoint(*leader.address))
+            await ctx.breathe()
 
 
 def refused_partition(data: PartitionProduceData, error: ErrorCode) -> PartitionProduceResponse:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.handlers.shared.share_requests import add_endpoint, leader_to_name
+from shareq.broker.dispatch.named_nodes import add_endpoint, leader_to_name
 from shareq.broker.share.acknowledgements import AckResults
 from shareq.broker.share.fetch import FetchedPartition
 from shareq.protocol.errors import ErrorCode, text_of
@@ -31,11 +31,13 @@ def share_fetch_response(
         if topic_id not in topics:
             topics[topic_id] = ShareFetchableTopicResponse(topic_id, [])
         topics[topic_id].partitions.append(row)
-        leader = leader_to_name(ctx, topic_id, index, row.error_code)
-        if leader is not None:
-            node_id, host, port = leader.endpoint.node_id, leader.endpoint.host, leader.endpoint.port
-            row.current_leader = LeaderIdAndEpoch(node_id, leader.epoch)
-            add_endpoint(response.node_endpoints, NodeEndpoint(node_id, host, port))
+        if row.error_code:
+            topic = ctx.services.metadata.topic_by_id(topic_id)
+            leader = leader_to_name(ctx, topic.name if topic else None, index, row.error_code)
+            if leader is not None:
+                row.current_leader = LeaderIdAndEpoch(leader.node_id, leader.epoch)
+                if leader.address is not None:
+                    add_endpoint(response.node_endpoints, NodeEndpoint(*leader.address))
     response.responses = list(topics.values())
     return response
 

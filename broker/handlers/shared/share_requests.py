@@ -1,9 +1,9 @@
-"""What ShareFetch and ShareAcknowledge have in common: checks of the request, its acknowledgements, leaders to name."""
+"""What ShareFetch and ShareAcknowledge have in common: checks of the request, and its acknowledgements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.loop.coroutines import Waiting
@@ -11,7 +11,6 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
 from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
 from shareq.broker.share.core.values import Acknowledged, AckRanges
-from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.ack_reasons import reasons_in
@@ -38,15 +37,6 @@ class WireTopic(Protocol):
 
     @property
     def partitions(self) -> Sequence[WirePartition]: ...
-
-
-class WireEndpoint(Protocol):
-    """A node of either response."""
-
-    node_id: int
-
-
-EndpointT = TypeVar("EndpointT", bound=WireEndpoint)
 
 
 def share_request_error(ctx: RequestContext, group_id: str | None, member_id: str | None) -> ErrorCode:
@@ -103,21 +93,3 @@ def acknowledge(
         renew_request=renew_request,
         renew_version=ctx.api_version >= _RENEW_FROM,
     )
-
-
-def leader_to_name(ctx: RequestContext, topic_id: bytes, partition: int, error: int) -> Leader | None:
-    """The leader that the response must name beside this error, as this request's listener reaches it; None beside
-    errors that need none.
-    """
-    if error not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
-        return None
-    services = ctx.services
-    topic = services.metadata.topic_by_id(topic_id)
-    other = None if topic is None else services.leaders.other_leader(topic.name, partition)
-    return other or Leader(services.endpoint_for(ctx.connection.listener), 0)
-
-
-def add_endpoint(endpoints: list[EndpointT], endpoint: EndpointT) -> None:
-    """Name a node in the response, once."""
-    if all(named.node_id != endpoint.node_id for named in endpoints):
-        endpoints.append(endpoint)

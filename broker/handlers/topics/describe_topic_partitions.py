@@ -2,8 +2,8 @@
 
 Behaviour: the named topics, or all, by name, from the cursor on, until the answer has as many partitions as the client
 or `max.request.partition.size.limit` allows, at least one; the next cursor is where to go on, null at the end. Unknown
-and impossible names get a row with their error. A cursor that is not in the list of names, or has a negative
-partition, is INVALID_REQUEST.
+and impossible names get a row with their error. A cursor that is not in the list of names, or has a negative partition,
+is INVALID_REQUEST. Leaders are named as in Metadata.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.named_nodes import name_leaders
 from shareq.broker.foundation.turn_budget import in_pieces
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import DESCRIBE_TOPIC
-from shareq.broker.topics.leaders import mark_leaderless
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_topic_partitions import (
@@ -31,9 +31,6 @@ from shareq.protocol.generated.describe_topic_partitions import (
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-
-
-_LEADER_EPOCH: Final = 0  # leadership never moves
 
 
 ENDS_WITH_CLIENT: Final = True
@@ -137,7 +134,7 @@ def _row(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> Descri
         DescribeTopicPartitionsResponsePartition(
             partition_index=index,
             leader_id=node_id,
-            leader_epoch=_LEADER_EPOCH,
+            leader_epoch=0,
             replica_nodes=[node_id],
             isr_nodes=[node_id],
             eligible_leader_replicas=[],
@@ -145,7 +142,7 @@ def _row(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> Descri
         )
         for index in range(first, end)
     ]
-    mark_leaderless(ctx.services.leaders, topic.name, partitions)
+    name_leaders(ctx, topic.name, partitions)
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,

@@ -3,8 +3,9 @@
 Behaviour: null topics (v0: an empty list) means all, an empty list none. A topic that does not exist is created if the
 request and `auto.create.topics.enable` allow it, and is in the same answer; a request creates 50 topics at most, and
 those of one user 100 at once and 5 a second. Otherwise its row says UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID if
-it was asked for by id. A name that no topic can have gets INVALID_TOPIC_EXCEPTION. This broker is the controller and
-leads everything; where a test has moved a leader, that partition has none and LEADER_NOT_AVAILABLE.
+it was asked for by id. A name that no topic can have gets INVALID_TOPIC_EXCEPTION. A broker by itself is the
+controller and leads everything. Where others lead, those that are alive and have the request's listener are named, with
+their epochs; a leader that is not alive is LEADER_NOT_AVAILABLE, one without the listener LISTENER_NOT_FOUND (v6).
 v4: the request says whether topics may be created. v8-10: authorized operations of the cluster; v8: of topics.
 v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVALID_REQUEST although they can carry them.
 """
@@ -14,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.dispatch.named_nodes import controller_id, live_brokers, name_leaders
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.broker.handlers.shared.missing_topics import create_missing, may_create_topic
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
 from shareq.broker.security.rights import CREATE_TOPIC, DESCRIBE_TOPIC
-from shareq.broker.topics.leaders import mark_leaderless
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.metadata import (
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 _TOPIC_ELEMENTS: Final = 4  # that take as long as a topic without its partitions
-_LEADER_EPOCH: Final = 0  # leadership never moves
+_LISTENER_NOT_FOUND_FROM: Final = 6
 
 
 ENDS_WITH_CLIENT: Final = True
@@ -48,12 +49,11 @@ async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataRespo
     if ctx.api_version in (10, 11) and _asks_by_id(request.topics):
         return failed(request, ErrorCode.INVALID_REQUEST)
     services = ctx.services
-    endpoint = services.endpoint_for(ctx.connection.listener)
     config = services.configs.broker
     response = MetadataResponse(
-        brokers=[MetadataResponseBroker(endpoint.node_id, endpoint.host, endpoint.port, config.broker_rack)],
+        brokers=[MetadataResponseBroker(*address) for address in live_brokers(ctx)],
         cluster_id=services.metadata.cluster_id,
-        controller_id=endpoint.node_id,
+        controller_id=controller_id(ctx),
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = authorized_operations.on_cluster(ctx)
@@ -126,7 +126,9 @@ async def _add(
     if isinstance(found, MetadataResponseTopic):
         await rows.add(found, _TOPIC_ELEMENTS)
         return
-    node_id, leaders = ctx.services.started_with.node_id, ctx.services.leaders
+    node_id = ctx.services.started_with.node_id
+    finds_listener = ctx.api_version >= _LISTENER_NOT_FOUND_FROM
+    not_reached = ErrorCode.LISTENER_NOT_FOUND if finds_listener else ErrorCode.LEADER_NOT_AVAILABLE
     row = MetadataResponseTopic(ErrorCode.NONE, found.name, found.topic_id, found.internal)
     if request.include_topic_authorized_operations:
         row.topic_authorized_operations = authorized_operations.on_topic(ctx, found.name)
@@ -137,12 +139,12 @@ async def _add(
             MetadataResponsePartition(
                 partition_index=index,
                 leader_id=node_id,
-                leader_epoch=_LEADER_EPOCH,
+                leader_epoch=0,
                 replica_nodes=[node_id],
                 isr_nodes=[node_id],
             )
             for index in indexes
         ]
-        mark_leaderless(leaders, found.name, partitions)
+        name_leaders(ctx, found.name, partitions, not_reached)
         row.partitions += partitions
     await rows.add(row, _TOPIC_ELEMENTS + len(indexes))

@@ -16,7 +16,7 @@ from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.share.dlq.ports import QueueTopics
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic, refusal
 from shareq.broker.topics.creation import TopicSpec, create_topic
-from shareq.broker.topics.leaders import LeaderMap
+from shareq.broker.topics.leaders import Leaders
 from shareq.broker.topics.lookup import led_log
 from shareq.broker.topics.own_batches import append_in_turns
 from shareq.protocol.config_def import int_value
@@ -37,7 +37,7 @@ class BrokerQueues:
         metadata: MetadataStore,
         configs: ConfigService,
         logs: LogManager,
-        leaders: LeaderMap,
+        leaders: Leaders,
         turns: Turns,
     ) -> None:
         self._metadata = metadata

@@ -116,10 +116,10 @@ def test_a_record_that_comes_while_many_partitions_are_read_ends_the_wait(
 
 def test_a_fetch_that_waits_is_refused_when_its_leader_moves() -> None:
     world, consumer, _ = waiting_world(max_wait_ms=60_000)
-    world.services.leaders.move("t", 1, ELSEWHERE)
+    world.leaders.move("t", 1, ELSEWHERE)
     world.clock.run_until_idle()
     assert not consumer.frames  # it reads another partition
-    world.services.leaders.move("t", 0, ELSEWHERE)
+    world.leaders.move("t", 0, ELSEWHERE)
     refused = only_partition(consumer.receive(FetchResponse))
     assert (refused.error_code, refused.records) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, b"")
     assert len(world.services.fetch_waits) == 0

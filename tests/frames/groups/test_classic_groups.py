@@ -7,8 +7,6 @@ import errno
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.broker.topics.endpoint import Endpoint
-from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
@@ -21,6 +19,7 @@ from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsR
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
 from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, describe, form, settle
 from tests.support.clients.share_client import ShareClient
+from tests.support.fakes.host import ELSEWHERE
 from tests.support.worlds.internal_records import records
 
 
@@ -335,8 +334,7 @@ def test_another_broker_that_takes_over_is_to_be_asked_by_all_who_wait(world: Br
     form([one, two])
     two.begin(protocols={"range": b"changed"})
     assert two.waits
-    elsewhere = Leader(Endpoint(2, "127.0.0.1", 9093), 1)
-    world.services.leaders.move("__consumer_offsets", group_partition_for("g", 50), elsewhere)
+    world.leaders.move("__consumer_offsets", group_partition_for("g", 50), ELSEWHERE)
     assert two.joined().error_code == ErrorCode.NOT_COORDINATOR
     assert one.heartbeat() is ErrorCode.NOT_COORDINATOR
     one.begin()

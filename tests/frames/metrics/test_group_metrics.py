@@ -15,8 +15,6 @@ from shareq.broker.metrics import data_folder, snapshot
 from shareq.broker.metrics.coordinator_families import CONSUMER_MEMBERS, OFFSETS
 from shareq.broker.metrics.family import Table
 from shareq.broker.metrics.rows import Snapshot
-from shareq.broker.topics.endpoint import Endpoint
-from shareq.broker.topics.leaders import Leader
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -28,6 +26,7 @@ from tests.frames.groups.test_group_migration import begin, classic_group, rejoi
 from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, form, settle
 from tests.support.clients.share_client import ShareClient, append
 from tests.support.coroutines import finished, paused_everywhere
+from tests.support.fakes.host import ELSEWHERE
 from tests.support.worlds.metrics import Scraped, scraped, scraped_text
 
 NONE = ErrorCode.NONE
@@ -36,7 +35,6 @@ MANAGER = "kafka_coordinator_group_group_metadata_manager"
 OFFSET = "shareq_consumer_group_committed_offset"
 LAG = "shareq_consumer_group_lag"
 MEMBERS = "shareq_consumer_group_members"
-ELSEWHERE = Leader(Endpoint(2, "elsewhere", 9092), 1)
 
 
 def classic_counts(reported: Scraped) -> dict[str, float]:
@@ -206,7 +204,7 @@ def test_lag_counts_what_open_transactions_have_written(offsets: Offsets) -> Non
 
 def test_lag_of_a_partition_that_is_led_elsewhere_is_not_reported(offsets: Offsets) -> None:
     offsets.client.committed({("t", 0): 1})
-    offsets.world.services.leaders.move("t", 0, ELSEWHERE)
+    offsets.world.leaders.move("t", 0, ELSEWHERE)
     reported = offsets.scrape()
     assert reported.labels_of(LAG) == []
     assert reported.value(OFFSET, group="g", topic="t", partition="0") == 1

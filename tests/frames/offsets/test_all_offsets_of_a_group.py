@@ -9,8 +9,6 @@ import pytest
 from devtools.clients.offsets_client import NO_OFFSET, NONE, OffsetsClient, Row
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.table import HANDLERS
-from shareq.broker.topics.endpoint import Endpoint
-from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
@@ -21,6 +19,7 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from shareq.protocol.names import CONSUMER_OFFSETS
 from tests.support.clients.classic_client import ClassicClient, form
+from tests.support.fakes.host import ELSEWHERE
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 HEADER = "0009 {version:04x} 00000007 ffff"
@@ -155,7 +154,7 @@ def test_nobody_is_answered_while_the_coordinator_loads(world: World) -> None:
     """Loading ends before the first request is read, at the start and when a partition comes back: nobody sees 14."""
     world.offsets.committed({T0: 5})
     move_away(world)
-    world.broker_world.broker.services.leaders.move(CONSUMER_OFFSETS, partition_of(world), None)
+    world.broker_world.leaders.move(CONSUMER_OFFSETS, partition_of(world), None)
     assert world.offsets.fetch(None, 2) == (NONE, {T0: Row(5)})
     world.broker_world.restart()
     world.offsets.client = world.broker_world.connect()
@@ -267,5 +266,4 @@ def partition_of(world: World) -> int:
 
 def move_away(world: World) -> None:
     """Another broker coordinates group g from now on."""
-    elsewhere = Leader(Endpoint(2, "elsewhere", 9092), 1)
-    world.broker_world.broker.services.leaders.move(CONSUMER_OFFSETS, partition_of(world), elsewhere)
+    world.broker_world.leaders.move(CONSUMER_OFFSETS, partition_of(world), ELSEWHERE)

@@ -23,8 +23,7 @@ from devtools.clients.offsets_client import (
 from devtools.in_memory.mem_fs import SimulatedCrash
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.broker import Broker
-from shareq.broker.topics.endpoint import Endpoint
-from shareq.broker.topics.leaders import Leader
+from shareq.broker.data_folder_ground import data_folder_of
 from shareq.coordinator.group.offsets.offset import CommittedOffset
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.routing import group_partition_for
@@ -35,6 +34,7 @@ from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsR
 from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitResponse, OffsetCommitValue
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from shareq.protocol.names import CONSUMER_OFFSETS
+from tests.support.fakes.host import ELSEWHERE
 from tests.support.worlds.internal_records import records
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
@@ -346,12 +346,12 @@ def test_another_broker_coordinates_the_group(offsets: Offsets) -> None:
     offsets.committed({T0: 5})
     count = offsets.broker.services.groups.coordinator.partitions.count
     at = group_partition_for("g", count)
-    offsets.broker.services.leaders.move(CONSUMER_OFFSETS, at, Leader(Endpoint(2, "elsewhere", 9092), 1))
+    data_folder_of(offsets.broker.services).leaders.move(CONSUMER_OFFSETS, at, ELSEWHERE)
     moved = ErrorCode.NOT_COORDINATOR
     assert offsets.commit({T0: 6}) == {T0: moved}
     assert offsets.fetch(None) == (moved, {})
     assert offsets.delete(T0) is moved
-    offsets.broker.services.leaders.move(CONSUMER_OFFSETS, at, None)
+    data_folder_of(offsets.broker.services).leaders.move(CONSUMER_OFFSETS, at, None)
     assert offsets.all() == {T0: 5}
 
 

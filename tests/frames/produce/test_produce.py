@@ -223,9 +223,9 @@ def test_a_partition_that_another_broker_leads_takes_nothing_by_either_way(versi
 
     for _ in range(2):  # the second goes the short way
         assert errors() == [ErrorCode.NONE, ErrorCode.NONE]
-    world.services.leaders.move("t", 1, ELSEWHERE)
+    world.leaders.move("t", 1, ELSEWHERE)
     for _ in range(2):
         assert errors() == [ErrorCode.NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER]
-    world.services.leaders.move("t", 1, None)
+    world.leaders.move("t", 1, None)
     assert errors() == [ErrorCode.NONE, ErrorCode.NONE]
     assert [world.folder.logs.get("t", partition).high_watermark for partition in (0, 1)] == [5, 3]

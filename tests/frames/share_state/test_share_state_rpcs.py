@@ -9,8 +9,6 @@ import pytest
 
 from devtools.clients.state_rpcs import StateCaller, Stored
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.broker.topics.endpoint import Endpoint
-from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import (
@@ -25,6 +23,7 @@ from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.primitives import Message, uuid_to_text
 from shareq.protocol.share import RecordState
 from tests.support.clients.share_client import ShareClient, append, from_the_start
+from tests.support.fakes.host import ELSEWHERE
 
 AVAILABLE: Final = RecordState.AVAILABLE
 ACKNOWLEDGED: Final = RecordState.ACKNOWLEDGED
@@ -250,10 +249,10 @@ def test_a_coordinator_elsewhere(outside: Outside) -> None:
     at = [partition_for(key._replace(partition=partition), 50) for partition in (0, 1)]
     assert at[0] != at[1]
     outside.state.initialize(1, 0)
-    outside.world.services.leaders.move(SHARE_GROUP_STATE, at[0], Leader(Endpoint(2, "elsewhere", 9092), 1))
+    outside.world.leaders.move(SHARE_GROUP_STATE, at[0], ELSEWHERE)
     assert set(outside.state.errors().values()) == {ErrorCode.NOT_COORDINATOR}
     assert outside.state.initialize(1, 0, partition=1) == NONE
-    outside.world.services.leaders.move(SHARE_GROUP_STATE, at[0], None)
+    outside.world.leaders.move(SHARE_GROUP_STATE, at[0], None)
     assert outside.state.read() == (NONE, 1, 0, [])
 
 

@@ -14,15 +14,15 @@ from shareq.broker.foundation.loop.coroutines import Begin
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.internal import InternalTopics
-from shareq.broker.topics.leaders import Leader, LeaderMap
+from shareq.broker.topics.leaders import Leader, LeaderMap, Node
 from tests.support.coroutines import begun
 from tests.support.fakes.memory_log import MemoryLogs
 from tests.support.fakes.topics import MemoryTopics
 
 T = TypeVar("T")
 
-ELSEWHERE: Final = Leader(Endpoint(2, "other.test", 9092), 1)
-"""Another broker."""
+ELSEWHERE: Final = Leader(Node(2, {"PLAINTEXT": Endpoint(2, "other.test", 9092)}), 1)
+"""Another broker, of which nobody says that it is alive."""
 
 
 class FakeHost:

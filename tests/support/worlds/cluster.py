@@ -14,7 +14,8 @@ from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.persister import PersistedState
-from shareq.broker.topics.leaders import Leader
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.leaders import Leader, Node
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
@@ -142,8 +143,17 @@ class StatesElsewhere:
         return self.world if self.reachable else None
 
 
+def node_of(world: BrokerWorld) -> Node:
+    """A broker as the others know it."""
+    services = world.services
+    return Node(services.started_with.node_id, services.endpoints, services.started_with.broker_rack)
+
+
 class Cluster:
-    """Group coordinator, share coordinator, and the leader of topic t with its one partition: a broker each."""
+    """Group coordinator, share coordinator, and the leader of topic t with its one partition: a broker each.
+
+    Each has two listeners, and a rack of its own. The group coordinator is the controller.
+    """
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -159,16 +169,26 @@ class Cluster:
         self.groups = self._broker(1, self.groups_to_states)
         self.states = self._broker(2)
         self.leader = self._broker(3, self.leader_to_states)
+        self.brokers = (self.groups, self.states, self.leader)
+        for world in self.brokers:
+            world.leaders.know(*[node_of(other) for other in self.brokers if other is not world])
+            world.leaders.controller = None if world is self.groups else node_of(self.groups)
         self.groups_to_states.world = self.leader_to_states.world = self.states
         for topic, world in ((GROUP_TOPIC, self.groups), (STATE_TOPIC, self.states), ("t", self.leader)):
             self.lead(topic, world)
 
     def lead(self, topic: str, leader: BrokerWorld, epoch: int = 4) -> None:
         """Partition 0 of the topic is led by this broker from now on, and all of them know."""
-        for world in (self.groups, self.states, self.leader):
-            elsewhere = None if world is leader else Leader(leader.broker.services.endpoint, epoch)
-            world.services.leaders.move(topic, 0, elsewhere)
+        for world in self.brokers:
+            if world is leader:
+                world.leaders.move(topic, 0, None, own_epoch=epoch)
+            else:
+                world.leaders.move(topic, 0, Leader(node_of(leader), epoch))
 
     def _broker(self, node_id: int, states: StatesElsewhere | None = None) -> BrokerWorld:
-        properties = {**SHARDS, "node.id": str(node_id)}
-        return BrokerWorld(properties, seed=node_id, clock=self.clock, db=self.db, states=states)
+        properties = {**SHARDS, "node.id": str(node_id), "broker.rack": f"rack-{node_id}"}
+        endpoints = {
+            "PLAINTEXT": Endpoint(node_id, "127.0.0.1", 9091 + node_id),
+            "INSIDE": Endpoint(node_id, f"node-{node_id}.inside", 19091 + node_id),
+        }
+        return BrokerWorld(properties, seed=node_id, clock=self.clock, db=self.db, states=states, endpoints=endpoints)

@@ -102,7 +102,7 @@ def test_each_of_the_news_reaches_all_of_them() -> None:
     rig.services.metadata.create_partitions({"t": 3})
     assert rig.news == rig.about("changed t 3")
     rig.news.clear()
-    rig.services.leaders.move("t", 1, ELSEWHERE)
+    data_folder_of(rig.services).leaders.move("t", 1, ELSEWHERE)
     assert rig.news == rig.about("moved t-1")
     rig.news.clear()
     rig.services.metadata.delete_topics([topic.name])
@@ -123,7 +123,7 @@ def test_each_of_the_news_reaches_all_of_them() -> None:
 def test_news_make_no_service() -> None:
     rig = Rig()
     rig.services.metadata.create_topic(NewTopic("t", 1))
-    rig.services.leaders.move("t", 0, ELSEWHERE)
+    data_folder_of(rig.services).leaders.move("t", 0, ELSEWHERE)
     rig.services.metadata.delete_topics(["t"])
     rig.broker.stop_waiting()
     assert list(rig.services.made) == []

@@ -1,0 +1,126 @@
+"""The brokers and leaders that responses name, as clients of the request's listener reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, TypeVar
+
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.protocol.errors import ErrorCode
+
+NO_NODE = -1
+
+
+class PartitionRow(Protocol):
+    """A partition in an answer of metadata, with this broker as its leader."""
+
+    partition_index: int
+    error_code: int
+    leader_id: int
+    leader_epoch: int
+    replica_nodes: list[int]
+    isr_nodes: list[int]
+    offline_replicas: list[int]
+
+
+class WireEndpoint(Protocol):
+    """A node of a response."""
+
+    node_id: int
+
+
+EndpointT = TypeVar("EndpointT", bound=WireEndpoint)
+
+
+class Address(NamedTuple):
+    """A broker as responses have it."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+
+
+class NamedLeader(NamedTuple):
+    """The leader to name beside an error, and its address, if it has the request's listener."""
+
+    node_id: int
+    epoch: int
+    address: Address | None
+
+
+def live_brokers(ctx: RequestContext) -> list[Address]:
+    """Return this broker and the others that are alive and have the request's listener."""
+    listener = ctx.connection.listener
+    others = ((node.at(listener), node.rack) for node in ctx.services.leaders.others)
+    return [_own(ctx), *(_address(endpoint, rack) for endpoint, rack in others if endpoint is not None)]
+
+
+def controller_id(ctx: RequestContext) -> int:
+    """Return the broker that clients are to take for the controller."""
+    controller = ctx.services.leaders.controller
+    return ctx.services.started_with.node_id if controller is None else controller.node_id
+
+
+def name_leaders(
+    ctx: RequestContext,
+    topic: str,
+    rows: Iterable[PartitionRow],
+    not_reached: ErrorCode = ErrorCode.LISTENER_NOT_FOUND,
+) -> None:
+    """Name the leaders of partitions, with their epochs. `not_reached` for those whose leader has no such listener,
+    LEADER_NOT_AVAILABLE for those whose leader is not known to be alive.
+    """
+    leaders = ctx.services.leaders
+    if leaders.is_alone:
+        return
+    alive = {node.node_id: node.at(ctx.connection.listener) for node in leaders.others}
+    for row in rows:
+        leader = leaders.other_leader(topic, row.partition_index)
+        if leader is None:
+            row.leader_epoch = leaders.own_epoch(topic, row.partition_index)
+            continue
+        node_id = NO_NODE if leader.node is None else leader.node.node_id
+        replicas = [] if leader.node is None else [node_id]
+        row.leader_epoch, row.replica_nodes = leader.epoch, replicas
+        if node_id not in alive:
+            row.error_code, row.leader_id = ErrorCode.LEADER_NOT_AVAILABLE, NO_NODE
+            row.isr_nodes, row.offline_replicas = [], replicas
+        elif alive[node_id] is None:
+            row.error_code, row.leader_id, row.isr_nodes = not_reached, NO_NODE, replicas
+        else:
+            row.leader_id, row.isr_nodes = node_id, replicas
+
+
+def leader_to_name(ctx: RequestContext, topic: str | None, partition: int, error: int) -> NamedLeader | None:
+    """Return the leader that a response names beside this error; None beside errors that need none, or if there is no
+    leader.
+    """
+    if error not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+        return None
+    leaders = ctx.services.leaders
+    other = None if topic is None else leaders.other_leader(topic, partition)
+    if other is None:
+        epoch = 0 if topic is None else leaders.own_epoch(topic, partition)
+        return NamedLeader(ctx.services.started_with.node_id, epoch, _own(ctx))
+    if other.node is None:
+        return None
+    endpoint = other.node.at(ctx.connection.listener)
+    address = None if endpoint is None else _address(endpoint, other.node.rack)
+    return NamedLeader(other.node.node_id, other.epoch, address)
+
+
+def add_endpoint(endpoints: list[EndpointT], endpoint: EndpointT) -> None:
+    """Name a node in the response, once."""
+    if all(named.node_id != endpoint.node_id for named in endpoints):
+        endpoints.append(endpoint)
+
+
+def _own(ctx: RequestContext) -> Address:
+    services = ctx.services
+    return _address(services.endpoint_for(ctx.connection.listener), services.configs.broker.broker_rack)
+
+
+def _address(endpoint: Endpoint, rack: str | None) -> Address:
+    return Address(endpoint.node_id, endpoint.host, endpoint.port, rack)
