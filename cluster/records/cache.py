@@ -131,9 +131,9 @@ class ChunkCache:
                     return
                 yield chunk
 
-    def places(self) -> list[Place]:
-        """Return the partitions that have chunks."""
-        return list(self._chunks)
+    def chunks(self) -> list[Chunk]:
+        """Return all that is held, what was not read for longest first."""
+        return list(self._places)
 
     def forget(self, place: Place, below: int | None = None) -> None:
         """Drop a partition's chunks, or those with nothing at `below` or behind it."""

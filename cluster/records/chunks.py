@@ -26,6 +26,7 @@ from shareq.protocol.records.checksum import crc32c
 # BaseOffset, Length, PartitionLeaderEpoch, Magic, CRC, Attributes, LastOffsetDelta, ProducerId of a batch header.
 _SPAN: Final = struct.Struct(">qiibIhi16xq")
 _PREFIX: Final = struct.Struct(">qi4xb")
+_new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
 _STEP_BATCHES: Final = 50
 _STEP_BYTES: Final = 256 * 1024
 
@@ -94,7 +95,7 @@ async def chunk_of(records: bytes | memoryview, offset: int, transactions: Trans
         if last_offset < due or (batches and base_offset < due):
             fault = Fault(ErrorCode.CORRUPT_MESSAGE, due, due + 1, f"base offset {base_offset} where {due} is due")
             break
-        batches.append(BatchSpan(base_offset, last_offset, at - start, end - at, attributes, producer_id))
+        batches.append(_new(BatchSpan, (base_offset, last_offset, at - start, end - at, attributes, producer_id)))
         if not epochs or epochs[-1].epoch != batch_epoch:
             epochs.append(EpochStart(batch_epoch, base_offset))
         due, at = last_offset + 1, end

@@ -1,0 +1,199 @@
+"""Questions about the ends of partitions: ListOffsets and OffsetForLeaderEpoch, many partitions in one request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, Generic, NamedTuple, TypeVar
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.pending import Pending
+from shareq.cluster.link.errors import error_of
+from shareq.cluster.link.leaders import PartitionLeader
+from shareq.cluster.link.ports import Link, LinkFailure, Purpose
+from shareq.cluster.records.source import Anchor
+from shareq.coordinator.ports import IsolationLevel
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from shareq.protocol.generated.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from shareq.protocol.primitives import Message
+
+EARLIEST: Final = -2
+LATEST: Final = -1
+MOST_PARTITIONS: Final = 500
+"""Of one request."""
+_LEAST_VERSION: Final = 2
+"""From there on ListOffsets takes an isolation level, and OffsetForLeaderEpoch's answers name the epoch."""
+CONSUMER: Final = -1
+"""The replica id of who is no replica."""
+
+
+class Offset(NamedTuple):
+    """An offset that was asked for by time, the record's timestamp and leader epoch. -1: there is none."""
+
+    error: ErrorCode
+    offset: int = -1
+    timestamp: int = -1
+    epoch: int = -1
+
+
+class EpochEnd(NamedTuple):
+    """The newest leader epoch that is not above the one asked for, and where it ends (exclusive). -1: not known."""
+
+    error: ErrorCode
+    epoch: int = -1
+    end_offset: int = -1
+
+
+class Partition(NamedTuple):
+    """A partition by name, as both requests name it."""
+
+    topic: str
+    partition: int
+
+
+class _Kind(NamedTuple):
+    """What the rows of one ListOffsets have in common."""
+
+    node: int
+    timestamp: int
+    isolation: IsolationLevel
+
+
+A = TypeVar("A", Offset, EpochEnd)
+
+
+class _Asked(Generic[A]):
+    """Questions that wait for the end of the tick, by partition."""
+
+    def __init__(self) -> None:
+        self.rows: dict[Partition, tuple[PartitionLeader, int, Pending[A]]] = {}
+
+
+class EndQuestions:
+    """Asks leaders about partitions. What is asked in one tick goes together. Nothing is asked again: an error comes as
+    an error, a lost answer as REQUEST_TIMED_OUT.
+    """
+
+    def __init__(self, env: Environment, link: Link) -> None:
+        self._clock: Final = env.clock
+        self._link: Final = link
+        self._offsets: dict[_Kind, _Asked[Offset]] = {}
+        self._epochs: dict[tuple[int, bool], _Asked[EpochEnd]] = {}
+        self._is_due = False
+
+    def offset_at(
+        self, at: Partition, leader: PartitionLeader, timestamp: int, isolation: IsolationLevel
+    ) -> Pending[Offset]:
+        """Ask for the first record with that timestamp or a later one, or for EARLIEST or LATEST. With READ_COMMITTED
+        the last stable offset is the end.
+        """
+        asked = self._offsets.setdefault(_Kind(leader.node, timestamp, isolation), _Asked())
+        return self._add(asked, at, leader, 0)
+
+    def epoch_end(self, at: Partition, leader: PartitionLeader, epoch: int) -> Pending[EpochEnd]:
+        """Ask where a leader epoch ended. The leader's own ends with its log, whatever of that may be read yet."""
+        asked = self._epochs.setdefault((leader.node, epoch == leader.epoch), _Asked())
+        return self._add(asked, at, leader, epoch)
+
+    def _add(self, asked: _Asked[A], at: Partition, leader: PartitionLeader, epoch: int) -> Pending[A]:
+        row = asked.rows.get(at)
+        if row is not None:
+            return row[2]
+        answer: Pending[A] = Pending()
+        asked.rows[at] = (leader, epoch, answer)
+        if not self._is_due:
+            self._is_due = True
+            self._clock.call_soon(self._send)
+        return answer
+
+    def _send(self) -> None:
+        offsets, self._offsets = self._offsets, {}
+        epochs, self._epochs = self._epochs, {}
+        self._is_due = False
+        for kind, asked in offsets.items():
+            for part in _parts(asked):
+                self._exchange(kind.node, _list_offsets(kind, part), part, _offsets_in, Offset)
+        for (node, _), ends in epochs.items():
+            for rows in _parts(ends):
+                self._exchange(node, _epoch_request(rows), rows, _epochs_in, EpochEnd)
+
+    def _exchange(
+        self,
+        node: int,
+        request: Message,
+        rows: dict[Partition, tuple[PartitionLeader, int, Pending[A]]],
+        read: Callable[[Message], Iterator[tuple[Partition, A]]],
+        failed: Callable[[ErrorCode], A],
+    ) -> None:
+        def answered(answer: Message | LinkFailure) -> None:
+            found = {} if isinstance(answer, LinkFailure) else dict(read(answer))
+            for at, (_, _, pending) in rows.items():
+                pending.complete(found.get(at) or failed(ErrorCode.REQUEST_TIMED_OUT))
+
+        self._link.send(node, request, purpose=Purpose.BEHIND, min_version=_LEAST_VERSION).on_complete(answered)
+
+
+def _parts(asked: _Asked[A]) -> Iterator[dict[Partition, tuple[PartitionLeader, int, Pending[A]]]]:
+    rows = list(asked.rows.items())
+    for start in range(0, len(rows), MOST_PARTITIONS):
+        yield dict(rows[start : start + MOST_PARTITIONS])
+
+
+def _list_offsets(kind: _Kind, rows: dict[Partition, tuple[PartitionLeader, int, Pending[Offset]]]) -> Message:
+    topics: dict[str, ListOffsetsTopic] = {}
+    for at, (leader, _, _) in rows.items():
+        topic = topics.setdefault(at.topic, ListOffsetsTopic(at.topic))
+        topic.partitions.append(ListOffsetsPartition(at.partition, leader.epoch, kind.timestamp))
+    return ListOffsetsRequest(CONSUMER, kind.isolation, list(topics.values()))
+
+
+def _offsets_in(answer: Message) -> Iterator[tuple[Partition, Offset]]:
+    assert isinstance(answer, ListOffsetsResponse)
+    for topic in answer.topics:
+        for row in topic.partitions:
+            offset = Offset(error_of(row.error_code), row.offset, row.timestamp, row.leader_epoch)
+            yield Partition(topic.name, row.partition_index), offset
+
+
+def _epoch_request(rows: dict[Partition, tuple[PartitionLeader, int, Pending[EpochEnd]]]) -> Message:
+    topics: dict[str, OffsetForLeaderTopic] = {}
+    for at, (leader, epoch, _) in rows.items():
+        topic = topics.setdefault(at.topic, OffsetForLeaderTopic(at.topic))
+        topic.partitions.append(OffsetForLeaderPartition(at.partition, leader.epoch, epoch))
+    return OffsetForLeaderEpochRequest(CONSUMER, list(topics.values()))
+
+
+def _epochs_in(answer: Message) -> Iterator[tuple[Partition, EpochEnd]]:
+    assert isinstance(answer, OffsetForLeaderEpochResponse)
+    for topic in answer.topics:
+        for row in topic.partitions:
+            yield (
+                Partition(topic.topic, row.partition),
+                EpochEnd(error_of(row.error_code), row.leader_epoch, row.end_offset),
+            )
+
+
+def common_end(anchor: Anchor, epochs: Mapping[int, int], known: EpochEnd, log_end: EpochEnd) -> int:
+    """Return up to where (exclusive) a leader's log is the one that is known: as far as that reaches if nothing of it
+    is missing. `known` is its answer for the anchor's epoch, `log_end` that for its own; `epochs` has the first known
+    offset of each leader epoch.
+
+    An answer for an older epoch says that the leader never had the anchor's: the logs part where that epoch ends for
+    the leader, or where a newer one begins here. Nothing is said by an answer without an offset. (KIP-101, KIP-320.)
+    """
+    if known.end_offset < 0:
+        return log_end.end_offset
+    if known.epoch < anchor.epoch and anchor.is_record:
+        begins = min((offset for epoch, offset in epochs.items() if epoch > known.epoch), default=anchor.offset)
+        return min(known.end_offset, begins, log_end.end_offset)
+    return min(known.end_offset, log_end.end_offset) if known.end_offset < anchor.offset else log_end.end_offset

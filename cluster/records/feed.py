@@ -1,0 +1,391 @@
+"""The records of all partitions that this node reads: sources by topic and partition, fetched into one cache.
+
+A source is opened when it is first asked for. Its broker is asked for the log's ends; from then on it is polled at its
+tail, and what readers lack is fetched. When another broker leads a partition, or the same in another leader epoch,
+OffsetForLeaderEpoch says whether the log was cut before anything more is read; then everything known of it is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import Begin, sleep
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.log.append import Ends
+from shareq.broker.log.segments.reader import Found
+from shareq.cluster.link.leaders import PartitionLeader, PartitionLeaders
+from shareq.cluster.link.ports import Link
+from shareq.cluster.records.behind import BehindFetches
+from shareq.cluster.records.cache import ChunkCache, Place
+from shareq.cluster.records.ends import EARLIEST, LATEST, EndQuestions, Offset, Partition, common_end
+from shareq.cluster.records.fetching import HOLD_MS, STALE, Fetching
+from shareq.cluster.records.signal import Signal
+from shareq.cluster.records.source import LogEnds, PartitionRecords
+from shareq.cluster.records.tails import TailFetches
+from shareq.coordinator.ports import IsolationLevel, MetadataImage, TopicImage
+from shareq.protocol.errors import ErrorCode
+
+logger = logging.getLogger(__name__)
+
+CHUNK_BYTES: Final = 1024 * 1024
+CHUNKS_IN_BUDGET: Final = 16
+"""A chunk is at most one part of so many of the budget."""
+MOST_TRIES: Final = 100
+"""Before who asks for ends, or for an offset by time, is answered that there is no leader: after 5 s at least."""
+ENDS_MS: Final = 1_000
+"""How often the ends of partitions are asked for that are not polled at their tails."""
+
+SourceListener = Callable[[PartitionRecords], None]
+
+
+class RecordFeed:
+    """`HeardSources` and `FetchedLogs` of a node; see the module's docstring.
+
+    `topics` says which topics there are, `led_epoch` since which take-over this node leads a partition. `begin` drives
+    what has to be done in the background. Listeners are called on the loop, after a source shows what they hear of.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        link: Link,
+        leaders: PartitionLeaders,
+        topics: MetadataImage,
+        begin: Begin,
+        *,
+        budget: int,
+        led_epoch: Callable[[bytes, int], int],
+    ) -> None:
+        self._env: Final = env
+        self._leaders: Final = leaders
+        self._topics: Final = topics
+        self._begin: Final = begin
+        self._led_epoch: Final = led_epoch
+        self._questions: Final = EndQuestions(env, link)
+        self._sources: Final[dict[Place, PartitionRecords]] = {}
+        self._behind: Final[dict[int, BehindFetches]] = {}
+        self._tails: Final[dict[int, TailFetches]] = {}
+        self._is_closed = False
+        self._on_high_watermark: Final[list[SourceListener]] = []
+        self._on_log_start: Final[list[SourceListener]] = []
+        self._on_truncation: Final[list[SourceListener]] = []
+        self.cache: Final = ChunkCache(budget)
+        self.truncations = 0
+        self._chunk_bytes: Final = max(min(CHUNK_BYTES, budget // CHUNKS_IN_BUDGET), 1)
+        room = Signal(env.clock)
+        self._fetching: Final = Fetching(
+            env=env,
+            link=link,
+            leaders=leaders,
+            cache=self.cache,
+            heard=self,
+            room=room,
+            is_closed=lambda: self._is_closed,
+        )
+        leaders.on_leader(self._on_leader)
+        self._look_at_ends_later()
+
+    # -- what the node asks
+
+    @property
+    def believes_absence(self) -> bool:
+        """Return False: what is missing here may be in the cluster."""
+        return False
+
+    def get(self, topic: str, partition: int) -> PartitionRecords:
+        """Return the source of a partition that exists. KeyError for a topic that is not known."""
+        image = self._topics.topic(topic)
+        if image is None:
+            raise KeyError(topic)
+        place = Place(image.topic_id, partition)
+        source = self._sources.get(place)
+        if source is None:
+            led_epoch = self._led_epoch
+            source = self._sources[place] = PartitionRecords(
+                topic, place, self.cache, self, lambda: led_epoch(*place), self._chunk_bytes
+            )
+            self._on_leader(*place)
+        return source
+
+    def sources(self) -> list[PartitionRecords]:
+        """Return those that are open."""
+        return list(self._sources.values())
+
+    def add_listener(self, on_high_watermark: SourceListener) -> None:
+        """Call back after a source's high watermark moved, or what was NOT_HERE_YET can be read."""
+        self._on_high_watermark.append(on_high_watermark)
+
+    def add_log_start_listener(self, on_log_start: SourceListener) -> None:
+        """Call back after a log's start offset moved."""
+        self._on_log_start.append(on_log_start)
+
+    def add_truncation_listener(self, on_truncated: SourceListener) -> None:
+        """Call back when a log was cut: what was read of it from its high watermark on is not there any more."""
+        self._on_truncation.append(on_truncated)
+
+    def topic_deleted(self, topic: TopicImage) -> None:
+        """Let go of a topic's sources: nothing of them can be read any more."""
+        for place in [place for place in self._sources if place.topic_id == topic.topic_id]:
+            source = self._sources.pop(place)
+            self._leave(source)
+            source.generation += 1
+            source.leader = None
+            source.refusal = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            self.cache.forget(place)
+            self.arrived(source)
+
+    def close(self) -> None:
+        """Fetch no more. What is under way is ended by the link."""
+        self._is_closed = True
+        for node in self._tails:
+            self._behind[node].wake()
+            self._tails[node].wake()
+        self._fetching.room.set()
+
+    # -- what sources want
+
+    def want(self, source: PartitionRecords, offset: int) -> None:
+        """Have what is at `offset` fetched, unless the poll under way brings it."""
+        leader = source.leader
+        if leader is not None and not self._tails[leader.node].brings(source, offset):
+            self._behind[leader.node].want(source, offset)
+
+    def tail_wanted(self, source: PartitionRecords) -> None:
+        """Have the source polled at its tail again."""
+        if source.leader is not None:
+            self._tails[source.leader.node].wanted(source)
+
+    def ends(self, source: PartitionRecords) -> Pending[Ends | ErrorCode]:
+        """Ask for the ends of a log until they are known, or it takes too long: NOT_LEADER_OR_FOLLOWER then."""
+        return self._begin(self._current_ends(source))
+
+    def offset_for_timestamp(self, source: PartitionRecords, timestamp_ms: int) -> Pending[Found | ErrorCode | None]:
+        """Ask for the first record with that timestamp or a later one; errors as above."""
+        return self._begin(self._found(source, timestamp_ms))
+
+    # -- what fetches bring
+
+    def arrived(self, source: PartitionRecords) -> None:
+        """Announce that records can be read now."""
+        for listener in self._on_high_watermark:
+            listener(source)
+
+    def log_start_moved(self, source: PartitionRecords) -> None:
+        """Announce a log start that moved."""
+        for listener in self._on_log_start:
+            listener(source)
+
+    def out_of_range(self, source: PartitionRecords, offset: int) -> None:
+        """Find out where the log begins and ends, and whether it was cut."""
+        self._begin(self._find_ends(source, offset))
+
+    # -- leaders
+
+    def _on_leader(self, topic_id: bytes, partition: int) -> None:
+        source = self._sources.get(Place(topic_id, partition))
+        leader = self._leaders.leader(topic_id, partition)
+        if source is None or leader == source.leader or self._is_closed:
+            return
+        wants = self._leave(source)
+        source.leader = leader
+        source.generation += 1
+        source.held_until_ms = 0
+        if leader is None:
+            return
+        self._broker(leader.node)
+        for offset in wants:
+            self._behind[leader.node].want(source, offset)
+        if source.has_ends:
+            source.is_validating = True
+            self._begin(self._validate(source, leader))
+        else:
+            self._begin(self._open(source))
+        self._tails[leader.node].add(source)
+
+    def _leave(self, source: PartitionRecords) -> list[int]:
+        """Take a source from the broker that led it; return what was wanted of it."""
+        if source.leader is None:
+            return []
+        self._tails[source.leader.node].remove(source)
+        return self._behind[source.leader.node].taken(source)
+
+    def _broker(self, node: int) -> None:
+        if node not in self._tails:
+            behind = self._behind[node] = BehindFetches(self._fetching, node)
+            tails = self._tails[node] = TailFetches(self._fetching, node, behind)
+            for each in self._tails.values():
+                each.share = len(self._tails)
+            self._begin(behind.run())
+            self._begin(tails.run())
+
+    async def _open(self, source: PartitionRecords) -> None:
+        """Ask for the ends of a log until they are known."""
+        generation = source.generation
+        while source.generation == generation and not self._is_closed:
+            ends = await self._ask_ends(source)
+            if ends is not None and source.generation == generation:
+                log_start = source.log_start_offset
+                source.set_ends(ends)
+                self._ends_known(source, log_start)
+                return
+            await self._pause()
+
+    def _ends_known(self, source: PartitionRecords, log_start: int) -> None:
+        if source.leader is not None:
+            self._behind[source.leader.node].wake()
+            self._tails[source.leader.node].wanted(source)
+        if source.log_start_offset > log_start:
+            self.log_start_moved(source)
+        self.arrived(source)
+
+    async def _ask_ends(self, source: PartitionRecords) -> LogEnds | None:
+        """Return the ends of a log; None if one of them is not to be had now."""
+        generation = source.generation
+        start = self._offset_at(source, EARLIEST)
+        end = self._offset_at(source, LATEST)
+        stable = self._offset_at(source, LATEST, IsolationLevel.READ_COMMITTED)
+        answers = [await start, await end, await stable]
+        for answer in answers:
+            if answer.error is not ErrorCode.NONE or answer.offset < 0:
+                self._note_error(source, answer.error)
+                return None
+        if source.generation == generation:
+            source.set_anchor(answers[1].epoch, answers[1].offset)
+        return LogEnds(*[answer.offset for answer in answers])
+
+    def _offset_at(
+        self, source: PartitionRecords, timestamp: int, isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    ) -> Pending[Offset]:
+        if source.leader is None:
+            return completed(Offset(ErrorCode.LEADER_NOT_AVAILABLE))
+        at = Partition(source.topic, source.partition)
+        return self._questions.offset_at(at, source.leader, timestamp, isolation)
+
+    async def _current_ends(self, source: PartitionRecords) -> Ends | ErrorCode:
+        for _ in range(MOST_TRIES):
+            generation = source.generation
+            ends = await self._ask_ends(source)
+            if ends is not None and source.generation == generation and not source.is_validating:
+                log_start = source.log_start_offset
+                if source.set_ends(ends):
+                    self._ends_known(source, log_start)
+                return Ends(source.log_start_offset, source.high_watermark)
+            if source.refusal or self._is_closed:
+                break
+            await self._pause()
+        return source.refusal or ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    async def _found(self, source: PartitionRecords, timestamp_ms: int) -> Found | ErrorCode | None:
+        for _ in range(MOST_TRIES):
+            answer = await self._offset_at(source, timestamp_ms)
+            if answer.error is ErrorCode.NONE:
+                return None if answer.offset < 0 else Found(answer.timestamp, answer.offset)
+            if answer.error is ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT or source.refusal or self._is_closed:
+                return source.refusal or answer.error
+            self._note_error(source, answer.error)
+            await self._pause()
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    async def _validate(self, source: PartitionRecords, leader: PartitionLeader) -> None:
+        """Find out whether the leader has all that is known of the log; forget it if not."""
+        while source.leader == leader and not self._is_closed:
+            common = await self._common_end(source, leader)
+            if source.leader != leader:
+                return
+            if common is None:
+                await self._pause()
+            elif common >= source.high_watermark:
+                source.is_validating = False
+                self._ends_known(source, source.log_start_offset)
+                return
+            else:
+                self._cut(source, common)
+                return
+
+    async def _common_end(self, source: PartitionRecords, leader: PartitionLeader) -> int | None:
+        """Return up to where (exclusive) the leader's log is the one that is known here; the high watermark or more if
+        nothing of that is missing. None: it cannot be said now.
+        """
+        anchor = source.anchor
+        if anchor.epoch < 0 or leader.epoch < 0:
+            return source.high_watermark  # this cluster names no leader epochs: nothing could say more
+        at = Partition(source.topic, source.partition)
+        asked = self._questions.epoch_end(at, leader, anchor.epoch), self._questions.epoch_end(at, leader, leader.epoch)
+        known, log_end = await asked[0], await asked[1]
+        for answer in (known, log_end):
+            if answer.error is not ErrorCode.NONE:
+                self._note_error(source, answer.error)
+                return None
+        return common_end(anchor, source.epochs, known, log_end)
+
+    def _cut(self, source: PartitionRecords, end_offset: int) -> None:
+        logger.warning(
+            "%s-%d: the log was cut at offset %d, of %d that were known",
+            source.topic,
+            source.partition,
+            end_offset,
+            source.high_watermark,
+        )
+        self.truncations += 1
+        source.cut(end_offset)
+        source.is_validating = False
+        for listener in self._on_truncation:
+            listener(source)
+        self._begin(self._open(source))
+
+    async def _find_ends(self, source: PartitionRecords, offset: int) -> None:
+        """Ask for the ends after an answer that there is nothing at `offset`. The log may have been cut since its
+        leader changed last; then that is found first.
+        """
+        generation, leader = source.generation, source.leader
+        ends = await self._ask_ends(source)
+        if source.generation != generation or leader is None or self._is_closed:
+            return
+        if ends is None:
+            await self._pause()
+            if source.generation == generation:
+                self.want(source, offset)
+            return
+        if offset >= ends.log_start_offset:
+            self._fetching.hold(source)  # a reader that asks again may be answered the same
+        if ends.high_watermark < offset <= source.high_watermark and not source.is_validating:
+            source.is_validating = True
+            await self._validate(source, leader)
+            return
+        log_start = source.log_start_offset
+        source.set_ends(ends)
+        source.note_beyond(offset)
+        self._ends_known(source, log_start)
+
+    def _note_error(self, source: PartitionRecords, error: ErrorCode) -> None:
+        if error in STALE or error is ErrorCode.REQUEST_TIMED_OUT:
+            self._leaders.refresh(source.topic_id)
+
+    async def _pause(self) -> None:
+        if not self._is_closed:
+            await sleep(self._env.clock, HOLD_MS)
+
+    # -- ends of what is not polled
+
+    def _look_at_ends_later(self) -> None:
+        self._env.clock.call_at(self._env.clock.now_ms() + ENDS_MS, self._look_at_ends)
+
+    def _look_at_ends(self) -> None:
+        if not self._is_closed:
+            for source in self._sources.values():
+                is_known = source.has_ends and source.leader is not None and not source.is_validating
+                is_polled = source.wants_tail and source.last_stable_offset == source.high_watermark
+                if is_known and not is_polled:
+                    self._begin(self._refresh_ends(source))
+            self._look_at_ends_later()
+
+    async def _refresh_ends(self, source: PartitionRecords) -> None:
+        generation = source.generation
+        ends = await self._ask_ends(source)
+        if ends is not None and source.generation == generation:
+            log_start = source.log_start_offset
+            if source.set_ends(ends):
+                self._ends_known(source, log_start)

@@ -1,0 +1,202 @@
+"""What both ways of fetching share: how partitions are asked for, and how answers are taken in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Final, NamedTuple, Protocol
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import sleep
+from shareq.cluster.link.errors import error_of
+from shareq.cluster.link.leaders import PartitionLeader, PartitionLeaders
+from shareq.cluster.link.ports import Failure, Link, LinkFailure
+from shareq.cluster.records.cache import ChunkCache, Place
+from shareq.cluster.records.chunks import Transactions, chunk_of
+from shareq.cluster.records.fetch_session import FetchRow
+from shareq.cluster.records.signal import Signal
+from shareq.cluster.records.source import LogEnds, PartitionRecords
+from shareq.coordinator.ports import IsolationLevel
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.fetch import FetchResponse, PartitionData
+from shareq.protocol.primitives import ZERO_UUID
+
+logger = logging.getLogger(__name__)
+
+HOLD_MS: Final = 50
+"""How long a partition is left alone after an error, and when it had nothing where it should have."""
+LONGEST_HOLD_MS: Final = 1_000
+"""The longest pause of a broker that cannot be reached."""
+LEAST_VERSION: Final = 7
+"""Of Fetch: the first one with sessions."""
+
+STALE: Final = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+    }
+)
+"""Errors for which what is known of the topic may be out of date."""
+
+
+class Asked(NamedTuple):
+    """A partition that was asked for: from where, and the source's generation then."""
+
+    source: PartitionRecords
+    offset: int
+    generation: int
+
+    @classmethod
+    def of(cls, source: PartitionRecords, offset: int) -> Asked:
+        """Return what is asked for now."""
+        return cls(source, offset, source.generation)
+
+    def is_current(self) -> bool:
+        """Return whether an answer may still be taken in."""
+        return self.source.generation == self.generation
+
+    def row(self) -> FetchRow:
+        """Return the row of the request."""
+        source = self.source
+        epoch = -1 if source.leader is None else source.leader.epoch
+        return FetchRow(source.topic, source.place, self.offset, epoch, source.chunk_bytes)
+
+
+class Heard(Protocol):
+    """Hears what became of sources."""
+
+    def arrived(self, source: PartitionRecords) -> None:
+        """Something can be read, or refused, that could not before."""
+
+    def log_start_moved(self, source: PartitionRecords) -> None:
+        """The log start of the source moved."""
+
+    def out_of_range(self, source: PartitionRecords, offset: int) -> None:
+        """The cluster's log has nothing at `offset`, nor will it as it is."""
+
+
+class Fetching(NamedTuple):
+    """What fetches of a node use. `room` is set when there may be room in the cache again."""
+
+    env: Environment
+    link: Link
+    leaders: PartitionLeaders
+    cache: ChunkCache
+    heard: Heard
+    room: Signal
+    is_closed: Callable[[], bool]
+
+    def hold(self, source: PartitionRecords, ms: int = HOLD_MS) -> None:
+        """Leave a partition alone for a while."""
+        source.held_until_ms = max(source.held_until_ms, self.env.clock.now_ms() + ms)
+
+    def release(self, granted: int) -> None:
+        """Give back room of the cache."""
+        self.cache.release(granted)
+        self.room.set()
+
+
+def rows_of(answer: FetchResponse, asked: Mapping[Place, Asked]) -> Iterator[tuple[Asked, PartitionData]]:
+    """Yield what was answered for partitions that were asked for, by ids or by names as they come."""
+    names = {(one.source.topic, place.partition): one for place, one in asked.items()}
+    for topic in answer.responses:
+        for row in topic.partitions:
+            if topic.topic_id != ZERO_UUID:
+                found = asked.get(Place(topic.topic_id, row.partition_index))
+            else:
+                found = names.get((topic.topic, row.partition_index))
+            if found is not None:
+                yield found, row
+
+
+class Outcome(Enum):
+    """What became of a partition that was asked for."""
+
+    CAME = "a chunk, or why there will be none"
+    EMPTY = "nothing, and no error either"
+    FAILED = "it has to be asked for again"
+
+
+async def take_in(
+    fetching: Fetching, rows: Iterable[tuple[Asked, PartitionData]], isolation: IsolationLevel
+) -> list[tuple[Asked, Outcome]]:
+    """Put what was answered into the cache and announce it, one partition after the other."""
+    outcomes: list[tuple[Asked, Outcome]] = []
+    for asked, row in rows:
+        outcome = Outcome.FAILED
+        if asked.is_current() and not fetching.is_closed():
+            outcome = await _take_in_row(fetching, asked, row, isolation)
+        outcomes.append((asked, outcome))
+    return outcomes
+
+
+async def _take_in_row(fetching: Fetching, asked: Asked, row: PartitionData, isolation: IsolationLevel) -> Outcome:
+    source = asked.source
+    if row.error_code:
+        return _failed(fetching, asked, row)
+    decided = isolation is IsolationLevel.READ_COMMITTED
+    transactions = Transactions(decided, row.aborted_transactions or ())
+    answered = await chunk_of(row.records or b"", asked.offset, transactions, fetching.env.budget.breathe)
+    if not asked.is_current():
+        return Outcome.FAILED
+    log_start = source.log_start_offset
+    moved = source.set_ends(LogEnds(row.log_start_offset, row.high_watermark, row.last_stable_offset))
+    if answered.chunk is not None:
+        source.put(answered.chunk, answered.epochs)
+    elif answered.fault is not None and source.lacks(answered.fault.first_offset):
+        if source.unreadable_range(answered.fault.first_offset) is None:
+            logger.error("%s: %s; not served", _name(source), answered.fault.text)
+        source.note_fault(answered.fault)
+    if source.log_start_offset > log_start:
+        fetching.heard.log_start_moved(source)
+    if moved or answered.chunk is not None or answered.fault is not None:
+        fetching.heard.arrived(source)
+    return Outcome.EMPTY if answered.chunk is None and answered.fault is None else Outcome.CAME
+
+
+def _failed(fetching: Fetching, asked: Asked, row: PartitionData) -> Outcome:
+    source, error = asked.source, error_of(row.error_code)
+    if error is ErrorCode.OFFSET_OUT_OF_RANGE:
+        fetching.heard.out_of_range(source, asked.offset)
+        return Outcome.CAME
+    fetching.hold(source)
+    if error in STALE:
+        leader = row.current_leader
+        if leader is not None and leader.leader_id >= 0:
+            learned = PartitionLeader(leader.leader_id, leader.leader_epoch)
+            fetching.leaders.learned(source.topic_id, source.partition, learned)
+        fetching.leaders.refresh(source.topic_id)
+    else:
+        logger.warning("%s: broker %s answers a fetch with %s", _name(source), _node(source), error.name)
+        fetching.hold(source, LONGEST_HOLD_MS)
+    return Outcome.FAILED
+
+
+async def after_failure(
+    fetching: Fetching, node: int, failure: LinkFailure, asked: Sequence[Asked], tries: int
+) -> None:
+    """Ask who leads now, and wait a while, the longer the more tries have failed; not when the node closes."""
+    if fetching.is_closed():
+        return
+    if failure.failure is Failure.UNSUPPORTED:
+        logger.error("broker %d serves no Fetch from version %d: %s", node, LEAST_VERSION, failure.text)
+    for topic_id in {one.source.topic_id for one in asked}:
+        fetching.leaders.refresh(topic_id)
+    await sleep(fetching.env.clock, min(HOLD_MS << min(tries, 10), LONGEST_HOLD_MS))
+
+
+def _name(source: PartitionRecords) -> str:
+    return f"{source.topic}-{source.partition}"
+
+
+def _node(source: PartitionRecords) -> object:
+    return None if source.leader is None else source.leader.node

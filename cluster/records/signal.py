@@ -1,0 +1,36 @@
+"""A way for loops to wait until there may be something to do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.pending import Pending
+
+
+class Signal:
+    """Wakes those that wait, in a later tick: never inside the call that sets it. Where none waits, nothing happens."""
+
+    __slots__ = ("_clock", "_is_set", "_waiting")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock: Final = clock
+        self._waiting: Pending[None] | None = None
+        self._is_set = False
+
+    def wait(self) -> Pending[None]:
+        """Return what is completed by the next `set`."""
+        if self._waiting is None:
+            self._waiting = Pending()
+        return self._waiting
+
+    def set(self) -> None:
+        """Wake all that wait now."""
+        if self._waiting is not None and not self._is_set:
+            self._is_set = True
+            self._clock.call_soon(self._wake)
+
+    def _wake(self) -> None:
+        waiting, self._waiting, self._is_set = self._waiting, None, False
+        if waiting is not None:
+            waiting.complete(None)

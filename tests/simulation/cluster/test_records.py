@@ -1,0 +1,68 @@
+"""Fixed seeds of the records of a node on a simulated cluster, and faults that they must notice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+import pytest
+
+from tests.simulation.cluster import planted_records as planted
+from tests.simulation.cluster.records_run import run
+from tests.support.planting import Fault
+
+SEEDS: Final = 40
+CHUNK: Final = 10
+
+# What they must have brought about together, at least.
+AT_LEAST: Final = {
+    "batches": 25_000,
+    "batches of aborted transactions": 200,
+    "reads of what was not there yet": 20_000,
+    "logs that were cut": 30,
+    "chunks that gave way": 10_000,
+    "readers below a log start": 50,
+}
+
+KNOWN_SEEDS: Final[dict[Fault, int]] = {
+    planted.a_cut_log_is_not_noticed: 0,
+    planted.a_cut_log_keeps_its_chunks: 0,
+    planted.answers_of_deposed_leaders_count: 11,
+    planted.transactions_are_all_decided: 0,
+    planted.an_aborted_transaction_ends_with_its_chunk: 3,
+    planted.an_aborted_transaction_ends_with_any_marker: 3,
+    planted.only_the_first_chunk_is_asked_for_aborted_ones: 14,
+    planted.nothing_gives_way: 0,
+    planted.log_starts_do_not_move: 0,
+    planted.sessions_outlive_lost_answers: 0,
+    planted.what_is_wanted_is_asked_for_once: 0,
+    planted.a_left_out_tail_is_not_looked_at: 0,
+    planted.what_is_out_of_range_stays_so: 12,
+    planted.sources_stay_with_their_first_leaders: 0,
+}
+
+_seen: Counter[str] = Counter()
+_ran: set[int] = set()
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+def test_every_reader_gets_what_the_log_has(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        _seen.update(run(seed))
+        _ran.add(seed)
+
+
+def test_enough_happened_over_the_fixed_seeds() -> None:
+    if len(_ran) < SEEDS:
+        pytest.skip("not all of the fixed seeds were run")
+    assert {name: _seen[name] for name, least in AT_LEAST.items() if _seen[name] < least} == {}
+
+
+def test_every_planted_fault_has_a_known_seed() -> None:
+    assert set(KNOWN_SEEDS) == set(planted.FAULTS)
+
+
+@pytest.mark.parametrize("fault", planted.FAULTS, ids=lambda fault: fault.__name__)
+def test_a_planted_fault_is_noticed(fault: Fault) -> None:
+    with fault(), pytest.raises((AssertionError, RuntimeError)):
+        run(KNOWN_SEEDS[fault])
