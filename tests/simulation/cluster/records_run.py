@@ -319,7 +319,8 @@ class RecordsRun:
 
     def _lose_records(self, place: Place, keep_to: int) -> None:
         log = self.log(place)
-        hearing = [broker for broker in BROKERS if self.cluster.brokers[broker].hears]
+        leader = self.cluster.leader(*place)  # one that lives has all records, also when it is elected again
+        hearing = [broker for broker in BROKERS if broker != leader and self.cluster.brokers[broker].hears]
         if not hearing:
             return
         self.cluster.elect(place[0], self.rng.choice(hearing), place[1], keep_to=keep_to)
