@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shareq.broker.data_folder_ground import data_folder_of
 from shareq.broker.process.server import Seams
-from shareq.broker.topics.leaders import Leader, Node
+from shareq.broker.topics.leaders import Leader
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.testing.inside.clock import SteppedClock
 from shareq.testing.inside.disk import TestFs
@@ -108,14 +108,14 @@ class Inside:
         data_folder_of(self._the_server().broker.services).disk.look()
 
     def _move_leader(self, topic: str, partition: int, away: bool) -> None:
-        """To a broker that nobody has, or back here."""
+        """To no broker, or back here. The epoch stays: clients drop metadata of an older one than they have seen."""
         services = self._the_server().broker.services
         image = services.metadata.topic(topic)
         if image is None or partition >= image.partitions:
             raise ValueError(f"{topic}-{partition}: there is no such partition")
-        node_id = services.started_with.node_id + 1
-        other = Node(node_id, {name: each._replace(node_id=node_id) for name, each in services.endpoints.items()})
-        data_folder_of(services).leaders.move(topic, partition, Leader(other, 1) if away else None)
+        leaders = data_folder_of(services).leaders
+        lost = Leader(None, leaders.own_epoch(topic, partition))
+        leaders.move(topic, partition, lost if away else None)
 
     def _counts(self, group: str, topic: str) -> dict[str, Any]:
         """What the group did with records of a topic since this broker started, added up over its partitions."""

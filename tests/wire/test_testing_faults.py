@@ -385,6 +385,22 @@ def test_what_a_partition_without_a_leader_refuses(broker: Broker) -> None:
     assert [each.text for each in broker.records(topic)] == ["x", "z", "y"]
 
 
+def test_a_lost_leader_comes_back_in_an_epoch_that_clients_believe(broker: Broker) -> None:
+    """Clients drop metadata in which a leader's epoch is older than one that they were told of anywhere."""
+    topic = broker.topic()
+
+    def epoch() -> int:
+        (shown,) = client.call(MetadataRequest([MetadataRequestTopic(name=topic)]), 9, MetadataResponse).topics
+        return shown.partitions[0].leader_epoch
+
+    with WireClient(broker.address) as client:
+        with broker.faults.leader_lost(topic):
+            refused = produce(client, topic, batch(b"x"), version=12)
+            assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+            told = max(epoch(), refused.current_leader.leader_epoch)
+        assert epoch() >= told
+
+
 def test_clients_wait_for_a_lost_leader_and_go_on(broker: Broker) -> None:
     topic, delivered = broker.topic(), list[KafkaError | None]()
     producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap, "enable.idempotence": True, "log_level": 0})
