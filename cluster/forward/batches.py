@@ -17,8 +17,9 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Clock
-from shareq.cluster.forward.ports import MOVED, Topic, Topics, leader_of
+from shareq.cluster.forward.ports import Topic, Topics, leader_of
 from shareq.cluster.link.errors import error_of
+from shareq.cluster.link.leaders import STALE
 from shareq.cluster.link.ports import Failure, Link, LinkFailure, Purpose
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode, text_of
@@ -179,7 +180,7 @@ class Batches:
         if row is None:
             batch.done(refused(batch.partition, ErrorCode.UNKNOWN_SERVER_ERROR))
             return
-        if row.error_code in MOVED:
+        if row.error_code in STALE:
             self._look_again(batch.topic)
         batch.done(
             PartitionProduceResponse(

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVa
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
-from shareq.cluster.forward.ports import MOVED, Topic, Topics, leader_of
+from shareq.cluster.forward.ports import Topic, Topics, leader_of
 from shareq.cluster.link.errors import error_of
+from shareq.cluster.link.leaders import STALE
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -132,7 +133,7 @@ class ForwardContext(RequestContext):
             for topic, partitions in asked.items():
                 for partition in partitions:
                     row = found.get((topic, partition))
-                    if row is None or row.error_code in MOVED:
+                    if row is None or row.error_code in STALE:
                         await self.look_again(topic)
                     if row is not None:
                         row.error_code = error_of(row.error_code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from shareq.broker.foundation.pending import Pending
 from shareq.cluster.link.leaders import PartitionLeader
@@ -11,21 +11,6 @@ from shareq.protocol.errors import ErrorCode
 
 Topic: TypeAlias = str | bytes
 """A topic as a client names it: by name, or by its 16-byte id."""
-
-MOVED: Final = frozenset(
-    {
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.INCONSISTENT_TOPIC_ID,
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.REPLICA_NOT_AVAILABLE,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-    }
-)
-"""Errors behind which a topic is asked for again."""
 
 
 class Topics(Protocol):

@@ -21,7 +21,7 @@ from shareq.cluster.link.ports import Link
 from shareq.cluster.records.behind import BehindFetches
 from shareq.cluster.records.cache import ChunkCache, Place
 from shareq.cluster.records.ends import EARLIEST, LATEST, EndQuestions, Offset, Partition, common_end
-from shareq.cluster.records.fetching import HOLD_MS, STALE, Fetching
+from shareq.cluster.records.fetching import HOLD_MS, STALE_TO_FETCH, Fetching
 from shareq.cluster.records.signal import Signal
 from shareq.cluster.records.source import LogEnds, PartitionRecords
 from shareq.cluster.records.tails import TailFetches
@@ -361,7 +361,7 @@ class RecordFeed:
         self._ends_known(source, log_start)
 
     def _note_error(self, source: PartitionRecords, error: ErrorCode) -> None:
-        if error in STALE or error is ErrorCode.REQUEST_TIMED_OUT:
+        if error in STALE_TO_FETCH or error is ErrorCode.REQUEST_TIMED_OUT:
             self._leaders.refresh(source.topic_id)
 
     async def _pause(self) -> None:

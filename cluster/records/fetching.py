@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import sleep
 from shareq.cluster.link.errors import error_of
-from shareq.cluster.link.leaders import PartitionLeader, PartitionLeaders
+from shareq.cluster.link.leaders import STALE, PartitionLeader, PartitionLeaders
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.cluster.records.cache import ChunkCache, Place
 from shareq.cluster.records.chunks import Transactions, chunk_of
@@ -31,21 +31,8 @@ LONGEST_HOLD_MS: Final = 1_000
 LEAST_VERSION: Final = 7
 """Of Fetch: the first one with sessions."""
 
-STALE: Final = frozenset(
-    {
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_LEADER_EPOCH,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.UNKNOWN_TOPIC_ID,
-        ErrorCode.INCONSISTENT_TOPIC_ID,
-        ErrorCode.LEADER_NOT_AVAILABLE,
-        ErrorCode.REPLICA_NOT_AVAILABLE,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-        ErrorCode.OFFSET_NOT_AVAILABLE,
-    }
-)
-"""Errors for which what is known of the topic may be out of date."""
+STALE_TO_FETCH: Final = STALE | {ErrorCode.OFFSET_NOT_AVAILABLE}
+"""Those of a Fetch."""
 
 
 class Asked(NamedTuple):
@@ -169,7 +156,7 @@ def _failed(fetching: Fetching, asked: Asked, row: PartitionData) -> Outcome:
         fetching.heard.out_of_range(source, asked.offset)
         return Outcome.CAME
     fetching.hold(source)
-    if error in STALE:
+    if error in STALE_TO_FETCH:
         leader = row.current_leader
         if leader is not None and leader.leader_id >= 0:
             learned = PartitionLeader(leader.leader_id, leader.leader_epoch)
