@@ -27,6 +27,7 @@ KINDS: Final[dict[str, int]] = {"topic": 2, "broker": 4, "broker-logger": 8, "cl
 """Kinds of resources, by our names for Kafka's numbers. The broker of the name "" stands for all brokers."""
 _NAMES: Final = {number: name for name, number in KINDS.items()}
 _AT_BROKER: Final = (KINDS["broker"], KINDS["broker-logger"])
+_LONGEST_ID: Final = 10  # of a broker, in digits: `int` refuses very long ones
 SOURCES: Final[dict[int, str]] = {
     1: "topic",
     2: "broker",
@@ -126,7 +127,7 @@ class Configs:
         for kind, name in resources:
             if KINDS[kind] not in _AT_BROKER or not name:
                 nodes.setdefault(anywhere, []).append((kind, name))
-            elif name.isdecimal() and int(name) in brokers:
+            elif name.isdecimal() and len(name) <= _LONGEST_ID and int(name) in brokers:
                 nodes.setdefault(int(name), []).append((kind, name))
             else:
                 ids = ", ".join(map(str, sorted(brokers)))

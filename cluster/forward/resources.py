@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _EVERYTHING: Final = ""
 """The name of what holds for all brokers."""
+_LONGEST_ID: Final = 10
+"""The digits of a broker's id, at most: `int` takes long ones badly."""
 
 
 class ConfigResource(Protocol):
@@ -29,9 +31,10 @@ class ConfigResource(Protocol):
 
 R = TypeVar("R", bound=ConfigResource)
 A = TypeVar("A", bound=ConfigResource)
+Q = TypeVar("Q", bound="Message")
 
 
-def is_own(ctx: ForwardContext, resource: ConfigResource) -> bool:
+def _is_own(ctx: ForwardContext, resource: ConfigResource) -> bool:
     """Return whether a resource is the node's: groups, itself, and what our own handler refuses."""
     match resource.resource_type:
         case ResourceType.TOPIC:
@@ -44,17 +47,33 @@ def is_own(ctx: ForwardContext, resource: ConfigResource) -> bool:
 
 async def ask_owners(
     ctx: ForwardContext,
-    resources: Sequence[R],
-    request: Callable[[list[R]], Message],
+    resources: Iterable[R],
+    request: Callable[[list[R]], Q],
     rows: Callable[[Message], Iterable[A]],
     row: Callable[[R, ApiError], A],
     rights: tuple[Right, Right],
-) -> list[A]:
-    """Return a row for each resource that is not the node's own, in their order.
+) -> tuple[Q, list[A]]:
+    """Return the request for the resources that are the node's own, and a row for each other one, in their order.
 
     `rights` are those on topics and on the cluster, without which a client is refused; `row` makes the row of an error.
     Properties of one broker are asked of that broker, all others of any.
     """
+    own: list[R] = []
+    others: list[R] = []
+    for resource in resources:
+        (own if _is_own(ctx, resource) else others).append(resource)
+        await ctx.breathe()
+    return request(own), await _ask_owners(ctx, others, request, rows, row, rights)
+
+
+async def _ask_owners(
+    ctx: ForwardContext,
+    resources: Sequence[R],
+    request: Callable[[list[R]], Q],
+    rows: Callable[[Message], Iterable[A]],
+    row: Callable[[R, ApiError], A],
+    rights: tuple[Right, Right],
+) -> list[A]:
     answers: dict[int, A] = {}
     by_node: dict[int | None, list[tuple[int, R]]] = {}
     for at, resource in enumerate(resources):
@@ -92,7 +111,7 @@ def _refusal(ctx: ForwardContext, resource: ConfigResource, rights: tuple[Right,
     if not ctx.may(of_cluster):
         return ApiError(of_cluster.error, text_of(of_cluster.error))
     brokers = ctx.forwarding.link.brokers
-    if name == _EVERYTHING or (name.isdecimal() and int(name) in brokers):
+    if name == _EVERYTHING or (name.isdecimal() and len(name) <= _LONGEST_ID and int(name) in brokers):
         return NO_ERROR
     own = ctx.services.started_with.node_id
     expected = f"{own} for this node, one of {sorted(brokers)} for a broker of the cluster, or an empty string"

@@ -13,7 +13,7 @@ from shareq.broker.handlers.configs import describe_configs
 from shareq.broker.handlers.configs.describe_configs import failed
 from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS, DESCRIBE_TOPIC_CONFIGS
 from shareq.cluster.forward.forwarding import ForwardContext
-from shareq.cluster.forward.resources import ask_owners, is_own
+from shareq.cluster.forward.resources import ask_owners
 from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
@@ -38,11 +38,9 @@ async def handle(
     def some(resources: list[DescribeConfigsResource]) -> DescribeConfigsRequest:
         return DescribeConfigsRequest(resources, request.include_synonyms, request.include_documentation)
 
-    own = [resource for resource in request.resources if is_own(ctx, resource)]
-    others = [resource for resource in request.resources if not is_own(ctx, resource)]
     rights = DESCRIBE_TOPIC_CONFIGS, DESCRIBE_CLUSTER_CONFIGS
-    rows = await ask_owners(ctx, others, some, _rows, _row, rights)
-    answer = await describe_configs.handle(ctx, some(own))
+    own, rows = await ask_owners(ctx, request.resources, some, _rows, _row, rights)
+    answer = await describe_configs.handle(ctx, own)
     if isinstance(answer, Rows):
         for row in rows:
             await answer.add(row, 1 + len(row.configs))

@@ -9,7 +9,7 @@ from shareq.broker.handlers.configs import incremental_alter_configs
 from shareq.broker.handlers.configs.incremental_alter_configs import failed
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS, ALTER_TOPIC_CONFIGS
 from shareq.cluster.forward.forwarding import ForwardContext
-from shareq.cluster.forward.resources import ask_owners, is_own
+from shareq.cluster.forward.resources import ask_owners
 from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterConfigsResource,
@@ -30,10 +30,9 @@ async def handle(ctx: ForwardContext, request: IncrementalAlterConfigsRequest) -
     def some(resources: list[AlterConfigsResource]) -> IncrementalAlterConfigsRequest:
         return IncrementalAlterConfigsRequest(resources, request.validate_only)
 
-    own = [resource for resource in request.resources if is_own(ctx, resource)]
-    others = [resource for resource in request.resources if not is_own(ctx, resource)]
-    rows = await ask_owners(ctx, others, some, _rows, _row, (ALTER_TOPIC_CONFIGS, ALTER_CLUSTER_CONFIGS))
-    answer = await incremental_alter_configs.handle(ctx, some(own))
+    rights = ALTER_TOPIC_CONFIGS, ALTER_CLUSTER_CONFIGS
+    own, rows = await ask_owners(ctx, request.resources, some, _rows, _row, rights)
+    answer = await incremental_alter_configs.handle(ctx, own)
     answer.responses += rows
     return answer
 

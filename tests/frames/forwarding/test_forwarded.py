@@ -325,6 +325,16 @@ def test_properties_are_the_nodes_for_groups_and_itself_and_the_clusters_for_all
     assert world.services.metadata.configs("group", "g") == {"share.auto.offset.reset": "earliest"}
 
 
+def test_a_number_that_no_broker_can_have_costs_its_row_alone(world: ForwardingWorld, client: MockConnection) -> None:
+    """Python refuses to read a number of that many digits, and the whole request failed."""
+    wanted = [
+        DescribeConfigsResource(BROKER_KIND, "9" * 5_000, None),
+        DescribeConfigsResource(TOPIC_KIND, "orders", None),
+    ]
+    answer = world.ask(client, DescribeConfigsRequest(wanted), 4, DescribeConfigsResponse)
+    assert [row.error_code for row in answer.results] == [ErrorCode.INVALID_REQUEST, ErrorCode.NONE]
+
+
 def test_versions_are_ours_cut_to_the_clusters(world: ForwardingWorld) -> None:
     rpc = api_versions
     answers = [
