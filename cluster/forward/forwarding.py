@@ -18,6 +18,9 @@ from shareq.protocol.primitives import Message
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.pending import Pending
+    from shareq.broker.network.connection import Connection
+    from shareq.broker.security.rights import Right
+    from shareq.broker.services import Services
     from shareq.cluster.forward.batches import Batches
 
 Place: TypeAlias = tuple[str, int]
@@ -35,7 +38,14 @@ class PartitionAnswer(Protocol):
     error_code: int
 
 
+class NamedAnswer(Protocol):
+    """The row of a topic in an answer."""
+
+    name: str
+
+
 R = TypeVar("R", bound=PartitionAnswer)
+N = TypeVar("N", bound=NamedAnswer)
 
 
 class Forwarding(NamedTuple):
@@ -63,14 +73,19 @@ class ForwardingGround(Protocol):
 class ForwardContext(RequestContext):
     """What a handler is given that forwards."""
 
-    __slots__ = ()
+    __slots__ = ("forwarding",)
 
-    @property
-    def forwarding(self) -> Forwarding:
-        """Return what requests are forwarded by."""
-        ground = self.services.ground
-        assert isinstance(ground, ForwardingGround), "a row of the node's table is served on another ground"
-        return ground.forwarding
+    def __init__(self, services: Services, connection: Connection, api_version: int, client_id: str | None) -> None:
+        super().__init__(services, connection, api_version, client_id)
+        ground = services.ground
+        assert isinstance(ground, ForwardingGround), f"{ground.name} forwards nothing"
+        self.forwarding: Final = ground.forwarding
+
+    def refusal(self, right: Right, topic: str, *, may_all: bool = False) -> ErrorCode:
+        """Return why the client gets nothing of a topic, or NONE. A node's own topics do not exist for clients."""
+        if is_hidden(topic):
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NONE if may_all or self.may(right, topic) else right.error
 
     def send(
         self, node: int | None, message: Message, *, timeout_ms: int | None = None
@@ -88,8 +103,11 @@ class ForwardContext(RequestContext):
         )
 
     async def find(self, topics: Iterable[Topic]) -> dict[Topic, TopicImage | ErrorCode]:
-        """Return topics of the cluster, all asked for at once, or why there is none."""
-        asked = {topic: self.forwarding.topics.find(topic) for topic in topics}
+        """Return topics of the cluster, all asked for before the first is awaited, or why there is none."""
+        asked: dict[Topic, Pending[TopicImage | ErrorCode]] = {}
+        for topic in topics:
+            asked[topic] = self.forwarding.topics.find(topic)
+            await self.breathe()
         return {topic: await found for topic, found in asked.items()}
 
     async def look_again(self, *topics: Topic) -> None:
@@ -110,6 +128,15 @@ class ForwardContext(RequestContext):
         controller = brokers.controller_id if brokers.controller_id >= 0 else None
         return await self.send(controller, message, timeout_ms=timeout_ms)
 
+    async def ask_controller(
+        self, message: Message, rows: Callable[[Message], Iterable[N]], *, timeout_ms: int
+    ) -> tuple[dict[str, N], ApiError]:
+        """Send a request, as `send_to_controller`. Return the rows of its answer by name, and why others have none."""
+        answer = await self.send_to_controller(message, timeout_ms=timeout_ms)
+        if isinstance(answer, LinkFailure):
+            return {}, failure_error(answer)
+        return {row.name: row for row in rows(answer)}, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+
     async def ask_leaders(
         self,
         places: Iterable[Place],
@@ -125,6 +152,7 @@ class ForwardContext(RequestContext):
         by_node, refused = await self._by_leader(places)
         answers: dict[Place, R | ApiError] = {}
         answers.update(refused)
+        stale: dict[str, None] = {}
         sent = [(asked, self.send(node, request(asked), timeout_ms=timeout_ms)) for node, asked in by_node.items()]
         for asked, pending in sent:
             outcome = await pending
@@ -134,11 +162,12 @@ class ForwardContext(RequestContext):
                 for partition in partitions:
                     row = found.get((topic, partition))
                     if row is None or row.error_code in STALE:
-                        await self.look_again(topic)
+                        stale[topic] = None
                     if row is not None:
                         row.error_code = error_of(row.error_code)
                     answers[topic, partition] = missing if row is None else row
                     await self.breathe()
+        await self.look_again(*stale)
         return answers
 
     async def _by_leader(

@@ -10,14 +10,14 @@ from collections import Counter
 from typing import Final
 
 from shareq.broker.security.rights import ALTER_TOPIC
-from shareq.cluster.forward.forwarding import ForwardContext, failure_error, is_hidden
-from shareq.cluster.link.ports import LinkFailure
+from shareq.cluster.forward.forwarding import ForwardContext, is_hidden
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopicResult,
 )
+from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
@@ -31,15 +31,10 @@ async def handle(ctx: ForwardContext, request: CreatePartitionsRequest) -> Creat
         await ctx.breathe()
     wanted = [topic for topic in request.topics if not errors[topic.name]]
     found: dict[str, CreatePartitionsTopicResult] = {}
-    missing = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    missing = NO_ERROR
     if wanted:
         forwarded = CreatePartitionsRequest(wanted, request.timeout_ms, request.validate_only)
-        answer = await ctx.send_to_controller(forwarded, timeout_ms=request.timeout_ms)
-        if isinstance(answer, LinkFailure):
-            missing = failure_error(answer)
-        else:
-            assert isinstance(answer, CreatePartitionsResponse)
-            found = {row.name: row for row in answer.results}
+        found, missing = await ctx.ask_controller(forwarded, _rows, timeout_ms=request.timeout_ms)
     response = CreatePartitionsResponse()
     for name, error in errors.items():
         row = found.get(name) or _row(name, error or missing)
@@ -59,6 +54,11 @@ def _refusal(ctx: ForwardContext, name: str) -> ApiError:
     if not ctx.may(ALTER_TOPIC, name):
         return ApiError(ALTER_TOPIC.error)
     return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) if is_hidden(name) else NO_ERROR
+
+
+def _rows(answer: Message) -> list[CreatePartitionsTopicResult]:
+    assert isinstance(answer, CreatePartitionsResponse)
+    return answer.results
 
 
 def _row(name: str, error: ApiError) -> CreatePartitionsTopicResult:

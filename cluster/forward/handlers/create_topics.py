@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
-from shareq.cluster.forward.forwarding import ForwardContext, failure_error, is_hidden
-from shareq.cluster.link.ports import LinkFailure
+from shareq.cluster.forward.forwarding import ForwardContext, is_hidden
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
 
@@ -30,15 +30,10 @@ async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTop
         await ctx.breathe()
     wanted = [topic for topic in request.topics if not errors[topic.name]]
     found: dict[str, CreatableTopicResult] = {}
-    missing = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    missing = NO_ERROR
     if wanted:
         forwarded = CreateTopicsRequest(wanted, request.timeout_ms, request.validate_only)
-        answer = await ctx.send_to_controller(forwarded, timeout_ms=request.timeout_ms)
-        if isinstance(answer, LinkFailure):
-            missing = failure_error(answer)
-        else:
-            assert isinstance(answer, CreateTopicsResponse)
-            found = {row.name: row for row in answer.topics}
+        found, missing = await ctx.ask_controller(forwarded, _rows, timeout_ms=request.timeout_ms)
     response = CreateTopicsResponse()
     for name, error in errors.items():
         row = found.get(name)
@@ -64,6 +59,11 @@ def _shown(ctx: ForwardContext, row: CreatableTopicResult) -> CreatableTopicResu
         row.num_partitions = row.replication_factor = -1
         row.configs = []
     return row
+
+
+def _rows(answer: Message) -> list[CreatableTopicResult]:
+    assert isinstance(answer, CreateTopicsResponse)
+    return answer.topics
 
 
 def _error_row(name: str, error: ApiError) -> CreatableTopicResult:

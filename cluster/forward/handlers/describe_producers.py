@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from shareq.broker.security.rights import READ_TOPIC
-from shareq.cluster.forward.forwarding import ForwardContext, Place, is_hidden
+from shareq.cluster.forward.forwarding import ForwardContext, Place
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.describe_producers import (
     DescribeProducersRequest,
@@ -27,10 +27,8 @@ async def handle(ctx: ForwardContext, request: DescribeProducersRequest) -> Desc
     places: list[Place] = []
     refused: dict[str, ErrorCode] = {}
     for topic in request.topics:
-        if is_hidden(topic.name):
-            refused[topic.name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        elif not ctx.may(READ_TOPIC, topic.name):
-            refused[topic.name] = READ_TOPIC.error
+        if error := ctx.refusal(READ_TOPIC, topic.name):
+            refused[topic.name] = error
         else:
             places += [(topic.name, index) for index in topic.partition_indexes]
         await ctx.breathe(1 + len(topic.partition_indexes))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from shareq.broker.security.rights import DESCRIBE_TOPIC
-from shareq.cluster.forward.forwarding import ForwardContext, Place, is_hidden
+from shareq.cluster.forward.forwarding import ForwardContext, Place
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartition,
@@ -34,10 +34,8 @@ async def handle(ctx: ForwardContext, request: ListOffsetsRequest) -> ListOffset
     times: dict[Place, int] = {}
     refused: dict[str, ErrorCode] = {}
     for topic in request.topics:
-        if is_hidden(topic.name):
-            refused[topic.name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        elif not ctx.may(DESCRIBE_TOPIC, topic.name):
-            refused[topic.name] = DESCRIBE_TOPIC.error
+        if error := ctx.refusal(DESCRIBE_TOPIC, topic.name):
+            refused[topic.name] = error
         else:
             for part in topic.partitions:
                 times[topic.name, part.partition_index] = part.timestamp

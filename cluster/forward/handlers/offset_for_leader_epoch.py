@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_TOPIC
-from shareq.cluster.forward.forwarding import ForwardContext, Place, is_hidden
+from shareq.cluster.forward.forwarding import ForwardContext, Place
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.offset_for_leader_epoch import (
     EpochEndOffset,
@@ -34,10 +34,8 @@ async def handle(ctx: ForwardContext, request: OffsetForLeaderEpochRequest) -> O
     refused: dict[str, ErrorCode] = {}
     sees_all = ctx.sees(CLUSTER_ACTION)
     for topic in request.topics:
-        if is_hidden(topic.topic):
-            refused[topic.topic] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        elif not sees_all and not ctx.may(DESCRIBE_TOPIC, topic.topic):
-            refused[topic.topic] = DESCRIBE_TOPIC.error
+        if error := ctx.refusal(DESCRIBE_TOPIC, topic.topic, may_all=sees_all):
+            refused[topic.topic] = error
         else:
             for part in topic.partitions:
                 epochs[topic.topic, part.partition] = part.leader_epoch
