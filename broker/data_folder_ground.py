@@ -168,7 +168,7 @@ class DataFolderGround:
 
     @cached_property
     def producer_names(self) -> ProducerNames:
-        """Who added which producers to partitions."""
+        """The producers that owners have added to partitions."""
         from shareq.broker.transactions.names import ProducerNames
 
         most = self._config.shareq_max_producer_ids_per_principal
@@ -283,7 +283,7 @@ def data_folder_of(services: Services) -> DataFolderGround:
 
 
 class FolderContext(RequestContext):
-    """What a handler is given that is served on a data folder alone; the `Sender` of the batches that a client sends
+    """The context of a handler that is served on a data folder alone; the `Sender` of the batches that a client sends
     to its logs.
     """
 
@@ -294,5 +294,5 @@ class FolderContext(RequestContext):
         self.ground: Final = data_folder_of(services)
 
     def may_add_producer(self, topic: str, partition: int, producer_id: int) -> bool:
-        """As the log's `Sender`: whether its owner may have a partition remember one more producer."""
+        """Return whether its owner may have a partition remember one more producer: the log's `Sender`."""
         return self.ground.producer_names.admit(topic, partition, producer_id, self.owner)

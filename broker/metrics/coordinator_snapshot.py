@@ -1,4 +1,4 @@
-"""What groups and offsets are like now; a part of `snapshot`."""
+"""Groups and offsets as they are now; a part of `snapshot`."""
 
 from __future__ import annotations
 

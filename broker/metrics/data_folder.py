@@ -1,4 +1,4 @@
-"""What a data folder is like now: its disk, its logs, transactions, redrives. The metrics of a broker on one."""
+"""A data folder as it is now: its disk, its logs, transactions, redrives. The metrics of a broker on one."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _TRANSACTIONS: Final = "kafka_server_transaction_coordinator_metrics"
 _MARKERS: Final = "kafka_coordinator_transaction_transaction_marker_channel_manager"
 
 REDRIVE_ENDS: Final = ("done", "cancelled", "failed")
-"""How a redrive ends."""
+"""The ends of a redrive."""
 LETTER_ENDS: Final = (
     "redriven",
     "filtered",
@@ -30,7 +30,7 @@ LETTER_ENDS: Final = (
     "not_authorized",
     "refused",
 )
-"""What a redrive makes of a letter."""
+"""The outcomes of a letter in a redrive."""
 
 
 class SeenLog(NamedTuple):

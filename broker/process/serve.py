@@ -135,7 +135,7 @@ _FIRST_USED: Final = (
     "broker.quotas.owned_rate",
     "protocol.row_writing",
 )
-"""What the first group, producer, transaction or log would import in a turn of its own."""
+"""The modules that the first group, producer, transaction or log would import in a turn of its own."""
 
 
 def _steps_to_come(handlers: Iterable[HandlerRow], *, scram: bool) -> Sequence[Callable[[], object]]:

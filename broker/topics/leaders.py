@@ -1,4 +1,4 @@
-"""Which broker leads which partition, in which epoch, and where clients reach it.
+"""The leaders of partitions, their epochs, and where clients reach them.
 
 One broker by itself leads everything it has, in epoch 0, for good. What to answer clients where others lead (Metadata
 and its kin, KIP-932's NOT_LEADER_OR_FOLLOWER with the leader's address, NOT_COORDINATOR, FindCoordinator's answer) is
@@ -21,7 +21,7 @@ class Node(NamedTuple):
     rack: str | None = None
 
     def at(self, listener: str) -> Endpoint | None:
-        """Where clients of this listener connect; None: it has no such listener."""
+        """Return where clients of this listener connect; None: it has no such listener."""
         return self.endpoints.get(listener)
 
 
@@ -33,7 +33,7 @@ class Leader(NamedTuple):
 
 
 class Leaders(Protocol):
-    """Who leads what. `is_alone`: this broker leads everything, in epoch 0."""
+    """The leaders of all partitions. `is_alone`: this broker leads everything, in epoch 0."""
 
     @property
     def is_alone(self) -> bool: ...

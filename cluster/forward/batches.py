@@ -35,9 +35,9 @@ from shareq.protocol.primitives import Message
 IN_FLIGHT: Final = 5
 """Requests to one broker that are under way; a broker handles those of a connection one after the other."""
 MOST_BYTES: Final = 4 << 20
-"""Of the batches that go together in one request, unless one alone is larger."""
+"""The most bytes of batches that go together in one request, unless one alone is larger."""
 GRACE_MS: Final = 5_000
-"""How much longer than the producer's own timeout, by which the broker answers, an answer is waited for."""
+"""The time that an answer is waited for beyond the producer's own timeout, by which the broker answers."""
 IDS_FROM: Final = 13
 """The version from which on Produce names topics by their ids."""
 

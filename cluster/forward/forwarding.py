@@ -1,4 +1,4 @@
-"""What handlers of forwarded RPCs are given: the link, who leads what, and what is the same for all of them."""
+"""The context of handlers of forwarded RPCs: the link, who leads what, and what is the same for all of them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Place: TypeAlias = tuple[str, int]
 """A partition: topic and number."""
 
 OWN_TOPICS: Final = "__shareq_"
-"""What the names of a node's own topics begin with, which clients are not shown."""
+"""The beginning of the names of a node's own topics, which clients are not shown."""
 GRACE_MS: Final = 5_000
-"""How much longer than the client's own timeout, by which the broker answers, an answer is waited for."""
+"""The time that an answer is waited for beyond the client's own timeout, by which the broker answers."""
 
 
 class PartitionAnswer(Protocol):
@@ -49,7 +49,7 @@ N = TypeVar("N", bound=NamedAnswer)
 
 
 class Forwarding(NamedTuple):
-    """What requests are forwarded by. `cluster` names the cluster in texts, by its bootstrap servers."""
+    """The parts that forward requests. `cluster` names the cluster in texts, by its bootstrap servers."""
 
     link: Link
     topics: Topics
@@ -58,7 +58,7 @@ class Forwarding(NamedTuple):
 
     @property
     def where_to_go(self) -> str:
-        """What a client is answered that asks for what a node does not do."""
+        """The answer to a client that asks for what a node does not do."""
         return f"This node has no transactions, nor groups other than share groups; they are at {self.cluster}."
 
 
@@ -71,7 +71,7 @@ class ForwardingGround(Protocol):
 
 
 class ForwardContext(RequestContext):
-    """What a handler is given that forwards."""
+    """The context of a handler that forwards."""
 
     __slots__ = ("forwarding",)
 

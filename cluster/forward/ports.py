@@ -1,4 +1,4 @@
-"""What forwarding asks of the mirror of the cluster's topics."""
+"""The mirror of the cluster's topics as forwarding asks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who leads the partitions of a cluster: what parts of a node ask of its mirror."""
+"""The leaders of a cluster's partitions, as parts of a node ask its mirror for them."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class PartitionLeader(NamedTuple):
 
 
 class PartitionLeaders(Protocol):
-    """Who leads what in the cluster. An older leader epoch never replaces a newer one."""
+    """The leaders of the cluster's partitions. An older leader epoch never replaces a newer one."""
 
     def leader(self, topic_id: bytes, partition: int) -> PartitionLeader | None:
-        """Return the leader; None while nobody is known to lead."""
+        """Return the leader; None while no broker is known to lead."""
 
     def learned(self, topic_id: bytes, partition: int, leader: PartitionLeader) -> None:
         """Take over what an answer said beside its error."""

@@ -9,7 +9,7 @@ __all__ = ["Wakeup"]
 
 
 class Wakeup:
-    """What one coroutine waits for. A `wake` while it does not wait ends its next wait at once."""
+    """The wait of one coroutine. A `wake` while it does not wait ends its next wait at once."""
 
     __slots__ = ("_clock", "_is_due", "_waiting")
 

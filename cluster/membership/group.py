@@ -67,7 +67,7 @@ class MembershipSettings(NamedTuple):
 
 
 class MembershipListener(Protocol):
-    """What the membership asks of its node, and lets it know."""
+    """The node of a member: what it is asked, and what it hears."""
 
     def describe(self) -> Node:
         """Return what the node says of itself now."""
@@ -118,7 +118,7 @@ class Membership:
         self._news.wake()
 
     def leave(self) -> Pending[None]:
-        """Leave, so that nobody waits for a session to time out. Arrives when that was heard, or could not be."""
+        """Leave, so that no node waits for a session to time out. Arrives when that was heard, or could not be."""
         self._leaves = True
         self._news.wake()
         if not self.member_id or self._coordinator is None:

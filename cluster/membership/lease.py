@@ -1,4 +1,4 @@
-"""How long a node may hand out records of a slot without a proof that it owns it.
+"""The time for which a node may hand out records of a slot without a proof that it owns it.
 
 The log decides what is confirmed; a lease only bounds what a node hands out that was deposed and does not know it. Any
 proof renews it: a heartbeat to the membership that succeeded, or an append of the slot that got its expected offset.
@@ -75,12 +75,12 @@ class Leases:
 
     @property
     def is_member(self) -> bool:
-        """Whether a heartbeat that succeeded was sent within a lease."""
+        """Return whether a heartbeat that succeeded was sent within a lease."""
         return self._member_at is not None and self._clock.now_ms() - self._member_at < self.lease_ms
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether there was no proof of any kind for two leases."""
+        """Return whether there was no proof of any kind for two leases."""
         return self._clock.now_ms() - self._last >= 2 * self.lease_ms
 
 

@@ -1,4 +1,4 @@
-"""What nodes say of themselves when they join, and what the elected one hands back to all: both as JSON.
+"""The words of nodes about themselves when they join, and those of the elected one to all: both as JSON.
 
     metadata  {"format": 1, "node": id, "version": text, "zone": text or null, "listeners": {name: [host, port]},
               "holds": {topic: {partition: generation}}, "joins": count}
@@ -21,7 +21,7 @@ __all__ = ["Endpoint", "Node", "NodeMap", "SlotId", "node_from", "node_map_from"
 
 FORMAT: Final = 1
 MOST_BYTES: Final = 4 << 20
-"""Of what is decoded: the map of some hundred nodes with some hundred slots is a tenth of it."""
+"""The most bytes that are decoded: the map of some hundred nodes with some hundred slots is a tenth of it."""
 MOST_PARTITIONS: Final = 10_000
 
 _Json = object
@@ -35,7 +35,7 @@ class SlotId(NamedTuple):
 
 
 class Endpoint(NamedTuple):
-    """Where a node listens."""
+    """The address at which a node listens."""
 
     host: str
     port: int
@@ -71,7 +71,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class NodeMap:
-    """What the elected node made of a generation of the group: the nodes by member id, and who is to own each slot."""
+    """A generation of the group as the elected node arranged it: nodes by member id, and who is to own each slot."""
 
     nodes: Mapping[str, Node]
     owners: Mapping[SlotId, str]

@@ -1,4 +1,4 @@
-"""Which slots this node takes over and gives up, by what it hears.
+"""The slots that this node takes over and gives up, by what it hears.
 
     the map names a slot as this node's        -> take it over
     the map names it as another's              -> give it up
@@ -23,7 +23,7 @@ __all__ = ["Ownership", "Slots"]
 
 
 class Slots(Protocol):
-    """What takes slots over and gives them up."""
+    """The part of a node that takes slots over and gives them up."""
 
     def take_over(self, slot: SlotId) -> None:
         """Begin a take-over. `Ownership.taken_over` or `Ownership.lost` is called at its end."""

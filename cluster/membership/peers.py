@@ -1,4 +1,4 @@
-"""Which other nodes to hold connections to, and when the loss of one is news. The sockets are others' business.
+"""The other nodes to hold connections to, and when the loss of one is news. The sockets are others' business.
 
 A node that dies resets its connections. Those who notice join the membership again at once, with metadata that has
 changed, and it is dropped after the rebalance timeout instead of the session timeout. A node that cannot be reached and

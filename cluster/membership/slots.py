@@ -1,4 +1,4 @@
-"""Which node is to own which slot. The elected member decides it for all; nothing depends on it for safety.
+"""The nodes that are to own slots. The elected member decides it for all; nothing depends on it for safety.
 
 A slot stays with the node that holds it: a move costs its clients a request, and the state a load. The rest goes by
 rendezvous hash: each slot has an order of all nodes of its own, so the loss of one moves only what that one had.
@@ -20,7 +20,7 @@ _EVERYTHING: Final = SlotId("", 0)
 
 
 class Placement(Enum):
-    """How slots lie on nodes."""
+    """The nodes that slots lie on."""
 
     ONE = "one"  # one node owns all, the others wait
     SPREAD = "spread"  # as many on each as on any other

@@ -1,1 +1,1 @@
-"""What a node knows of its cluster: the topics that were asked for, who leads them, and the nodes' own settings."""
+"""A node's knowledge of its cluster: the topics that were asked for, and who leads them."""

@@ -1,4 +1,4 @@
-"""When a topic may be taken for deleted: a mirror is never complete, so that it is missing says nothing.
+"""The proof that a topic was deleted: a mirror is never complete, so that it is missing says nothing.
 
 A broker may be late in hearing of a topic, and answers about one that may not be described as if there were none. So a
 topic is deleted when two answers, `PROOF_MS` apart and by different brokers where there are several, both say that its
@@ -15,7 +15,7 @@ PROOF_MS: Final = 60_000
 
 
 class Witness(NamedTuple):
-    """What a broker answered about a topic, by id and by name; `named_id` is the id of the topic with that name."""
+    """A broker's answer about a topic, by id and by name; `named_id` is the id of the topic with that name."""
 
     node: int
     by_id: ErrorCode

@@ -1,4 +1,4 @@
-"""Who leads the partitions of the cluster, as far as that was heard. Pure."""
+"""The leaders of the cluster's partitions, as far as they were heard of. Pure."""
 
 from __future__ import annotations
 

@@ -38,13 +38,13 @@ logger = logging.getLogger(__name__)
 OWN_PREFIX: Final = "__shareq_"
 """The topics of nodes begin so."""
 AGE_MS: Final = 30_000
-"""How old what is known of a topic gets before it is asked for again."""
+"""The age at which a topic is asked for again."""
 ABSENT_MS: Final = 5_000
 """The same of a name that no topic has."""
 PAUSE_MS: Final = 100
 """Between two rounds of questions."""
 MOST_TOPICS: Final = 200
-"""Of one request."""
+"""The most topics of one request."""
 MOST_ABSENT: Final = 1_000
 """Names and ids of no topic that are asked for again and again, those that were asked for last."""
 
@@ -55,7 +55,7 @@ _BY_ID_FROM: Final = 12
 
 Found: TypeAlias = TopicImage | ErrorCode
 Key: TypeAlias = str | bytes
-"""What a topic is asked for by: its name, or its id."""
+"""The name of a topic that is asked for, or its id."""
 
 
 class _Absent:
@@ -290,7 +290,7 @@ class TopicMirror:
                 continue
             mirrored.due_ms = now_ms + AGE_MS
             if topic_id not in errors or node < 0:
-                continue  # nobody said anything, or it is not known who did
+                continue  # no broker answered, or it is not known which one did
             said = witness._replace(by_id=error_of(errors[topic_id]))
             verdict = judged(mirrored.doubt, topic_id, said, now_ms, len(self._link.brokers))
             if isinstance(verdict, bool):

@@ -54,7 +54,7 @@ REFUSED: Final = frozenset(
         ApiKey.LIST_TRANSACTIONS,
     }
 )
-"""What is of transactions, and of groups other than share groups."""
+"""The RPCs of transactions, and of groups other than share groups."""
 
 NOT_OFFERED: Final = frozenset(
     {

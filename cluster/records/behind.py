@@ -20,11 +20,11 @@ from shareq.protocol.generated.fetch import FetchResponse
 ANSWER_BYTES: Final = 8 * 1024 * 1024
 """The most that is asked for at a time."""
 MOST_OFFSETS: Final = 64
-"""Of one partition that are remembered as wanted. A reader that was dropped asks again when it is woken."""
+"""The most offsets of one partition that are remembered. A reader that was dropped asks again when it is woken."""
 
 
 class BehindFetches:
-    """What readers want of one broker. A partition takes part with one offset at a time, those that wait first."""
+    """The wants of readers at one broker. A partition takes part with one offset at a time, those that wait first."""
 
     def __init__(self, fetching: Fetching, node: int) -> None:
         self._fetching: Final = fetching

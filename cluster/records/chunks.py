@@ -50,7 +50,7 @@ class EpochStart(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What an answer's records come to: a chunk, nothing (no whole batch), or a fault. `epochs` are the leader epochs
+    """The records of an answer: a chunk, nothing (no whole batch), or a fault. `epochs` are the leader epochs
     of its batches, ascending with their offsets.
     """
 

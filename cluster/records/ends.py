@@ -30,9 +30,9 @@ from shareq.protocol.primitives import Message
 EARLIEST: Final = -2
 LATEST: Final = -1
 MOST_PARTITIONS: Final = 500
-"""Of one request."""
+"""The most partitions of one request."""
 _LEAST_VERSION: Final = 2
-"""From there on ListOffsets takes an isolation level, and OffsetForLeaderEpoch's answers name the epoch."""
+"""The version from which on ListOffsets takes an isolation level, and OffsetForLeaderEpoch's answers name the epoch."""
 CONSUMER: Final = -1
 """The replica id of who is no replica."""
 
@@ -62,7 +62,7 @@ class Partition(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """What the rows of one ListOffsets have in common."""
+    """The common part of the rows of one ListOffsets."""
 
     node: int
     timestamp: int

@@ -36,7 +36,7 @@ CHUNKS_IN_BUDGET: Final = 16
 MOST_TRIES: Final = 100
 """Before who asks for ends, or for an offset by time, is answered that there is no leader: after 5 s at least."""
 ENDS_MS: Final = 1_000
-"""How often the ends of partitions are asked for that are not polled at their tails."""
+"""The pause between two questions for the ends of partitions that are not polled at their tails."""
 
 SourceListener = Callable[[PartitionRecords], None]
 

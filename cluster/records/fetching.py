@@ -1,4 +1,4 @@
-"""What both ways of fetching share: how partitions are asked for, and how answers are taken in."""
+"""The common part of both ways of fetching: how partitions are asked for, and how answers are taken in."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from shareq.protocol.primitives import ZERO_UUID
 logger = logging.getLogger(__name__)
 
 HOLD_MS: Final = 50
-"""How long a partition is left alone after an error, and when it had nothing where it should have."""
+"""The pause of a partition after an error, and when it had nothing where it should have."""
 LONGEST_HOLD_MS: Final = 1_000
 """The longest pause of a broker that cannot be reached."""
 LEAST_VERSION: Final = 7
-"""Of Fetch: the first one with sessions."""
+"""The first version of Fetch with sessions."""
 
 STALE_TO_FETCH: Final = STALE | {ErrorCode.OFFSET_NOT_AVAILABLE}
 """Those of a Fetch."""
@@ -72,7 +72,7 @@ class Heard(Protocol):
 
 
 class Fetching(NamedTuple):
-    """What fetches of a node use. `room` is set when there may be room in the cache again."""
+    """The parts that fetches of a node use. `room` is set when there may be room in the cache again."""
 
     env: Environment
     link: Link
@@ -106,7 +106,7 @@ def rows_of(answer: FetchResponse, asked: Mapping[Place, Asked]) -> Iterator[tup
 
 
 class Outcome(Enum):
-    """What became of a partition that was asked for."""
+    """The outcome of a partition that was asked for."""
 
     CAME = "a chunk, or why there will be none"
     EMPTY = "nothing, and no error either"

@@ -27,7 +27,7 @@ from shareq.cluster.records.chunks import EpochStart, Fault
 from shareq.protocol.errors import ErrorCode
 
 MOST_EPOCHS: Final = 100
-"""Of which the first known offset is remembered, the newest ones."""
+"""The most leader epochs whose first known offsets are remembered, the newest ones."""
 JOINED_BYTES: Final = 64 * 1024
 """A read that has less by the end of a chunk goes on in the next one. Joining copies, so large reads do not."""
 
@@ -35,7 +35,7 @@ _last_offset = attrgetter("last_offset")
 
 
 class LogEnds(NamedTuple):
-    """Where a log begins and ends. Exclusive, but for the start."""
+    """The ends of a log. Exclusive, but for the start."""
 
     log_start_offset: int
     high_watermark: int

@@ -36,9 +36,9 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchResponse
 
 POLL_MS: Final = 500
-"""How long a broker may hold a poll."""
+"""The time for which a broker may hold a poll."""
 LEFT_OUT_MS: Final = 50
-"""How often a partition is looked at that is not in the poll under way."""
+"""The pause between two looks at a partition that is not in the poll under way."""
 TAILS_SHARE: Final = 4
 """All tails together reserve at most one part of so many of the budget."""
 
@@ -57,7 +57,7 @@ class TailFetches:
         self._signal: Final = Signal(fetching.env.clock)
         self._timer: TimerHandle | None = None
         self.share = 1
-        """How many tails there are."""
+        """Return the number of tails."""
 
     def add(self, source: PartitionRecords) -> None:
         """Poll a source from now on."""

@@ -1,4 +1,4 @@
-"""What a zombie's records have done to a compacted topic, though they do not count.
+"""The harm of a zombie's records in a compacted topic, though they do not count.
 
 Rule (a) is for readers, and the cleaner of a broker is none: it keeps the last record of a key, be it one that no
 reader believes. Where a zombie wrote a key behind its owner, the owner's record is removed sooner or later, and nothing
@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 MOST_KEYS: Final = 10_000
 MOST_BYTES: Final = 64 << 20
-"""Of values. A zombie writes two batches at most before it notices what it is."""
+"""The most bytes of values. A zombie writes two batches at most before it notices what it is."""
 
 
 class Overwritten:

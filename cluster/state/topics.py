@@ -44,7 +44,7 @@ WANTED_MESSAGE_BYTES: Final = 33 << 20
 DEFAULT_MESSAGE_BYTES: Final = 1_048_588
 """Apache Kafka's default, believed where nothing may be asked."""
 COMPACTION_LAG_MS: Final = 3_600_000
-"""What was written over by a zombie is written again before (`overwritten.py`, `upkeep.py`)."""
+"""The least age of what is compacted: what a zombie has written over is written again before (`overwritten.py`)."""
 TIMEOUT_MS: Final = 30_000
 UNLIMITED: Final = "-1"
 TOPIC: Final = 2
@@ -79,7 +79,7 @@ class WantedTopic(NamedTuple):
 
 @dataclass(slots=True)
 class Checked:
-    """What a check came to. `topic` is None where `refusals` say why it is not to be used. A later one may differ."""
+    """The outcome of a check. `topic` is None where `refusals` say why it is not to be used. A later one may differ."""
 
     topic: StateTopic | None = None
     refusals: list[str] = field(default_factory=list)

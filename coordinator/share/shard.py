@@ -74,7 +74,7 @@ T = TypeVar("T")
 _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can have
 _NO_BATCHES: Final = Account()
 NOTHING: Final = 2**63 - 1
-"""Of the log is needed: an offset behind all."""
+"""An offset behind all: nothing of the log is needed."""
 
 
 """The delivery state of dead records whose dead letters may not be written yet (KIP-1191)."""

@@ -73,12 +73,12 @@ class BrokerWorld:
 
     @property
     def folder(self) -> DataFolderGround:
-        """What that broker stands on."""
+        """The ground of that broker."""
         return data_folder_of(self.broker.services)
 
     @property
     def leaders(self) -> LeaderMap:
-        """Which partitions other brokers lead: what a test moves."""
+        """The partitions that other brokers lead: a test moves them."""
         return self.folder.leaders
 
     def connect(

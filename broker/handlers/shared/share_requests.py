@@ -1,4 +1,4 @@
-"""What ShareFetch and ShareAcknowledge have in common: checks of the request, and its acknowledgements."""
+"""The common part of ShareFetch and ShareAcknowledge: checks of the request, and its acknowledgements."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ class ShareSessions:
         they are; without one the epoch has advanced.
 
         INVALID_REQUEST: acknowledgements (`has_acks`) while opening, or more than `MOST_PARTITIONS` with those that the
-        session has. SHARE_SESSION_LIMIT_REACHED: no room for a new session, and nobody with more; or too many of one
+        session has. SHARE_SESSION_LIMIT_REACHED: no room for a new session, and no client with more; or too many of one
         connection. The caller delays that answer by MaxWaitMs, so that clients do not try again at once.
         SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH as for `update`.
         """

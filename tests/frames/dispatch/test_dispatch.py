@@ -72,7 +72,7 @@ def test_every_handler_file_has_its_row() -> None:
 
 @pytest.mark.parametrize("row", HANDLERS.values(), ids=lambda row: row.module)
 def test_a_handler_is_given_the_context_that_it_asks_for(row: HandlerRow) -> None:
-    """What it names beside its ground's table is checked by nobody else: a handler is found by its module's name."""
+    """No other check reads what it names beside its ground's table: a handler is found by its module's name."""
     module = import_module(row.module)
     asked_for = next(iter(module.handle.__annotations__.values()))
     assert asked_for == getattr(module, "CONTEXT", RequestContext).__name__

@@ -162,7 +162,7 @@ def _consumer(settings: Mapping[str, Any], group: str) -> Iterator[Consumer]:
         try:
             consumer.close()
         except KafkaException as error:
-            # It may break off the login of the connection to a coordinator that nobody has asked for anything.
+            # It may break off the login of the connection to a coordinator that no call has used.
             if group != NOBODY or not str(error.args[0].str()).startswith("GroupCoordinator: "):
                 raise
 
