@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from shareq.broker.config.connection_numbers import listener_numbers
 from shareq.broker.config.keys.broker import BOUNDED, BROKER_KEYS, BrokerProperties
-from shareq.broker.config.keys.replicas import unreachable_replicas
+from shareq.broker.config.keys.effects import on_node, on_one_broker
 from shareq.broker.config.listener_properties import (
     is_listener_property,
     listener_key,
@@ -86,10 +86,13 @@ class BrokerConfig(BrokerProperties):
         file_properties: Mapping[str, str] | None = None,
         overrides: Mapping[str, str] | None = None,
         environment: Mapping[str, str] = NOTHING,
+        *,
+        of_node: bool = False,
     ) -> BrokerConfig:
         """The configuration of a property file, what is in the environment over it, and the options over both.
 
-        `environment` are variables by their own names. ConfigError for the first bad value.
+        `environment` are variables by their own names. `of_node`: of a node before a cluster, on which other properties
+        have an effect. ConfigError for the first bad value.
         """
         warnings: list[str] = []
         in_environment = _of_environment(environment, warnings)
@@ -101,7 +104,7 @@ class BrokerConfig(BrokerProperties):
             sources, found = resolve(sources, environment)
             hidden = frozenset(BROKER_KEYS.canonical(name) or name for name in found)
         try:
-            return cls._of_sources(sources, warnings, hidden)
+            return cls._of_sources(sources, warnings, hidden, of_node=of_node)
         except ConfigError as error:
             if (BROKER_KEYS.canonical(error.name) or error.name) not in hidden:
                 raise
@@ -109,7 +112,7 @@ class BrokerConfig(BrokerProperties):
 
     @classmethod
     def _of_sources(
-        cls, sources: Sequence[Mapping[str, str]], warnings: list[str], hidden: frozenset[str]
+        cls, sources: Sequence[Mapping[str, str]], warnings: list[str], hidden: frozenset[str], *, of_node: bool
     ) -> BrokerConfig:
         originals: dict[str, str] = {}
         of_listeners: dict[str, str] = {}
@@ -117,7 +120,8 @@ class BrokerConfig(BrokerProperties):
             if source:
                 originals.update(_canonical(source, warnings))
                 of_listeners.update((name, text) for name, text in source.items() if is_listener_property(name))
-        return cls(originals, (*warnings, *unreachable_replicas(originals)), of_listeners, hidden)
+        without_effect = on_node(originals) if of_node else on_one_broker(originals)
+        return cls(originals, (*warnings, *without_effect), of_listeners, hidden)
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
         """This configuration with other texts on top. ConfigError when the whole is not right any more."""
@@ -321,6 +325,17 @@ def _check_classic_sessions(config: BrokerConfig) -> None:
         raise ConfigError("group.max.session.timeout.ms", config.group_max_session_timeout_ms, allowed)
 
 
+def _check_node(config: BrokerConfig) -> None:
+    heartbeat = config.shareq_cluster_heartbeat_interval_ms
+    for name in ("shareq.cluster.session.timeout.ms", "shareq.cluster.lease.ms"):
+        most = int_value(config.values, name) // 3
+        if heartbeat > most:
+            allowed = f"must be at most a third of {name} ({most})"
+            raise ConfigError("shareq.cluster.heartbeat.interval.ms", heartbeat, allowed)
+    if not config.shareq_cluster_group:
+        raise ConfigError("shareq.cluster.group", "", "must be the name of a group")
+
+
 def _check_log(config: BrokerConfig) -> None:
     for name in ("log.retention.ms", "log.retention.minutes", "log.retention.hours"):
         if config.values[name] == 0:
@@ -356,6 +371,7 @@ _RULES: Final[tuple[Callable[[BrokerConfig], None], ...]] = (
     _check_share_groups,
     _check_consumer_groups,
     _check_classic_sessions,
+    _check_node,
     _check_log,
     _check_connections,
 )

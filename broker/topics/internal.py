@@ -3,7 +3,7 @@
 Their definitions follow Apache Kafka 4.3.1 but for `__share_group_state`, which is compacted here, with a policy of its
 own (its update records are deltas). There is one broker, so more than one replica cannot be had: such a configuration
 creates nothing and says so, as Apache Kafka does while it has too few brokers. More replicas in sync than there are
-count as one, as there, and the start has warned of it (`shareq.broker.config.keys.replicas`).
+count as one, as there, and the start has warned of it (`shareq.broker.config.keys.effects`).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.config.keys.log import LogProperties, TopicProperties
+from shareq.broker.config.keys.node import NodeProperties
 from shareq.broker.config.keys.oauth import OauthProperties
 from shareq.broker.config.keys.records_api import RecordsApiProperties
 from shareq.broker.config.keys.share import DeadLetterProperties, ShareCoordinatorProperties, ShareGroupProperties
@@ -401,6 +402,7 @@ class BrokerProperties(
     MetricsProperties,
     RecordsApiProperties,
     OwnerProperties,
+    NodeProperties,
 ):
     """Every property of the broker but those that are defaults of groups."""
 

@@ -307,3 +307,51 @@ def test_apache_kafkas_own_single_node_property_file_starts_without_warnings() -
     )
     assert config.warnings == ()
     assert config.endpoints == (Listener("PLAINTEXT", "", 9092, "localhost", 9092),)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("log.dirs", "/data", "records are kept by the cluster"),
+        ("log.retention.hours", "1", "records are kept by the cluster"),
+        ("shareq.disk.warn.bytes", "0", "records are kept by the cluster"),
+        ("num.partitions", "3", "topics are the cluster's"),
+        ("default.replication.factor", "3", "topics are the cluster's"),
+        ("offsets.retention.minutes", "1", "consumer groups and their offsets are the cluster's"),
+        ("group.consumer.max.size", "1", "consumer groups and their offsets are the cluster's"),
+        ("transaction.state.log.replication.factor", "3", "transactions and producer ids are the cluster's"),
+        ("share.coordinator.state.topic.num.partitions", "3", "shareq.cluster.slots"),
+    ],
+)
+def test_a_node_says_which_property_has_no_effect_on_it(name: str, value: str, why: str) -> None:
+    (warning,) = BrokerConfig.load({name: value}, of_node=True).warnings
+    assert warning.startswith(f"Property {name} has no effect on a node: {why}")
+
+
+def test_a_node_starts_without_warnings_of_what_it_acts_on() -> None:
+    properties = {
+        "node.id": "1000000",
+        "share.coordinator.state.topic.replication.factor": "3",
+        "share.coordinator.state.topic.min.isr": "2",
+        "offsets.topic.compression.codec": "1",
+        "shareq.cluster.lease.ms": "3000",
+    }
+    assert BrokerConfig.load(properties, of_node=True).warnings == ()
+
+
+def test_a_node_with_the_number_of_a_broker_is_reported() -> None:
+    (warning,) = BrokerConfig.load({"broker.id": "1"}, of_node=True).warnings
+    assert warning.startswith("Property node.id is 1: a broker of the cluster may have that number, too")
+
+
+def test_a_property_of_nodes_has_no_effect_on_a_broker_by_itself() -> None:
+    config = BrokerConfig.load({"shareq.cluster.lease.ms": "3000"})
+    assert config.warnings == ("Property shareq.cluster.lease.ms has no effect without --cluster",)
+
+
+@pytest.mark.parametrize("other", ["shareq.cluster.session.timeout.ms", "shareq.cluster.lease.ms"])
+def test_a_node_is_heard_of_several_times_before_it_is_given_up(other: str) -> None:
+    with pytest.raises(ConfigError, match=f"at most a third of {other} "):
+        BrokerConfig.load({"shareq.cluster.heartbeat.interval.ms": "1001", other: "3000"}, of_node=True)
+    with pytest.raises(ConfigError, match="the name of a group"):
+        BrokerConfig.load({"shareq.cluster.group": ""}, of_node=True)

@@ -1,0 +1,55 @@
+"""Properties of a node of `shareq serve --cluster`, our own: a broker without data, before a cluster that keeps it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from shareq.protocol.config_def import integer, long, text
+
+FIRST_NODE_ID: Final = 1_000_000
+"""Where the numbers of nodes begin, far above those of the cluster's brokers."""
+_MIB: Final = 1 << 20
+
+
+class NodeProperties:
+    """What a node keeps in memory of its cluster, the membership of the nodes, and how state is divided among them."""
+
+    shareq_cluster_read_ahead_bytes = long(
+        "shareq.cluster.read.ahead.bytes",
+        128 * _MIB,
+        "Of a node: the most bytes of records that it holds of the cluster's, for all share groups and consumers.",
+        at_least=16 * _MIB,
+    )
+    shareq_cluster_slots = integer(
+        "shareq.cluster.slots",
+        48,
+        "Of a node: the partitions of `__shareq_state` and of `__shareq_groups` when they are made; what is there "
+        "already stays.",
+        at_least=1,
+        at_most=1_000,
+    )
+    shareq_cluster_group = text(
+        "shareq.cluster.group",
+        "__shareq",
+        "Of a node: the group on the cluster whose members the nodes are. All nodes of a cluster name the same: two "
+        "groups would take the slots from each other.",
+    )
+    shareq_cluster_session_timeout_ms = integer(
+        "shareq.cluster.session.timeout.ms",
+        6_000,
+        "Of a node: a node that the cluster has not heard of for so long is replaced. The cluster's "
+        "`group.min.session.timeout.ms` is the least.",
+        at_least=1_000,
+    )
+    shareq_cluster_heartbeat_interval_ms = integer(
+        "shareq.cluster.heartbeat.interval.ms",
+        500,
+        "Of a node: how often the cluster hears of it; at most a third of the session timeout, and of the lease.",
+        at_least=100,
+    )
+    shareq_cluster_lease_ms = integer(
+        "shareq.cluster.lease.ms",
+        6_000,
+        "Of a node: how long it hands out records without a proof that they are still its own to hand out.",
+        at_least=1_000,
+    )

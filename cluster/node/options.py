@@ -1,0 +1,74 @@
+"""What a node is started with beside a broker's properties: the cluster, and how its clients' records get there.
+
+Everything else about a node is a property (`shareq.cluster.`). What some properties mean on a node is said here, too:
+the defaults of one broker by itself are not those of a cluster.
+"""
+
+from __future__ import annotations
+
+from binascii import crc32
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.keys.node import FIRST_NODE_ID
+from shareq.client.config import ClientConfig
+
+__all__ = ["ClusterOptions", "Replication", "cluster_options", "node_id_of", "replication_of"]
+
+BOOTSTRAP: Final = "bootstrap.servers"
+REPLICATION_FACTOR: Final = "share.coordinator.state.topic.replication.factor"
+MIN_ISR: Final = "share.coordinator.state.topic.min.isr"
+_NODE_IDS: Final = 1_000_000_000
+"""So many are chosen from."""
+
+
+class ClusterOptions(NamedTuple):
+    """The cluster that a node stands on, and how it is reached. Unless `proxies`, producers are sent to the cluster."""
+
+    client: ClientConfig
+    proxies: bool = True
+
+    @property
+    def bootstrap(self) -> str:
+        """The cluster's name in texts: its addresses as they were given."""
+        return ",".join(map(str, self.client.bootstrap_servers))
+
+
+class Replication(NamedTuple):
+    """The replicas of a state topic, and how many of them have each record that was confirmed. `given`: the operator
+    said so, and is not given less.
+    """
+
+    factor: int
+    min_isr: int
+    given: bool
+
+
+def cluster_options(bootstrap: str, properties: Mapping[str, str], *, proxies: bool = True) -> ClusterOptions:
+    """Return the options for the brokers at these addresses. `properties` are a client's, by Kafka's names.
+
+    Raises the ConfigError of clients.
+    """
+    return ClusterOptions(ClientConfig.from_properties({**properties, BOOTSTRAP: bootstrap}), proxies)
+
+
+def replication_of(config: BrokerConfig) -> Replication:
+    """Return how the state topics are to be kept: Apache Kafka's 3 and 2, unless the properties are given."""
+    given = REPLICATION_FACTOR in config.originals or MIN_ISR in config.originals
+    factor = config.share_coordinator_state_topic_replication_factor if REPLICATION_FACTOR in config.originals else 3
+    min_isr = config.share_coordinator_state_topic_min_isr if MIN_ISR in config.originals else min(2, factor)
+    return Replication(factor, min(min_isr, factor), given)
+
+
+def node_id_of(config: BrokerConfig, machine: str, chance: Callable[[int], int]) -> int:
+    """Return the number of a node: `node.id`, or one that it keeps over restarts on this machine at this address.
+
+    `machine` is the machine's name; `chance` returns a number below its argument, for a node at any free port.
+    """
+    if "node.id" in config.originals:
+        return config.node_id
+    first = config.endpoints[0]
+    port = first.advertised_port or first.port
+    address = f"{machine} {first.advertised_host or first.host}:{port}"
+    return FIRST_NODE_ID + (crc32(address.encode()) if port else chance(_NODE_IDS)) % _NODE_IDS
