@@ -111,7 +111,6 @@ class DataFolderGround:
         )
         self.sources = self.fetched = self.logs
         self.leaders = LeaderMap()
-        self.host = CoordinatorHost(env, self.metadata, self.logs, self.leaders)
         self.lookup = PartitionLookup(self.metadata, self.logs, self.leaders)
         self.producer_ids = ProducerIds(self.metadata)
         self.made_transactions: TransactionService | None = None
@@ -165,6 +164,15 @@ class DataFolderGround:
             self.logs.reload_settings()
 
     # -- made when they are first needed
+
+    @cached_property
+    def host(self) -> CoordinatorHost:
+        """Where the broker's coordinators run."""
+        from shareq.broker.coordinator_runtime.routes import AS_APACHE_KAFKA
+
+        return CoordinatorHost(
+            self._env, self.metadata, self.logs, self.leaders, AS_APACHE_KAFKA, believes_absence=True
+        )
 
     @cached_property
     def producer_names(self) -> ProducerNames:

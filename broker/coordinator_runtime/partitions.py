@@ -15,7 +15,6 @@ from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.durations import Durations, Longest
 from shareq.broker.foundation.pending import Pending
-from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorShard, RecordSerde
 
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)
@@ -54,7 +53,7 @@ class CoordinatorPartitions(Generic[ShardT]):
     def place_of(self, name: str) -> int:
         """The partition that has a group or a transactional id; 0 while the topic does not exist."""
         count = self.count
-        return group_partition_for(name, count) if count else 0
+        return self._host.routes.group(name, count) if count else 0
 
     def load(self) -> None:
         """Replay every partition that has records; one whose log cannot be read refuses all operations."""

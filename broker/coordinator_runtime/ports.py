@@ -7,7 +7,7 @@ written here: the runtime knows nothing of files.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending
@@ -17,6 +17,9 @@ from shareq.broker.topics.leaders import Leaders
 from shareq.coordinator.ports import TopicNames
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import BatchHeader
+
+if TYPE_CHECKING:
+    from shareq.broker.coordinator_runtime.routes import Routes
 
 Read = ReadResult | ErrorCode
 """What reading comes to."""
@@ -81,9 +84,16 @@ class CoordinatorLogs(Protocol):
 
 
 class CoordinatorHost(NamedTuple):
-    """Where the coordinators run."""
+    """Where the coordinators run.
+
+    `routes`: which partition of a coordinator's topic keeps what. `believes_absence`: a topic or a partition that
+    metadata does not know does not exist, so that a start may delete what is kept of it. False where metadata is a
+    mirror of another cluster's, which is never complete.
+    """
 
     env: Environment
     metadata: TopicNames
     logs: CoordinatorLogs
     leaders: Leaders
+    routes: Routes
+    believes_absence: bool

@@ -22,7 +22,6 @@ from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordinatorShard
 from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.ports import GroupSettingsSource, TopicImage
-from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorResult, Steps
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
@@ -85,6 +84,7 @@ class GroupCoordinatorService:
         log_settings: CoordinatorLogSettings,
     ) -> None:
         self._metadata = host.metadata
+        self._believes_absence = host.believes_absence
         self.settings: Final = settings
         self.counters = GroupCounters()
         self.may_make_share_group: Callable[[int, str], bool] = self._has_place
@@ -99,6 +99,7 @@ class GroupCoordinatorService:
                 may_make_share_group=self.may_make_share_group,
                 counters=self.counters,
                 room=self.partitions.room,
+                believes_absence=host.believes_absence,
             ),
             GROUP_SERDE,
             log_settings,
@@ -143,7 +144,9 @@ class GroupCoordinatorService:
         self._forget({topic.topic_id: topic.name})
 
     def _finish_deletions(self) -> None:
-        """Forget topics that metadata does not know: a crash came between their deletion and ours."""
+        """Forget topics that metadata does not know, if that can be believed: a crash cut off their deletion."""
+        if not self._believes_absence:
+            return
         if self._metadata.topic(SHARE_GROUP_STATE) is None:
             self._forget_states()
         known = self._metadata.topic_by_id
@@ -168,7 +171,7 @@ class GroupCoordinatorService:
 
     def partition(self, group_id: str) -> CoordinatorPartition[GroupCoordinatorShard]:
         """The runtime of the group's shard. The topic has to exist."""
-        return self.partitions.get(group_partition_for(group_id, self.partitions.count))
+        return self.partitions.get(self.partitions.place_of(group_id))
 
     def _has_place(self, limit: int, _group_id: str) -> bool:
         return sum(partition.shard.share.count() for partition in self.partitions) < limit

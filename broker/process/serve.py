@@ -120,6 +120,7 @@ def _stop_signals(*, hangup: bool) -> Sequence[int]:
 
 
 _FIRST_USED: Final = (
+    "broker.coordinator_runtime.routes",
     "broker.groups.service",
     "broker.share.service",
     "broker.share.coordinator",

@@ -16,7 +16,7 @@ from shareq.broker.foundation.turn_budget import LOOK, PIECE, in_pieces
 from shareq.broker.records_api.query import RecordsQuery, not_found
 from shareq.broker.share.core.counters import SharePartitionCounters
 from shareq.broker.share.core.window.ranges import Part, RecordRange, list_persisted
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.share_state import lag_of
 from shareq.protocol.primitives import uuid_to_text
 from shareq.protocol.share import AcknowledgeType
@@ -479,9 +479,7 @@ def place_of(services: Services, group_id: str, topic: str, partition: int) -> P
 
 def _state_of(services: Services, key: SharePartitionKey) -> ShareState | None:
     states = services.made.share_states
-    if states is None or not states.partitions.count:
-        return None
-    return states.partitions.get(partition_for(key, states.partitions.count)).shard.state_of(key)
+    return None if states is None else states.state_of(key)
 
 
 def _group(services: Services, group_id: str) -> ShareGroup | None:

@@ -19,10 +19,11 @@ from shareq.broker.share.persister import PersistedState
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.delays import NO_DELAYS, Delay
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.results import ReadResult, SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
+from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import StateBatchLike
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.names import SHARE_GROUP_STATE
@@ -73,6 +74,8 @@ class ShareCoordinatorService(Service):
         write_letters: Callable[[OwedLetters], None] = lambda _owed: None,
     ) -> None:
         self._metadata = host.metadata
+        self._route = host.routes.share_partition
+        self._believes_absence = host.believes_absence
         self._write_letters = write_letters
         self._now_ns = host.env.clock.now_ns
         self.writes = Durations()
@@ -176,6 +179,11 @@ class ShareCoordinatorService(Service):
         """DeleteShareGroupState."""
         return self._schedule(key, lambda shard: shard.delete(key), ApiError)
 
+    def state_of(self, key: SharePartitionKey) -> ShareState | None:
+        """Return the state as it is here and now, for reading only."""
+        partition = self._partition_of(key)
+        return None if partition is None else partition.shard.state_of(key)
+
     # -- start, stop and news
 
     def recover(self) -> None:
@@ -184,7 +192,9 @@ class ShareCoordinatorService(Service):
         self._finish_deletions()
 
     def _finish_deletions(self) -> None:
-        """Forget topics that metadata does not know: a crash came between their deletion and ours."""
+        """Forget topics that metadata does not know, if that can be believed: a crash cut off their deletion."""
+        if not self._believes_absence:
+            return
         states = self._all_states()
         gone = frozenset(key.topic_id for _, key in states if self._metadata.topic_by_id(key.topic_id) is None)
         if gone:
@@ -322,7 +332,7 @@ class ShareCoordinatorService(Service):
             count = self.partitions.count
             if not count:
                 return None
-            route = partition_for(key, count)
+            route = self._route(key, count)
             if self._metadata.topic_by_id(key.topic_id) is not None:  # what an outsider makes up is not remembered
                 self._routes.setdefault(key.topic_id, {})[key] = route
         return self.partitions.get(route)

@@ -18,7 +18,6 @@ from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.transactions.markers import MarkerWriter, Partition
 from shareq.coordinator.ports import TopicImage
-from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.transaction.describe import TransactionFilter, transaction_error_entry
 from shareq.coordinator.transaction.init_producer_id import ExpectedProducer
@@ -269,7 +268,7 @@ class TransactionCoordinatorService:
         return await partition.schedule(lambda: operation(partition.shard), failed)
 
     def _partition(self, transactional_id: str) -> Partition:
-        return self.partitions.get(group_partition_for(transactional_id, self.partitions.count))
+        return self.partitions.get(self.partitions.place_of(transactional_id))
 
     def _new_producer_id(self) -> int | ErrorCode:
         try:

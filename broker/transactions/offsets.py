@@ -13,7 +13,6 @@ from shareq.broker.transactions.ports import TransactionLog
 from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.ports import MetadataImage
-from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
@@ -73,7 +72,7 @@ class TransactionalOffsets:
         that are gone when the group decides are left out.
         """
         partitions = self._group_partitions()
-        at = TopicPartition(CONSUMER_OFFSETS, group_partition_for(header.group_id, partitions.count))
+        at = TopicPartition(CONSUMER_OFFSETS, partitions.place_of(header.group_id))
         gone: set[bytes] = set()
 
         def decide(shard: GroupCoordinatorShard) -> CoordinatorResult[ErrorCode]:

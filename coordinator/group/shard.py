@@ -56,7 +56,8 @@ class GroupCoordinatorShard:
     `share`, `classic`, `consumer`: the groups of these kinds; `classic_protocol`: what members ask that speak it, of
     whichever kind their group is; `offsets`: what groups have committed.
     `wall_ms` gives the time of day; for `may_make_share_group` see `ShareGroups`. `counters` are those of the
-    coordinator; `room` is what one operation may append to its log.
+    coordinator; `room` is what one operation may append to its log. `believes_absence`: what `metadata` lacks does not
+    exist.
     """
 
     def __init__(
@@ -68,6 +69,8 @@ class GroupCoordinatorShard:
         may_make_share_group: Callable[[int, str], bool] | None = None,
         counters: GroupCounters | None = None,
         room: LogRoom | None = None,
+        *,
+        believes_absence: bool = True,
     ) -> None:
         counters = counters or GroupCounters()
         room = room or AmpleRoom()
@@ -80,6 +83,7 @@ class GroupCoordinatorShard:
             settings=settings.share,
             room=room,
             may_make=may_make_share_group,
+            believes_absence=believes_absence,
         )
         self.classic = ClassicGroups(self._groups, wall_ms, settings.classic, counters, room)
         self.consumer = ConsumerGroups(

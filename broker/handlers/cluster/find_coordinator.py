@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Final
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.security.rights import CLUSTER_ACTION, DESCRIBE_GROUP, DESCRIBE_TRANSACTION
 from shareq.broker.topics.endpoint import Endpoint
-from shareq.coordinator.routing import group_partition_for
-from shareq.coordinator.share.keys import SharePartitionKey, parse_key, partition_for
+from shareq.coordinator.share.keys import SharePartitionKey, parse_key
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
@@ -102,13 +101,13 @@ def _check_key(key_type: int, key: str) -> ApiError:
 
 def _place(ctx: RequestContext, key_type: int, key: str) -> tuple[str, int]:
     """The partition whose leader coordinates what the key names."""
-    name = _TOPICS[key_type]
+    name, routes = _TOPICS[key_type], ctx.services.ground.host.routes
     topic = ctx.services.metadata.topic(name)
     count = 1 if topic is None else topic.partitions
     share_partition = parse_key(key) if key_type == _SHARE else None
     if isinstance(share_partition, SharePartitionKey):
-        return name, partition_for(share_partition, count)
-    return name, group_partition_for(key, count)
+        return name, routes.share_partition(share_partition, count)
+    return name, routes.group(key, count)
 
 
 def _row(key: str, error: ApiError) -> Coordinator:

@@ -10,7 +10,6 @@ from typing import Final
 
 from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.rights import READ_GROUP, WRITE_TRANSACTION
-from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.transaction.metadata import TopicPartition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
@@ -29,7 +28,7 @@ async def handle(ctx: FolderContext, request: AddOffsetsToTxnRequest) -> AddOffs
     services = ctx.services
     if await services.internal_topics.made(CONSUMER_OFFSETS):
         return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
-    at = group_partition_for(request.group_id, services.groups.coordinator.partitions.count)
+    at = services.groups.coordinator.partitions.place_of(request.group_id)
     error = await ctx.ground.transactions.coordinator.add_partitions(
         request.transactional_id,
         request.producer_id,

@@ -41,7 +41,8 @@ class ShareGroups:
     """The share groups among `groups`. Operations decide; `groups` changes by replay alone, see `records`.
 
     `wall_ms` gives the time of day. `may_make` returns whether a limit of the broker's share groups leaves a place for
-    a new one of that id; without it, those of this shard are counted.
+    a new one of that id; without it, those of this shard are counted. `believes_absence`: partitions beyond those that
+    `metadata` has do not exist.
     """
 
     def __init__(
@@ -53,6 +54,8 @@ class ShareGroups:
         settings: ShareGroupLimits,
         room: LogRoom,
         may_make: Callable[[int, str], bool] | None = None,
+        *,
+        believes_absence: bool = True,
     ) -> None:
         self.settings = settings
         self._groups = groups
@@ -61,6 +64,7 @@ class ShareGroups:
         self._wall_ms = wall_ms
         self._room = room
         self._may_make = may_make or (lambda limit, _group_id: self.count() < limit)
+        self._believes_absence = believes_absence
         self._activity: dict[str, Activity] = {}
         self._sessions = SessionTimeouts()
 
@@ -280,7 +284,7 @@ class ShareGroups:
                 self._sessions.heard_of(group.group_id, member_id, settings, now_ms)
 
     def _partitions_of(self, topic_id: bytes) -> int | None:
-        topic = self._metadata.topic_by_id(topic_id)
+        topic = self._metadata.topic_by_id(topic_id) if self._believes_absence else None
         return None if topic is None else topic.partitions
 
     def next_deadline_ms(self) -> int | None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.coordinator_runtime.routes import Routes
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.persister import surfaced_error
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.leaders import Leader, Node
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -28,7 +31,7 @@ from shareq.protocol.generated.read_share_group_state import (
 )
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
 from tests.support.clients.share_client import ACCEPT, RELEASE, ShareClient, append, fetch_errors, from_the_start
-from tests.support.worlds.cluster import GROUP_TOPIC, STATE_TOPIC, Cluster
+from tests.support.worlds.cluster import GROUP_TOPIC, SHARDS, STATE_TOPIC, Cluster
 
 NONE = ErrorCode.NONE
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -78,6 +81,22 @@ def leaders_named(answer: ShareFetchResponse) -> tuple[list[tuple[int, int]], li
     rows = [partition.current_leader for topic in answer.responses for partition in topic.partitions]
     nodes = [(node.node_id, node.host, node.port) for node in answer.node_endpoints]
     return [(row.leader_id, row.leader_epoch) for row in rows], nodes
+
+
+def test_coordinators_are_found_by_the_routes_that_the_broker_has() -> None:
+    """A node puts all share partitions of a topic into one partition of states."""
+    world = BrokerWorld(dict.fromkeys(SHARDS, "3"))
+    topic_id = world.create_topic("t").topic_id
+    routes = Routes(lambda key, count: key.partition % count, lambda name, count: len(name) % count)
+    world.folder.host = world.folder.host._replace(routes=routes)
+    find(world, "g")
+    find(world, SharePartitionKey("g", topic_id, 0).text(), 2)
+    elsewhere = Leader(Node(7, {"PLAINTEXT": Endpoint(7, "other.test", 9098)}), 1)
+    world.folder.leaders.move(GROUP_TOPIC, 2, elsewhere)
+    world.folder.leaders.move(STATE_TOPIC, 1, elsewhere)
+    assert [find(world, "x" * length) for length in range(1, 7)] == [1, 7, 1, 1, 7, 1]
+    keys = [SharePartitionKey("g", topic_id, number).text() for number in range(6)]
+    assert [find(world, key, 2) for key in keys] == [1, 7, 1, 1, 7, 1]
 
 
 def test_three_brokers_work_together_by_the_state_rpcs_alone(work: Work) -> None:

@@ -9,6 +9,7 @@ from typing import Final, TypeVar, cast
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
+from shareq.broker.coordinator_runtime.routes import AS_APACHE_KAFKA
 from shareq.broker.foundation.environment import Environment, Fs
 from shareq.broker.foundation.loop.coroutines import Begin
 from shareq.broker.foundation.pending import Pending
@@ -34,7 +35,9 @@ class FakeHost:
         self.topics = MemoryTopics(**topics)
         self.logs = MemoryLogs(self.topics)
         self.leaders = LeaderMap()
-        self.host = CoordinatorHost(self.env, self.topics, self.logs, self.leaders)
+        self.host = CoordinatorHost(
+            self.env, self.topics, self.logs, self.leaders, AS_APACHE_KAFKA, believes_absence=True
+        )
         self.begin: Begin = partial(begun, self.env)
         counts = ("offsets.topic", "share.coordinator.state.topic", "transaction.state.log")
         self.config = BrokerConfig.load({f"{name}.num.partitions": "2" for name in counts})

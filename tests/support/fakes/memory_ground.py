@@ -16,6 +16,7 @@ from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import ConfigService
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
+from shareq.broker.coordinator_runtime.routes import AS_APACHE_KAFKA
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.fetch.ports import FetchedLog
 from shareq.broker.foundation.environment import Environment, Fs
@@ -102,7 +103,9 @@ class MemoryGround:
         self.configs = ConfigService(config, self.metadata)
         self.leaders = LeaderMap()
         self.logs = MemoryLogs(self.metadata)
-        self.host = CoordinatorHost(env, self.metadata, self.logs, self.leaders)
+        self.host = CoordinatorHost(
+            env, self.metadata, self.logs, self.leaders, AS_APACHE_KAFKA, believes_absence=True
+        )
         self.sources = HeardMemorySources(self.metadata)
         self.fetched = HeardMemoryLogs(self.metadata)
         self.lookup = self.fetched.lookup(self.leaders)

@@ -64,6 +64,11 @@ class MemoryTopics:
             listener(image, before.partitions)
         return image
 
+    def lag_behind(self, name: str, partitions: int) -> None:
+        """The topic is known with fewer partitions than it has, as a mirror may have it."""
+        assert partitions < self._topics[name].partitions
+        self._topics[name] = self._topics[name]._replace(partitions=partitions)
+
     def delete(self, name: str) -> TopicImage:
         image = self._topics.pop(name)
         for listener in self._deleted:

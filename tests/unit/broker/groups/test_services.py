@@ -11,6 +11,7 @@ import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.routes import AS_APACHE_KAFKA
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.coordinator import group_coordinator_settings, group_log_settings
 from shareq.broker.log.settings import LogSettings
@@ -419,6 +420,38 @@ def test_a_start_finishes_the_deletions_that_a_crash_cut_off(rig: GroupRig) -> N
     group = rig.shard().share.group("g")
     assert group is not None
     assert group.initialized == {}
+
+
+def test_a_start_that_cannot_believe_what_is_missing_forgets_nothing() -> None:
+    """What metadata mirrors of another cluster is never complete: topics may come later, and partitions."""
+    rig = GroupRig(OFFSETS, STATES)
+    rig.join("m", "t", "u")
+    ids = {name: rig.id_of(name) for name in "tu"}
+    for name in "tu":
+        committed(rig, name, topic_id=ids[name])
+    written = [log.log_end_offset for log in map(rig.ports.logs.get, (OFFSETS,) * 2, range(2))]
+    rig.ports.topics.delete("u")
+    rig.ports.topics.delete(STATES)
+    rig.ports.topics.lag_behind("t", 1)
+    rig.ports.host = rig.ports.host._replace(believes_absence=False)
+    rig.service = rig.make()
+    rig.service.recover()
+    rig.ports.logs.flush()
+    group = rig.shard().share.group("g")
+    assert group is not None
+    assert {each: topic.partitions for each, topic in group.initialized.items()} == {ids["t"]: {0, 1}, ids["u"]: {0}}
+    assert offsets_of(rig) == {"t", "u"}
+    assert [rig.ports.logs.get(OFFSETS, number).log_end_offset for number in range(2)] == written
+
+
+def test_groups_may_have_other_routes(rig: GroupRig) -> None:
+    rig.ports.host = rig.ports.host._replace(
+        routes=AS_APACHE_KAFKA._replace(group=lambda name, count: len(name) % count)
+    )
+    rig.service = rig.make()
+    for group_id in ("a", "aa", "b"):
+        rig.join(group=group_id)
+    assert [each.shard.share.count() for each in map(rig.service.coordinator.partitions.get, range(2))] == [1, 2]
 
 
 def test_a_partition_that_moves_is_given_up(rig: GroupRig) -> None:

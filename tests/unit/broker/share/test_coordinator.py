@@ -10,6 +10,7 @@ import pytest
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.batches import MAX_BATCH_BYTES, CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.routes import AS_APACHE_KAFKA
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.share.coordinator import (
     MAX_STATE_BYTES,
@@ -263,6 +264,39 @@ def test_a_start_finds_the_states_and_forgets_those_of_topics_that_are_gone(rig:
     again.recover()
     rig.ports.logs.flush()
     assert rig.log_ends() == ends, "and once"
+
+
+def test_a_start_that_cannot_believe_that_a_topic_is_gone_keeps_its_states(rig: Rig) -> None:
+    """What metadata mirrors of another cluster is never complete; a tombstone would wipe what was confirmed."""
+    kept = rig.key(0, "u"), rig.key()
+    rig.initialized(*kept)
+    back = rig.ports.topics.delete("u")
+    ends = rig.log_ends()
+    rig.ports.host = rig.ports.host._replace(believes_absence=False)
+    rig.service = rig.make()
+    rig.service.recover()
+    rig.ports.logs.flush()
+    assert rig.log_ends() == ends
+    rig.service.topic_deleted(back)
+    rig.ports.logs.flush()
+    assert sum(rig.log_ends()) == sum(ends) + 1, "news of a deletion are another thing"
+
+
+def test_other_routes_are_gone_as_well(rig: Rig) -> None:
+    """Nodes put all share partitions of a topic into one partition of states."""
+    rig.ports.host = rig.ports.host._replace(
+        routes=AS_APACHE_KAFKA._replace(share_partition=lambda key, count: key.topic_id[0] % count)
+    )
+    rig.service = rig.make()
+    keys = [rig.key(partition, group=group) for partition in (0, 1) for group in "abcd"]
+    rig.initialized(*keys)
+    expected = [0, 0, 0, 0]
+    expected[keys[0].topic_id[0] % 4] = 8
+    assert rig.log_ends() == expected
+    state = rig.service.state_of(keys[0])
+    assert state is not None
+    assert state.state_epoch == 1
+    assert rig.service.state_of(rig.key(group="other")) is None
 
 
 def test_a_start_with_all_its_topics_writes_nothing(rig: Rig) -> None:
