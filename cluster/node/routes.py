@@ -1,8 +1,8 @@
 """Which slot keeps what. A slot is a partition of both topics of a node's state, and its owner leads what it keeps.
 
 All share partitions of a topic, of all groups, have their states in one slot, so that one node reads the topic, holds
-its locks and writes its states. A topic's slot is the CRC-32 (that of zlib and zip, ISO 3309) of the 16 bytes of its id,
-as an unsigned number, modulo the number of slots. Groups go where Apache Kafka has them, by the hash of their name.
+its locks and writes its states. A topic's slot is the CRC-32 (that of zlib and zip, ISO 3309) of the 16 bytes of its
+id, as an unsigned number, modulo the number of slots. Groups go where Apache Kafka has them, by the hash of their name.
 
 Records of states lie by this rule: neither it nor the number of slots changes as long as they are kept.
 """

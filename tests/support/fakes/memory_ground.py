@@ -103,9 +103,7 @@ class MemoryGround:
         self.configs = ConfigService(config, self.metadata)
         self.leaders = LeaderMap()
         self.logs = MemoryLogs(self.metadata)
-        self.host = CoordinatorHost(
-            env, self.metadata, self.logs, self.leaders, AS_APACHE_KAFKA, believes_absence=True
-        )
+        self.host = CoordinatorHost(env, self.metadata, self.logs, self.leaders, AS_APACHE_KAFKA, believes_absence=True)
         self.sources = HeardMemorySources(self.metadata)
         self.fetched = HeardMemoryLogs(self.metadata)
         self.lookup = self.fetched.lookup(self.leaders)
