@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Protocol
 
 from shareq.broker.foundation.pending import Pending
@@ -11,13 +12,20 @@ from shareq.protocol.errors import ApiError, ErrorCode
 
 
 class QueueTopics(Protocol):
-    """The topics that are queues, or are to be. Everything is looked up on every use."""
+    """The topics that are queues, or are to be. Everything is looked up on every use; where others have to be asked,
+    there is one question at a time about each topic, whoever waits for its answer.
+
+    `retriable` are the errors, of whatever is asked here, that may be over when it is asked again.
+    """
+
+    @property
+    def retriable(self) -> Container[ErrorCode]: ...
 
     def policy(self) -> QueuePolicy:
         """What the configuration says now."""
 
-    def find(self, name: str) -> QueueTopic | None:
-        """The topic; None: there is none of that name."""
+    def find(self, name: str) -> Pending[QueueTopic | ApiError | None]:
+        """The topic; None: there is none of that name. An error: it cannot be said now, or not at all."""
 
     def create(self, name: str) -> Pending[ApiError]:
         """Create the topic, as a queue, unless it exists when that may be done."""

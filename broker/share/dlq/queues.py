@@ -13,11 +13,12 @@ from typing import Final
 
 from shareq.broker.foundation.bounded_log import BoundedLog
 from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.dlq.counters import GroupDeadLetters
 from shareq.broker.share.dlq.lane import Burial, Done, Lane, Part, Round
 from shareq.broker.share.dlq.ports import QueueTopics
-from shareq.broker.share.dlq.rules import MOST_ATTEMPTS, QueueTopic, delay_ms, partition_for, refusal
+from shareq.broker.share.dlq.rules import MOST_ATTEMPTS, QueueTopic, delay_ms, not_found, partition_for, refusal
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.coordinator.ports import ShareGroupSettings, ShareGroupSettingsSource
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -26,7 +27,7 @@ from shareq.protocol.records.batch import build_batch
 logger = logging.getLogger(__name__)
 
 _MOST_GIVEN_UP: Final = 100  # ranges in one turn
-_RETRIABLE: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER})
+_NO_NAME: Final[Pending[QueueTopic | ApiError | None]] = completed(None)
 
 
 class DeadLetterQueues:
@@ -85,15 +86,41 @@ class DeadLetterQueues:
     def _step(self, lane: Lane) -> None:
         """Write the lane's next batch; the end of that takes the next step."""
         self._timers.pop(lane, None)
-        if self._lanes.get(lane.leader) is not lane:
-            return  # closed
-        if not lane.burials or not (lane.leader.is_active or lane.leader.orphaned):
-            del self._lanes[lane.leader]  # the next leader finds what is left, unless this one is orphaned
-            lane.busy = False
+        if not self._goes_on(lane):
             return
         settings = self._settings.share_group(lane.origin.group_id)
         name = settings.dead_letter_queue
-        queue = self._topics.find(name) if name else None
+        found = self._topics.find(name) if name else _NO_NAME
+        if found.done:
+            self._found(lane, settings, found.value)
+        else:
+            found.on_complete(lambda queue: self._found_later(lane, name, queue))
+
+    def _goes_on(self, lane: Lane) -> bool:
+        """Return whether the lane has letters that are to be written; forget it if not."""
+        if self._lanes.get(lane.leader) is not lane:
+            return False  # closed
+        if lane.burials and (lane.leader.is_active or lane.leader.orphaned):
+            return True
+        del self._lanes[lane.leader]  # the next leader finds what is left, unless this one is orphaned
+        lane.busy = False
+        return False
+
+    def _found_later(self, lane: Lane, name: str, queue: QueueTopic | ApiError | None) -> None:
+        """Go on with what was found of the queue, unless the lane has none to write, or another queue, by now."""
+        if not self._goes_on(lane):
+            return
+        settings = self._settings.share_group(lane.origin.group_id)
+        if settings.dead_letter_queue == name:
+            self._found(lane, settings, queue)
+        else:
+            self._step(lane)
+
+    def _found(self, lane: Lane, settings: ShareGroupSettings, queue: QueueTopic | ApiError | None) -> None:
+        name = settings.dead_letter_queue
+        if isinstance(queue, ApiError):
+            self._without_queue(lane, settings, not_found(name, queue), queue.code)
+            return
         refused = refusal(lane.origin.group_id, name, queue, self._topics.policy())
         if refused is not None:
             self._failed_before(lane, settings, refused)
@@ -112,9 +139,9 @@ class DeadLetterQueues:
         if not error:
             logger.info("share group %s: created %s, its dead-letter queue", group_id, name)
             self._step(lane)
-        elif self._lanes.get(lane.leader) is lane:
+        elif self._goes_on(lane):
             reason = f"topic {name} cannot be created: {error.code.name}: {error.message or ''}"
-            self._failed_before(lane, self._settings.share_group(group_id), reason)
+            self._without_queue(lane, self._settings.share_group(group_id), reason, error.code)
 
     def _append(self, lane: Lane, settings: ShareGroupSettings, queue: QueueTopic) -> None:
         now_ms = self._env.clock.wall_ms()
@@ -158,6 +185,15 @@ class DeadLetterQueues:
 
     # -- what goes wrong
 
+    def _without_queue(self, lane: Lane, settings: ShareGroupSettings, reason: str, error: ErrorCode) -> None:
+        """The queue could not be found or created."""
+        if error in self._topics.retriable and not settings.keep_dead_records:
+            if lane.attempts + 1 < MOST_ATTEMPTS:
+                self._again(lane, reason)
+                return
+            lane.attempts = 0
+        self._failed_before(lane, settings, reason)
+
     def _failed_before(self, lane: Lane, settings: ShareGroupSettings, reason: str) -> None:
         """There is no queue to write to."""
         if settings.keep_dead_records:
@@ -174,7 +210,7 @@ class DeadLetterQueues:
         if settings.keep_dead_records:
             self._failed_and_kept(lane, error)
             return
-        if error in _RETRIABLE and lane.attempts + 1 < MOST_ATTEMPTS:
+        if error in self._topics.retriable and lane.attempts + 1 < MOST_ATTEMPTS:
             self._again(lane, error.name)
             return
         lane.attempts = 0

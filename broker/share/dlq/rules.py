@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
+from shareq.protocol.errors import ApiError
+
 MOST_ATTEMPTS: Final = 5
 """Tries of a write that may succeed later, by a group that does not keep its dead records."""
 
@@ -50,6 +52,11 @@ def refusal(group_id: str, name: str, topic: QueueTopic | None, policy: QueuePol
             f"topic: {name}, prefix: {policy.prefix}."
         )
     return None
+
+
+def not_found(name: str, error: ApiError) -> str:
+    """Why no dead letter goes to a topic of which it cannot be said whether it exists."""
+    return f"topic {name} cannot be found: {error.code.name}: {error.message or ''}"
 
 
 def partition_for(source_partition: int, partitions: int) -> int:

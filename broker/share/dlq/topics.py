@@ -9,12 +9,12 @@ from typing import Final
 from shareq.broker.config.service import ConfigService
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.turns import Turns
-from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.share.dlq.ports import QueueTopics
-from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic, refusal
+from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic, not_found, refusal
 from shareq.broker.topics.creation import TopicSpec, create_topic
 from shareq.broker.topics.leaders import Leaders
 from shareq.broker.topics.lookup import led_log
@@ -29,7 +29,9 @@ _CONFIGS: Final = ((DLQ_GROUP_ENABLE, "true"), ("message.timestamp.type", "Creat
 
 
 class BrokerQueues:
-    """`QueueTopics` of this broker."""
+    """`QueueTopics` of this broker, which knows all of them: every question is answered at once, but for creations."""
+
+    retriable: Final = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER})
 
     def __init__(
         self,
@@ -54,14 +56,13 @@ class BrokerQueues:
             config.errors_deadletterqueue_topic_name_prefix, config.errors_deadletterqueue_auto_create_topics_enable
         )
 
-    def find(self, name: str) -> QueueTopic | None:
+    def find(self, name: str) -> Pending[QueueTopic | ApiError | None]:
         topic = self._metadata.topic(name)
         if topic is None:
-            return None
+            return completed(None)
         values = self._configs.topic(name)
-        return QueueTopic(
-            name, topic.partitions, values[DLQ_GROUP_ENABLE] is True, int_value(values, "max.message.bytes")
-        )
+        takes_letters, limit = values[DLQ_GROUP_ENABLE] is True, int_value(values, "max.message.bytes")
+        return completed(QueueTopic(name, topic.partitions, takes_letters, limit))
 
     def create(self, name: str) -> Pending[ApiError]:
         return create_topic(self._metadata, self._configs, TopicSpec(name, configs=_CONFIGS))
@@ -73,6 +74,15 @@ class BrokerQueues:
 
 def warn_of_queue(group_id: str, name: str, queues: QueueTopics) -> None:
     """Log why no dead letter of the group would be written to the queue of that name, if none would."""
-    refused = refusal(group_id, name, queues.find(name), queues.policy())
-    if refused is not None:
-        logger.warning("share group %s: dead letters will not be written: %s", group_id, refused)
+
+    def found(queue: QueueTopic | ApiError | None) -> None:
+        if not isinstance(queue, ApiError):
+            refused = refusal(group_id, name, queue, queues.policy())
+        elif queue.code in queues.retriable:
+            refused = None  # as far as can be known now
+        else:
+            refused = not_found(name, queue)
+        if refused is not None:
+            logger.warning("share group %s: dead letters will not be written: %s", group_id, refused)
+
+    queues.find(name).on_complete(found)

@@ -8,6 +8,7 @@ from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.append import OnDurable
 from shareq.broker.share.dlq.queues import DeadLetterQueues
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
+from shareq.broker.share.dlq.topics import warn_of_queue
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.records.batch import decode_records
@@ -22,10 +23,17 @@ LONG_MS = 60_000
 
 class Topics:
     """`QueueTopics`. `answers` are what the next appends are answered; `loses` the errors that the accepted ones end
-    with. `holds`: they end with `finish`.
+    with. `holds`: they end with `finish`. `asks`: what is to be found or created is put into `asked`; else it is said
+    at once, `unknown` being why it cannot be found.
     """
 
+    retriable = frozenset({NOT_LEADER, ErrorCode.REQUEST_TIMED_OUT})
+
     def __init__(self) -> None:
+        self.asks = False
+        self.asked: list[Pending[QueueTopic | ApiError | None]] = []
+        self.creating: list[Pending[ApiError]] = []
+        self.unknown = NO_ERROR
         self.topic: QueueTopic | None = QueueTopic("dlq.t", 3, True, 1 << 20)
         self.answers: list[ErrorCode] = []
         self.loses: list[ErrorCode] = []
@@ -38,17 +46,26 @@ class Topics:
     def policy(self) -> QueuePolicy:
         return QueuePolicy("dlq.", creates=True)
 
-    def find(self, name: str) -> QueueTopic | None:
+    def find(self, name: str) -> Pending[QueueTopic | ApiError | None]:
+        if self.asks:
+            self.asked.append(Pending())
+            return self.asked[-1]
+        return completed(self.unknown or self.known(name))
+
+    def known(self, name: str) -> QueueTopic | None:
         return self.topic if self.topic is not None and self.topic.name == name else None
 
     def create(self, name: str) -> Pending[ApiError]:
         self.created.append(name)
+        if self.asks:
+            self.creating.append(Pending())
+            return self.creating[-1]
         if not self.creation:
             self.topic = QueueTopic(name, 1, True, 1 << 20)
         return completed(self.creation)
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
-        assert self.find(name) is not None
+        assert self.known(name) is not None
         error = self.answers.pop(0) if self.answers else ErrorCode.NONE
         if error:
             return error
@@ -160,6 +177,120 @@ def test_a_queue_that_cannot_be_created(keeps: bool) -> None:
     rig.topics.creation = NO_ERROR
     rig.pass_time(LONG_MS)
     assert rig.letters() == (ALL if keeps else [])
+
+
+# -- queues that others have to be asked for
+
+
+def test_letters_wait_while_their_queue_is_asked_for_and_created() -> None:
+    rig = Rig()
+    rig.topics.asks = True
+    rig.reject(2, 3)
+    rig.reject(0, 1)
+    rig.pass_time(LONG_MS)
+    assert (len(rig.topics.asked), rig.queues.waiting(), rig.start_offset) == (1, {"g": 4}, 0)
+    rig.topics.asked.pop().complete(None)
+    rig.pass_time(LONG_MS)
+    assert (rig.topics.created, rig.queues.waiting()) == (["dlq.t"], {"g": 4})
+    rig.topics.creating.pop().complete(NO_ERROR)
+    rig.topics.asks = False
+    rig.topics.asked.pop().complete(rig.topics.topic)
+    rig.pass_time(0)
+    assert (sorted(rig.letters()), rig.start_offset, rig.counts) == (ALL, 4, (4, 0, 0, 0))
+
+
+def test_a_queue_that_was_asked_for_and_is_not_the_groups_any_more() -> None:
+    rig = Rig()
+    rig.topics.asks = True
+    rig.reject()
+    rig.rig.settings.share = rig.rig.settings.share._replace(dead_letter_queue="dlq.other")
+    rig.topics.asks = False
+    rig.topics.topic = QueueTopic("dlq.other", 1, True, 1 << 20)
+    rig.topics.asked.pop().complete(None)
+    rig.pass_time(0)
+    assert (rig.letters(), rig.topics.created) == (ALL, [])
+
+
+@pytest.mark.parametrize("creating", [False, True])
+def test_a_share_partition_that_moves_while_its_queue_is_asked_for_takes_its_dead_with_it(creating: bool) -> None:
+    rig = Rig()
+    rig.topics.asks = True
+    rig.reject()
+    if creating:
+        rig.topics.asked.pop().complete(None)
+    rig.rig.manager.fence_if_needed(rig.rig.leader(), NOT_LEADER)
+    if creating:
+        rig.topics.creating.pop().complete(ApiError(ErrorCode.POLICY_VIOLATION, "no"))
+    else:
+        rig.topics.asked.pop().complete(rig.topics.topic)
+    rig.pass_time(LONG_MS)
+    assert (rig.letters(), rig.queues.waiting(), rig.queues.groups) == ([], {}, {})
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("creating", [False, True])
+def test_a_cluster_that_cannot_be_asked_is_asked_again(creating: bool, keeps: bool) -> None:
+    rig = Rig(keeps=keeps)
+    late = ApiError(ErrorCode.REQUEST_TIMED_OUT, "no broker answers")
+    if creating:
+        rig.topics.topic, rig.topics.creation = None, late
+    else:
+        rig.topics.unknown = late
+    rig.reject()
+    rig.pass_time(20_000)
+    assert (rig.start_offset, rig.queues.waiting()) == (0, {"g": 4})
+    assert "REQUEST_TIMED_OUT: no broker answers" in rig.queues.trouble(rig.rig.leader())
+    rig.topics.creation = rig.topics.unknown = NO_ERROR
+    rig.pass_time(LONG_MS)
+    assert (rig.letters(), rig.start_offset) == (ALL, 4)
+
+
+def test_a_cluster_that_cannot_be_asked_for_half_a_minute_costs_the_letters() -> None:
+    rig = Rig()
+    rig.topics.unknown = ApiError(ErrorCode.REQUEST_TIMED_OUT)
+    rig.reject()
+    rig.pass_time(LONG_MS)
+    assert (rig.letters(), rig.start_offset, rig.counts) == ([], 4, (0, 0, 4, 4))
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_queue_that_may_not_be_asked_for_is_no_queue(keeps: bool) -> None:
+    rig = Rig(keeps=keeps)
+    rig.topics.unknown = ApiError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    rig.reject()
+    assert rig.start_offset == (0 if keeps else 4)
+    rig.topics.unknown = NO_ERROR
+    rig.pass_time(LONG_MS)
+    assert rig.letters() == (ALL if keeps else [])
+
+
+def test_a_closed_writer_asks_no_more() -> None:
+    rig = Rig()
+    rig.topics.asks = True
+    rig.reject()
+    rig.queues.close()
+    rig.topics.asked.pop().complete(None)
+    rig.pass_time(LONG_MS)
+    assert (rig.topics.created, rig.topics.asked, rig.letters()) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (ErrorCode.REQUEST_TIMED_OUT, ""),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "topic dlq.t cannot be found: TOPIC_AUTHORIZATION_FAILED: "),
+    ],
+)
+def test_a_warning_of_a_queue_comes_with_what_is_known_of_it(
+    error: ErrorCode, says: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics = Topics()
+    topics.asks = True
+    warn_of_queue("g", "dlq.t", topics)
+    topics.asked.pop().complete(ApiError(error))
+    assert [each.getMessage() for each in caplog.records] == (
+        [f"share group g: dead letters will not be written: {says}"] if says else []
+    )
 
 
 # -- reading
