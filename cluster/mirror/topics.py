@@ -50,7 +50,7 @@ MOST_ABSENT: Final = 1_000
 
 _NAMED_IDS_FROM: Final = 10
 """The first version of Metadata whose answers by name have topic ids."""
-_BY_ID_FROM: Final = 12
+BY_ID_FROM: Final = 12
 """The first version that can be asked by topic id."""
 
 Found: TypeAlias = TopicImage | ErrorCode
@@ -281,7 +281,7 @@ class TopicMirror:
         """Ask the broker that has no such topics by name for them by id, and judge what it says."""
         node = next(iter(witnesses.values())).node
         rows = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in witnesses]
-        answer = await self._ask(node, rows, _BY_ID_FROM)
+        answer = await self._ask(node, rows, BY_ID_FROM)
         now_ms = self._clock.now_ms()
         errors = {} if isinstance(answer, LinkFailure) else {row.topic_id: row.error_code for row in answer.topics}
         for topic_id, witness in witnesses.items():
@@ -302,7 +302,7 @@ class TopicMirror:
 
     async def _ask_ids(self, ids: Sequence[bytes]) -> None:
         rows = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in ids]
-        answer = await self._ask(self._next_node(()), rows, _BY_ID_FROM)
+        answer = await self._ask(self._next_node(()), rows, BY_ID_FROM)
         if isinstance(answer, LinkFailure):
             for topic_id in ids:
                 self._failed(topic_id, answer)

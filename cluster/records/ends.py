@@ -31,7 +31,7 @@ EARLIEST: Final = -2
 LATEST: Final = -1
 MOST_PARTITIONS: Final = 500
 """The most partitions of one request."""
-_LEAST_VERSION: Final = 2
+LEAST_VERSION: Final = 2
 """The version from which on ListOffsets takes an isolation level, and OffsetForLeaderEpoch's answers name the epoch."""
 CONSUMER: Final = -1
 """The replica id of who is no replica."""
@@ -140,7 +140,7 @@ class EndQuestions:
             for at, (_, _, pending) in rows.items():
                 pending.complete(found.get(at) or failed(ErrorCode.REQUEST_TIMED_OUT))
 
-        self._link.send(node, request, purpose=Purpose.BEHIND, min_version=_LEAST_VERSION).on_complete(answered)
+        self._link.send(node, request, purpose=Purpose.BEHIND, min_version=LEAST_VERSION).on_complete(answered)
 
 
 def _parts(asked: _Asked[A]) -> Iterator[dict[Partition, tuple[PartitionLeader, int, Pending[A]]]]:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.ports import Link, LinkFailure
+from shareq.cluster.state.mends import create, grant, set_property
 from shareq.cluster.state.slot import StateTopic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.create_topics import (
@@ -100,7 +101,7 @@ async def check_topic(link: Link, wanted: WantedTopic) -> Checked:
     configs = await _configs(link, wanted.name)
     limit = DEFAULT_MESSAGE_BYTES
     if isinstance(configs, str):
-        checked.warnings.append(f"{configs}; whether the cluster keeps what is confirmed cannot be checked")
+        checked.warnings.append(f"whether the cluster keeps what is confirmed cannot be checked: {configs}")
     else:
         checked.refusals += _refusals(wanted, configs)
         checked.warnings += _config_warnings(wanted, configs)
@@ -123,6 +124,8 @@ async def _find(link: Link, wanted: WantedTopic) -> MetadataResponseTopic | str 
     topic = answer.topics[0]
     if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         return None
+    if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return f"topic {wanted.name}: no right to describe it{grant('topic', wanted.name, 'describe')}"
     return f"topic {wanted.name}: {error_of(topic.error_code).name}" if topic.error_code else topic
 
 
@@ -142,7 +145,11 @@ async def _create(link: Link, wanted: WantedTopic, configs: Mapping[str, str]) -
         return None
     if error in _REFUSES_CONFIGS and "max.message.bytes" in configs:
         return await _create(link, wanted, {name: configs[name] for name in configs if name != "max.message.bytes"})
-    return f"topic {wanted.name}: {error.name}: {answer.topics[0].error_message or 'no more was said'}"
+    mend = create(wanted.name, wanted.partitions, wanted.replication_factor, configs)
+    if error in (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CLUSTER_AUTHORIZATION_FAILED):
+        return f"topic {wanted.name}: there is none, and no right to create it{mend}"
+    said = (answer.topics[0].error_message or "no more was said").rstrip(".")
+    return f"topic {wanted.name}: it cannot be created: {error.name}: {said}{mend}"
 
 
 async def _configs(link: Link, name: str) -> dict[str, str] | str:
@@ -152,6 +159,8 @@ async def _configs(link: Link, name: str) -> dict[str, str] | str:
     if not isinstance(answer, DescribeConfigsResponse) or not answer.results:
         return _failure(name, "DescribeConfigs", answer)
     result = answer.results[0]
+    if result.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        return f"topic {name}: no right to describe its properties{grant('topic', name, 'describe-configs')}"
     if result.error_code:
         return f"topic {name}: DescribeConfigs: {error_of(result.error_code).name}"
     return {each.name: each.value for each in result.configs if each.value is not None}
@@ -174,11 +183,13 @@ def _refusals(wanted: WantedTopic, configs: Mapping[str, str]) -> list[str]:
         loss = (
             "records of keys that are written seldom" if wanted.compacted else "all but the last change of each state"
         )
-        return [f"{at}: cleanup.policy is {configs.get('cleanup.policy')!r}, where only {due} keeps {loss}"]
+        mend = set_property(wanted.name, "cleanup.policy", due)
+        return [f"{at}: cleanup.policy is {configs.get('cleanup.policy')!r}, where only {due} keeps {loss}{mend}"]
     if wanted.compacted:
         return []
     return [
         f"{at}: {name} is {configs[name]}, and states that were confirmed would be deleted; it must be -1"
+        f"{set_property(wanted.name, name, UNLIMITED)}"
         for name in ("retention.ms", "retention.bytes")
         if configs.get(name, UNLIMITED) != UNLIMITED
     ]
@@ -192,24 +203,28 @@ def _config_warnings(wanted: WantedTopic, configs: Mapping[str, str]) -> list[st
         warnings.append(
             f"{at}: unclean.leader.election.enable is true: acknowledgements that were confirmed are lost, and their "
             "records delivered again, when a broker is elected that lags behind"
+            f"{set_property(wanted.name, 'unclean.leader.election.enable', 'false')}"
         )
     in_sync = _number(configs.get("min.insync.replicas"), 1)
     if in_sync < wanted.min_insync_replicas:
         warnings.append(
             f"{at}: min.insync.replicas is {in_sync}, {wanted.min_insync_replicas} are wanted: what was confirmed may "
             f"be on {in_sync} broker{'s' * (in_sync > 1)} alone, and is lost with {'them' if in_sync > 1 else 'it'}"
+            f"{set_property(wanted.name, 'min.insync.replicas', wanted.min_insync_replicas)}"
         )
     limit = _number(configs.get("max.message.bytes"), DEFAULT_MESSAGE_BYTES)
     if limit < wanted.max_message_bytes:
         warnings.append(
             f"{at}: max.message.bytes is {limit}, {wanted.max_message_bytes} are wanted: a share partition can have "
             "fewer records in flight, as its state has to fit into one record"
+            f"{set_property(wanted.name, 'max.message.bytes', wanted.max_message_bytes)}"
         )
     lag = _number(configs.get("min.compaction.lag.ms"), 0)
     if wanted.compacted and lag < COMPACTION_LAG_MS:
         warnings.append(
             f"{at}: min.compaction.lag.ms is {lag}, {COMPACTION_LAG_MS} are wanted: what a deposed node still writes "
             "may take the place of what was confirmed"
+            f"{set_property(wanted.name, 'min.compaction.lag.ms', COMPACTION_LAG_MS)}"
         )
     return warnings
 
@@ -221,7 +236,7 @@ def _replica_warnings(wanted: WantedTopic, topic: MetadataResponseTopic) -> list
     brokers = f"{replicas} broker{'s' * (replicas != 1)}"
     return [
         f"topic {wanted.name}: it is on {brokers}, {wanted.replication_factor} are wanted: what was confirmed is lost "
-        f"with {'these' if replicas != 1 else 'it'}"
+        f"with {'these' if replicas != 1 else 'it'}. Mend: kafka-reassign-partitions.sh"
     ]
 
 

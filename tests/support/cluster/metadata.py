@@ -47,7 +47,7 @@ def metadata(call: Call, request: MetadataRequest) -> Answer:
     asked, broker = request.topics, call.broker
     if asked is None or (call.version == _EMPTY_IS_ALL and not asked):
         topics: Iterable[MetadataResponseTopic] = [
-            _topic(call, topic) for topic in broker.image.topics.values() if not _refusal(call, topic.name)
+            _topic(call, request, topic) for topic in broker.image.topics.values() if not _refusal(call, topic.name)
         ]
     else:
         rows = [_asked(call, request, each) for each in {(each.topic_id, each.name): each for each in asked}.values()]
@@ -75,13 +75,13 @@ def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) ->
         error = ErrorCode.UNKNOWN_TOPIC_ID if topic is None else _refusal(call, topic.name)
         if topic is None or error:  # without the name
             return MetadataResponseTopic(error, None, asked.topic_id)
-        return _topic(call, topic)
+        return _topic(call, request, topic)
     name = asked.name or ""
     if error := _refusal(call, name):
         return MetadataResponseTopic(error, name)
     topic = call.broker.topic(name)
     if topic is not None:
-        return _topic(call, topic)
+        return _topic(call, request, topic)
     if not is_valid_name(name):
         return MetadataResponseTopic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
     settings = call.broker.cluster.settings
@@ -90,9 +90,12 @@ def _asked(call: Call, request: MetadataRequest, asked: MetadataRequestTopic) ->
     return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
 
 
-def _topic(call: Call, topic: TopicState) -> MetadataResponseTopic:
+def _topic(call: Call, request: MetadataRequest, topic: TopicState) -> MetadataResponseTopic:
     partitions = [_partition(call, number, state) for number, state in enumerate(topic.partitions)]
-    return MetadataResponseTopic(0, topic.name, topic.topic_id, topic.name in INTERNAL, partitions)
+    row = MetadataResponseTopic(0, topic.name, topic.topic_id, topic.name in INTERNAL, partitions)
+    if request.include_topic_authorized_operations:
+        row.topic_authorized_operations = call.broker.cluster.rights.allowed(Resource.TOPIC, topic.name)
+    return row
 
 
 def _partition(call: Call, number: int, state: PartitionState) -> MetadataResponsePartition:

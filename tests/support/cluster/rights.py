@@ -49,3 +49,7 @@ class Rights:
     def error(self, resource: Resource, name: str, operation: Operation) -> ErrorCode:
         """Return NONE if it is allowed, else what the answer says."""
         return resource.value if (resource, name, operation) in self._denied else ErrorCode.NONE
+
+    def allowed(self, resource: Resource, name: str) -> int:
+        """Return the operations that are allowed as KIP-430's bits: bit n is operation n."""
+        return sum(1 << each.value for each in Operation if not self.error(resource, name, each))

@@ -55,6 +55,8 @@ def test_a_topic_that_would_lose_what_was_confirmed_is_refused(
     found = checked(world, wanted)
     assert found.topic is None
     assert [name in each and value in each for each in found.refusals] == [True]
+    due = wanted.configs().get(name, "-1")
+    assert found.refusals[0].endswith(f"Mend: shareq configs alter topic {wanted.name} --set {name}={due}")
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,8 @@ def test_less_than_wanted_is_a_warning_that_names_what_can_be_lost(
     found = checked(world, wanted)
     assert found.topic is not None
     assert [name in each and value in each and loss in each for each in found.warnings] == [True]
+    mend = f"Mend: shareq configs alter topic {wanted.name} --set {name}={wanted.configs()[name]}"
+    assert found.warnings[0].endswith(mend)
 
 
 def test_fewer_replicas_than_wanted_are_a_warning(world: ClusterWorld) -> None:
@@ -97,6 +101,24 @@ def test_what_may_not_be_asked_is_a_warning(world: ClusterWorld) -> None:
     assert found.topic is not None
     assert found.topic.max_message_bytes == 1_048_588
     assert ["cannot be checked" in each for each in found.warnings] == [True]
+    assert found.warnings[0].endswith("--resource topic --name __shareq_state --operation describe-configs")
+
+
+def test_a_topic_that_may_not_be_made_is_refused_with_the_command_that_makes_it(world: ClusterWorld) -> None:
+    world.cluster.rights.deny(Resource.TOPIC, GROUPS.name, Operation.CREATE)
+    found = checked(world, GROUPS)
+    assert found.topic is None
+    (refusal,) = found.refusals
+    made = "Mend: shareq topics create __shareq_groups --partitions 48 --replication-factor 3 --set cleanup.policy="
+    assert "there is none, and no right to create it" in refusal
+    assert made in refusal
+
+
+def test_a_topic_that_may_not_be_seen_is_refused(world: ClusterWorld) -> None:
+    world.cluster.rights.deny(Resource.TOPIC, STATES.name, Operation.DESCRIBE)
+    found = checked(world, STATES)
+    assert found.topic is None
+    assert [each.endswith("--name __shareq_state --operation describe") for each in found.refusals] == [True]
 
 
 def test_a_cluster_that_cannot_be_reached_is_a_refusal(world: ClusterWorld) -> None:

@@ -1,0 +1,286 @@
+"""The cluster, looked at when a node starts: who answers, what the brokers serve, rights, state topics.
+
+    reach         every broker says what it serves; tried again for a while, since a cluster may start with its nodes
+    lacks         what a node needs of that and does not find
+    rights        asked by requests that change nothing
+    state topics  made unless they exist, and looked at (`check_topic`)
+
+A refusal says why nothing could be served, or how what was confirmed would be lost; a warning what can be lost with
+brokers, or will be missing. Each names the resource, and the command that mends it where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import sleep
+from shareq.cluster.link.ports import Failure, Link, LinkFailure
+from shareq.cluster.link.versions import Served, newest_of, served_by_all
+from shareq.cluster.membership import group
+from shareq.cluster.mirror.topics import BY_ID_FROM
+from shareq.cluster.node.options import Replication
+from shareq.cluster.records import ends, fetching
+from shareq.cluster.state import slot
+from shareq.cluster.state.mends import grant
+from shareq.cluster.state.slot import StateTopic
+from shareq.cluster.state.topics import WantedTopic, check_topic
+from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
+from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+__all__ = ["Checked", "Lack", "Reached", "Unreachable", "Wanted", "check_cluster", "lacks", "reach"]
+
+PATIENCE_MS: Final = 30_000
+AGAIN_MS: Final = 500
+ANSWER_MS: Final = 5_000
+"""The time that one answer may take; `check_topic` has its own."""
+NOBODY: Final = "shareq-check"
+"""A member that no group has: its heartbeat is refused, and the error says whether for lack of rights."""
+SHARE_VERSION: Final = "share.version"
+WITH_RIGHTS: Final = 8
+"""The first version of Metadata that says what may be done with a topic."""
+NOT_SAID: Final = -(2**31)
+READ, WRITE, DELETE = 3, 4, 6
+"""Bits of what may be done, by Apache Kafka's numbers of operations."""
+
+
+class Wanted(NamedTuple):
+    """What a node needs of its cluster: state topics, with as many replicas as `replication` says; the group of the
+    nodes; and what transactional ids of its slots begin with.
+    """
+
+    topics: Sequence[WantedTopic]
+    replication: Replication
+    group_id: str
+    transactional_ids: str = "shareq-"
+
+
+class Reached(NamedTuple):
+    """The cluster as its brokers say."""
+
+    cluster_id: str
+    brokers: int
+    served: Served
+
+
+class Unreachable(NamedTuple):
+    """Why the cluster cannot be asked. `refused`: it does not take the node's credentials."""
+
+    text: str
+    refused: bool = False
+
+
+@dataclass(slots=True)
+class Checked:
+    """The outcome. Where there are `refusals`, the node is not to start; `topics` are by name."""
+
+    cluster: Reached
+    topics: dict[str, StateTopic] = field(default_factory=dict)
+    refusals: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+# -- who answers
+
+
+async def reach(env: Environment, link: Link, patience_ms: int = PATIENCE_MS) -> Reached | Unreachable:
+    """Ask every broker what it serves, until all of them answer or patience is at its end."""
+    give_up_ms = env.clock.now_ms() + patience_ms
+    while True:
+        found = await _ask_all(link)
+        if isinstance(found, Reached) or found.refused or env.clock.now_ms() + AGAIN_MS >= give_up_ms:
+            return found
+        await sleep(env.clock, AGAIN_MS)
+
+
+async def _ask_all(link: Link) -> Reached | Unreachable:
+    """Ask the brokers that any of them names. One that is named and not reached would be missed by clients, too."""
+    metadata = await link.send(None, MetadataRequest([], allow_auto_topic_creation=False), timeout_ms=ANSWER_MS)
+    if isinstance(metadata, LinkFailure):
+        return _unreachable(metadata)
+    assert isinstance(metadata, MetadataResponse)
+    nodes = sorted(broker.node_id for broker in metadata.brokers)
+    asked = [link.send(node, ApiVersionsRequest("shareq", "1"), timeout_ms=ANSWER_MS) for node in nodes]
+    answers: list[ApiVersionsResponse] = []
+    for node, pending in zip(nodes, asked, strict=True):
+        answer = await pending
+        if isinstance(answer, LinkFailure):
+            address = link.brokers.get(node)
+            where = "" if address is None else f" at {address.host}:{address.port}, as the cluster names it"
+            return Unreachable(f"broker {node}{where}: {answer.text}", answer.failure is Failure.REFUSED)
+        assert isinstance(answer, ApiVersionsResponse)
+        answers.append(answer)
+    if not answers:
+        return Unreachable("the cluster names no brokers")
+    return Reached(metadata.cluster_id or "", len(answers), served_by_all(answers))
+
+
+def _unreachable(failure: LinkFailure) -> Unreachable:
+    return Unreachable(failure.text, failure.failure is Failure.REFUSED)
+
+
+# -- what the brokers serve
+
+
+class Lack(NamedTuple):
+    """An API that is not served as it is needed. Without one that is not `needed` a node does less."""
+
+    text: str
+    needed: bool
+
+
+class _Need(NamedTuple):
+    api: ApiKey
+    version: int
+    since: str  # the release of Apache Kafka that has it
+    without: str
+    needed: bool = True
+
+
+_NEEDS: Final = (
+    _Need(ApiKey.METADATA, BY_ID_FROM, "2.8", "topics have no ids, by which their state is kept"),
+    _Need(ApiKey.FETCH, fetching.LEAST_VERSION, "1.1", "no records can be read"),
+    _Need(ApiKey.LIST_OFFSETS, ends.LEAST_VERSION, "0.11", "where a log begins and ends cannot be known"),
+    _Need(ApiKey.PRODUCE, slot.WITH_LOG_START, "1.0", "no state can be written"),
+    _Need(ApiKey.INIT_PRODUCER_ID, 0, "0.11", "what a deposed node writes could not be told from its successor's"),
+    _Need(ApiKey.FIND_COORDINATOR, group.SEVERAL_KEYS, "3.0", "the nodes could not find one another"),
+    _Need(ApiKey.JOIN_GROUP, group.WITH_INSTANCE_ID, "2.3", "the nodes could not share the work"),
+    _Need(ApiKey.SYNC_GROUP, 0, "0.9", "the nodes could not share the work"),
+    _Need(ApiKey.HEARTBEAT, 0, "0.9", "the nodes could not share the work"),
+    _Need(ApiKey.LEAVE_GROUP, group.JOINED_WITH_MEMBERS, "2.4", "the others wait for a node that stops", False),
+    _Need(ApiKey.CREATE_TOPICS, 0, "0.10.1", "state topics have to be made by hand", False),
+    _Need(ApiKey.DESCRIBE_CONFIGS, 0, "0.11", "whether the cluster keeps what is confirmed cannot be checked", False),
+    _Need(ApiKey.DELETE_RECORDS, 0, "0.11", "state topics cannot be pruned, and grow", False),
+    _Need(ApiKey.OFFSET_FOR_LEADER_EPOCH, ends.LEAST_VERSION, "2.1", "no log could be read on under another leader"),
+)
+
+
+def lacks(served: Served) -> list[Lack]:
+    """Return what a node needs of its cluster and does not find."""
+    return [
+        Lack(
+            f"the cluster does not serve {_name(need.api)} in version {need.version} or later, which Apache Kafka has "
+            f"since {need.since}: {need.without}",
+            need.needed,
+        )
+        for need in _NEEDS
+        if (newest := newest_of(need.api, served.versions)) is None or newest < need.version
+    ]
+
+
+def _name(api: ApiKey) -> str:
+    return api.name.title().replace("_", "")
+
+
+def _own_share_groups(served: Served) -> Iterator[str]:
+    level = served.features.get(SHARE_VERSION, 0)
+    if level > 0 and ApiKey.SHARE_GROUP_HEARTBEAT in served.versions:
+        yield (
+            f"the cluster has share groups of its own (feature share.version {level}): those of clients that connect "
+            "to a node are kept by the nodes, all others by the cluster. A group of one name on both sides is two "
+            "groups, and each gets every record"
+        )
+
+
+# -- what the node may do
+
+
+async def _group_rights(link: Link, group_id: str) -> list[str]:
+    """Ask as a member that does not exist: rights are looked at before members are."""
+    request = HeartbeatRequest(group_id, 0, NOBODY)
+    answer = await link.send(None, request, timeout_ms=ANSWER_MS)
+    if isinstance(answer, HeartbeatResponse) and answer.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED:
+        return [
+            f"group {group_id}: GROUP_AUTHORIZATION_FAILED: the nodes are its members, and share the work by it"
+            f"{grant('group', group_id, 'read')}"
+        ]
+    return []
+
+
+async def _transactional_rights(link: Link, prefix: str) -> list[str]:
+    """Ask who would coordinate a transactional id. That it may be written to is found out by the first take-over."""
+    request = FindCoordinatorRequest("", slot.TRANSACTIONAL_ID, [f"{prefix}check"])
+    answer = await link.send(None, request, timeout_ms=ANSWER_MS, min_version=slot.SEVERAL_KEYS)
+    if not isinstance(answer, FindCoordinatorResponse) or not answer.coordinators:
+        return []
+    if answer.coordinators[0].error_code != ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED:
+        return []
+    return [
+        f"transactional ids {prefix}*: TRANSACTIONAL_ID_AUTHORIZATION_FAILED: what a deposed node still writes is not "
+        "refused by the brokers; readers skip it all the same, and nothing is lost"
+        f"{grant('transactional-id', prefix, 'write', pattern='prefixed')}"
+    ]
+
+
+async def _topic_rights(link: Link, names: Sequence[str], checked: Checked) -> None:
+    """Ask what may be done with the state topics, where brokers say it."""
+    if (newest_of(ApiKey.METADATA, checked.cluster.served.versions) or 0) < WITH_RIGHTS:
+        return
+    request = MetadataRequest([MetadataRequestTopic(name=name) for name in names], False, False, True)
+    answer = await link.send(None, request, timeout_ms=ANSWER_MS, min_version=WITH_RIGHTS)
+    if not isinstance(answer, MetadataResponse):
+        return
+    for topic in answer.topics:
+        bits, name = topic.topic_authorized_operations, topic.name or ""
+        if topic.error_code or bits == NOT_SAID:
+            continue
+        for bit, operation, without in _OF_STATE_TOPICS:
+            if not bits >> bit & 1:
+                checked.refusals.append(
+                    f"topic {name}: no right to {operation} it: {without}{grant('topic', name, operation)}"
+                )
+        if not bits >> DELETE & 1:
+            checked.warnings.append(
+                f"topic {name}: no right to delete its records: it cannot be pruned, and grows"
+                f"{grant('topic', name, 'delete')}"
+            )
+
+
+_OF_STATE_TOPICS: Final = (
+    (READ, "read", "what was confirmed could not be loaded"),
+    (WRITE, "write", "nothing could be confirmed"),
+)
+
+
+# -- all of it
+
+
+async def check_cluster(link: Link, wanted: Wanted, cluster: Reached) -> Checked:
+    """Look at a cluster that was reached, and make the state topics that it lacks."""
+    checked = Checked(cluster)
+    for lack in lacks(cluster.served):
+        (checked.refusals if lack.needed else checked.warnings).append(lack.text)
+    checked.warnings += _own_share_groups(cluster.served)
+    if checked.refusals:
+        return checked
+    checked.refusals += await _group_rights(link, wanted.group_id)
+    checked.warnings += await _transactional_rights(link, wanted.transactional_ids)
+    factor, words = _replicas(wanted.replication, cluster.brokers)
+    checked.warnings += words
+    min_isr = min(wanted.replication.min_isr, factor)
+    for topic in wanted.topics:
+        found = await check_topic(link, topic._replace(replication_factor=factor, min_insync_replicas=min_isr))
+        checked.refusals += found.refusals
+        checked.warnings += found.warnings
+        if found.topic is not None:
+            checked.topics[topic.name] = found.topic
+    await _topic_rights(link, list(checked.topics), checked)
+    return checked
+
+
+def _replicas(replication: Replication, brokers: int) -> tuple[int, list[str]]:
+    """Return how many replicas there are to be. What the operator gave is asked for; the default is less on few
+    brokers.
+    """
+    if replication.given or brokers >= replication.factor:
+        return replication.factor, []
+    return brokers, [
+        f"the cluster has {brokers} broker{'s' * (brokers > 1)}: state topics that are made now have as many replicas, "
+        f"where {replication.factor} are usual, and what was confirmed is lost with all of them"
+    ]
