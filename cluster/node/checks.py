@@ -251,7 +251,7 @@ _OF_STATE_TOPICS: Final = (
 # -- all of it
 
 
-async def check_cluster(link: Link, wanted: Wanted, cluster: Reached) -> Checked:
+async def check_cluster(env: Environment, link: Link, wanted: Wanted, cluster: Reached) -> Checked:
     """Look at a cluster that was reached, and make the state topics that it lacks."""
     checked = Checked(cluster)
     for lack in lacks(cluster.served):
@@ -265,7 +265,7 @@ async def check_cluster(link: Link, wanted: Wanted, cluster: Reached) -> Checked
     checked.warnings += words
     min_isr = min(wanted.replication.min_isr, factor)
     for topic in wanted.topics:
-        found = await check_topic(link, topic._replace(replication_factor=factor, min_insync_replicas=min_isr))
+        found = await check_topic(env, link, topic._replace(replication_factor=factor, min_insync_replicas=min_isr))
         checked.refusals += found.refusals
         checked.warnings += found.warnings
         if found.topic is not None:

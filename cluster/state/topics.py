@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import sleep
 from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.ports import Link, LinkFailure
 from shareq.cluster.state.mends import create, grant, set_property
@@ -47,6 +49,9 @@ DEFAULT_MESSAGE_BYTES: Final = 1_048_588
 COMPACTION_LAG_MS: Final = 3_600_000
 """The least age of what is compacted: what a zombie has written over is written again before (`overwritten.py`)."""
 TIMEOUT_MS: Final = 30_000
+HEARD_OF_WITHIN_MS: Final = 30_000
+"""The time in which brokers hear of a topic that was made."""
+AGAIN_MS: Final = 100
 UNLIMITED: Final = "-1"
 TOPIC: Final = 2
 """DescribeConfigs' resource type."""
@@ -87,14 +92,16 @@ class Checked:
     warnings: list[str] = field(default_factory=list)
 
 
-async def check_topic(link: Link, wanted: WantedTopic) -> Checked:
-    """Make a state topic unless it exists, and look at what it is."""
+async def check_topic(env: Environment, link: Link, wanted: WantedTopic) -> Checked:
+    """Make a state topic unless it exists, and look at what it is. Brokers hear of a new one somewhat later."""
     found = await _find(link, wanted)
     if found is None:
         refusal = await _create(link, wanted, wanted.configs())
         if refusal is not None:
             return Checked(refusals=[refusal])
-        found = await _find(link, wanted)
+        give_up_ms = env.clock.now_ms() + HEARD_OF_WITHIN_MS
+        while (found := await _find(link, wanted)) is None and env.clock.now_ms() < give_up_ms:
+            await sleep(env.clock, AGAIN_MS)
     if not isinstance(found, MetadataResponseTopic):
         return Checked(refusals=[found or f"topic {wanted.name}: it was made, and is not known yet"])
     checked = Checked()

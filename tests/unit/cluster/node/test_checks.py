@@ -47,7 +47,7 @@ def checked(world: ClusterWorld, replication: Replication = USUAL, served: Serve
         cluster = cluster._replace(served=served)
     begin = beginner(world.env.budget, in_ticks(world.clock.call_soon))
     wanted = Wanted(TOPICS, replication, "__shareq")
-    return world.wait(begin(check_cluster(world.link, wanted, cluster)))
+    return world.wait(begin(check_cluster(world.env, world.link, wanted, cluster)))
 
 
 # -- who answers

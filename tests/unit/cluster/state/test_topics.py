@@ -21,7 +21,7 @@ def world() -> ClusterWorld:
 
 def checked(world: ClusterWorld, wanted: WantedTopic) -> Checked:
     begin = beginner(world.env.budget, in_ticks(world.clock.call_soon))
-    return world.wait(begin(check_topic(world.link, wanted)))
+    return world.wait(begin(check_topic(world.env, world.link, wanted)))
 
 
 @pytest.mark.parametrize("wanted", [STATES, GROUPS])
@@ -127,3 +127,16 @@ def test_a_cluster_that_cannot_be_reached_is_a_refusal(world: ClusterWorld) -> N
     found = checked(world, STATES)
     assert found.topic is None
     assert ["Metadata" in each for each in found.refusals] == [True]
+
+
+def test_brokers_that_hear_of_a_new_topic_late_are_waited_for(world: ClusterWorld) -> None:
+    def hear() -> None:
+        for broker in world.cluster.brokers:
+            world.cluster.release_news(broker)
+
+    for broker in world.cluster.brokers:
+        world.cluster.hold_news(broker)
+    world.clock.call_at(world.clock.now_ms() + 3_000, hear)
+    found = checked(world, STATES)
+    assert found.topic is not None
+    assert found.refusals == []
