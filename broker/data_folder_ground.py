@@ -25,6 +25,7 @@ from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.os_fs import open_to_others
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.cleaner.schedule import Cleaning
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
@@ -65,6 +66,7 @@ class DataFolderGround:
 
     handlers: Final = HANDLERS
     metrics: Final = "shareq.broker.metrics.data_folder"
+    problem: Final = None
 
     def __init__(
         self,
@@ -144,6 +146,10 @@ class DataFolderGround:
         if metadata.topic(TRANSACTION_STATE) is not None:
             self.transactions.recover()
         self.disk.start()
+
+    def leave(self) -> Pending[None]:
+        """Do nothing: there is no other broker."""
+        return completed(None)
 
     def close(self, *, clean: bool) -> None:
         """Write everything out and close the files; unless `clean`, close them as they are."""

@@ -15,6 +15,7 @@ from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.fetch.ports import FetchedLog
 from shareq.broker.foundation.handler_rows import HandlerRow
 from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.ports import ShareStates
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.share.dlq.ports import QueueTopics
@@ -78,6 +79,9 @@ class Ground(Protocol[ServicesT_contra]):
     def handlers(self) -> Mapping[ApiKey, HandlerRow]: ...
     @property
     def metrics(self) -> str: ...
+    @property
+    def problem(self) -> str | None:
+        """Why clients are not served now, in a few words; None: they are."""
 
     def queues(self, turns: Turns) -> QueueTopics:
         """Return the topics that dead letters are written to. Long work on them is done in `turns`."""
@@ -87,6 +91,11 @@ class Ground(Protocol[ServicesT_contra]):
         on call the listeners. A part of the ground that wants news of the broker adds itself to `services.made`.
 
         Raises what says that the ground cannot be used; `close` is to be called then, too.
+        """
+
+    def leave(self) -> Pending[None]:
+        """Hand over to other brokers what is served here, when the last request is answered. Arrives when they know it;
+        `close` follows, then or if that takes too long.
         """
 
     def close(self, *, clean: bool) -> None:

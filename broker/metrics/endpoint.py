@@ -26,17 +26,20 @@ SCRAPE_INTERVAL_S: Final = 0.1  # from the beginning of one to that of the next:
 class MetricsEndpoint:
     """Serves what `scrape` returns; `content_type` is what it is.
 
-    `ready` says whether clients are served.
+    `why_not_ready` says why clients are not served; None: they are.
 
     Owned by the server, on the loop's thread.
     """
 
     def __init__(
-        self, scrape: Callable[[], Awaitable[bytes]], content_type: str, ready: Callable[[], bool] = lambda: True
+        self,
+        scrape: Callable[[], Awaitable[bytes]],
+        content_type: str,
+        why_not_ready: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._scrape = scrape
         self._content_type = content_type
-        self._ready = ready
+        self._why_not_ready = why_not_ready
         self._one_at_a_time = asyncio.Lock()
         self._began_at = float("-inf")  # the newest scrape, by the loop's time
         self._next: asyncio.Task[bytes] | None = None  # the scrape that has not begun
@@ -68,9 +71,10 @@ class MetricsEndpoint:
         if request.path == HEALTH_PATH:
             return Answer("200 OK", b"shareq is up\n")
         if request.path == READY_PATH:
-            if self._ready():
+            reason = self._why_not_ready()
+            if reason is None:
                 return Answer("200 OK", b"shareq is ready\n")
-            return Answer("503 Service Unavailable", b"shareq is stopping\n")
+            return Answer("503 Service Unavailable", f"{reason}\n".encode())
         return Answer("404 Not Found", f"the metrics are at {METRICS_PATH}\n".encode())
 
     async def _make(self) -> bytes:

@@ -9,11 +9,11 @@ import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from shareq.broker.process.allocator import keep_freed_memory
 from shareq.broker.process.open_files import raise_file_limit
-from shareq.broker.process.server import SEAMS, Seams, Server
+from shareq.broker.process.server import SEAMS, MakeGround, Seams, Server
 from shareq.broker.process.sockets import Address
 
 if TYPE_CHECKING:
@@ -28,14 +28,28 @@ WARM_UP_AFTER_S: Final = 0.1  # after the start; first requests are soon there, 
 WARM_UP_STEP_S: Final = 0.002
 
 
+class OtherGround(Protocol):
+    """What a broker stands on that is no data folder, and who opens it."""
+
+    @property
+    def make(self) -> MakeGround:
+        """Open it, when the broker's listeners are bound."""
+
+    async def wait_closed(self) -> None:
+        """Return when nothing of it is left open, behind the broker's stop."""
+
+
 class Wanted(NamedTuple):
-    """The broker that a command line asks for. `metrics`: host and port to serve them at."""
+    """The broker that a command line asks for. `metrics`: host and port to serve them at. Without a `ground` it stands
+    on its data folder.
+    """
 
     config: BrokerConfig
     features: Mapping[str, int]
     metrics: tuple[str, int] | None
     new_users: Sequence[NewScramUser]
     console: ConsoleOptions | None = None
+    ground: OtherGround | None = None
 
 
 def serve_forever(
@@ -54,7 +68,11 @@ def serve_forever(
     loop = new_event_loop()
     try:
         server = new_server(wanted, insecure=insecure, seams=seams)
-        loop.run_until_complete(_serve(server, ready, _console(wanted)))
+        try:
+            loop.run_until_complete(_serve(server, ready, _console(wanted)))
+        finally:
+            if wanted.ground is not None:
+                loop.run_until_complete(wanted.ground.wait_closed())
     finally:
         loop.close()
 
@@ -64,8 +82,15 @@ def new_server(wanted: Wanted, *, insecure: bool = False, seams: Seams = SEAMS) 
     for warning in wanted.config.warnings:
         logger.warning("%s", warning)
     metrics = None if wanted.metrics is None else Address(*wanted.metrics)
-    users = wanted.new_users
-    return Server(wanted.config, wanted.features, metrics, new_users=users, insecure=insecure, seams=seams)
+    return Server(
+        wanted.config,
+        wanted.features,
+        metrics,
+        new_users=wanted.new_users,
+        insecure=insecure,
+        seams=seams,
+        make_ground=None if wanted.ground is None else wanted.ground.make,
+    )
 
 
 def _console(wanted: Wanted) -> Console | None:
@@ -92,7 +117,8 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
     if server.uses_tls and hasattr(signal, "SIGHUP"):
         loop.add_signal_handler(signal.SIGHUP, server.renew_certificates)
     loop.set_exception_handler(_on_loop_error)
-    await server.start()
+    if not await _started(server, stopping):
+        return
     gc.freeze()  # the objects of now stay: the collector need not look at them again
     gc.enable()
     if console is not None:
@@ -106,6 +132,21 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
     await server.stop()
     if console is not None:
         await console.stop()
+
+
+async def _started(server: Server, stopping: asyncio.Event) -> bool:
+    """Start the server, unless it is asked to stop before it has all that it waits for. Raises ServeError."""
+    starting = asyncio.ensure_future(server.start())
+    stop = asyncio.ensure_future(stopping.wait())
+    await asyncio.wait((starting, stop), return_when=asyncio.FIRST_COMPLETED)
+    stop.cancel()
+    if not starting.done():
+        starting.cancel()
+        await asyncio.wait((starting,))
+        if starting.cancelled():
+            return False
+    await starting
+    return True
 
 
 def _stop_signals(*, hangup: bool) -> Sequence[int]:

@@ -68,6 +68,7 @@ REFUSALS: Final = (
     DamagedFolderError,
 )
 ANSWER_IN_FLIGHT_S: Final = 5.0  # how long a stop waits for clients that do not take their answers
+LEAVE_S: Final = 3.0  # how long a stop waits for other brokers to know of it
 
 
 class Seams(NamedTuple):
@@ -233,6 +234,8 @@ class Server:
         if self._broker is not None:
             self._broker.stop_waiting()
             await self._finish_connections()
+            if clean:
+                await self._leave(self._broker)
         await self._stop_metrics()
         if self._broker is not None:
             broker, self._broker = self._broker, None
@@ -243,6 +246,14 @@ class Server:
         for bound in self._sockets.values():
             bound.close()
         self._sockets.clear()
+
+    async def _leave(self, broker: Broker) -> None:
+        left = asyncio.Event()
+        broker.services.ground.leave().on_complete(lambda _: left.set())
+        try:
+            await asyncio.wait_for(left.wait(), LEAVE_S)
+        except TimeoutError:
+            logger.warning("%s: the other brokers may not know yet that this one stops", broker.services.ground.name)
 
     async def _stop_metrics(self) -> None:
         """After the last answer to clients: until then it says that the broker is up, and not ready."""
@@ -343,12 +354,17 @@ class Server:
         started_ns = services.env.clock.now_ns()
         metrics_of(services)  # imported now, when it keeps no client waiting
         self._metrics = MetricsEndpoint(
-            lambda: scrape(services, requests, self._listeners, started_ns), CONTENT_TYPE, lambda: not self._stopping
+            lambda: scrape(services, requests, self._listeners, started_ns), CONTENT_TYPE, self._why_not_ready
         )
         begin_to_listen(bound, BACKLOG, "serve metrics")
         await self._metrics.start(bound)
         self._stall_meter = StallMeter(services.env.clock, services.stalls)  # nobody else asks for what it measures
         self._stall_meter.start()
+
+    def _why_not_ready(self) -> str | None:
+        if self._stopping or self._broker is None:
+            return "shareq is stopping"
+        return self._broker.services.ground.problem
 
     async def _serve_records(self, broker: Broker, port: RecordsApiPort) -> None:
         name = port.tls_listener

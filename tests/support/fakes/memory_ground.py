@@ -22,6 +22,7 @@ from shareq.broker.fetch.ports import FetchedLog
 from shareq.broker.foundation.environment import Environment, Fs
 from shareq.broker.foundation.handler_rows import HandlerRow
 from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.metrics.families import families_with
 from shareq.broker.metrics.rows import Ends, Snapshot
@@ -114,6 +115,8 @@ class MemoryGround:
             ApiKey.API_VERSIONS: HandlerRow(hello.module, hello.served.first, 3),
         }
         self.life: list[str] = []
+        self.problem: str | None = None
+        self.left: Pending[None] = completed(None)
 
     def queues(self, turns: Turns) -> QueueTopics:
         raise AssertionError("no group here has a queue")
@@ -121,6 +124,10 @@ class MemoryGround:
     def open(self, services: Services) -> None:
         assert services.ground is self
         self.life.append("open")
+
+    def leave(self) -> Pending[None]:
+        self.life.append("left")
+        return self.left
 
     def close(self, *, clean: bool) -> None:
         self.life.append("closed" if clean else "left as it was")

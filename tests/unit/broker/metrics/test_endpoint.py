@@ -28,8 +28,8 @@ class Site:
 
     def __init__(self) -> None:
         self.scrape: Callable[[], Awaitable[bytes]] = lambda: behind_a_pause(BODY)
-        self.ready = True
-        self.endpoint = MetricsEndpoint(self._scrape, "text/test", lambda: self.ready)
+        self.why_not_ready: str | None = None
+        self.endpoint = MetricsEndpoint(self._scrape, "text/test", lambda: self.why_not_ready)
         self.bound = socket.create_server(("127.0.0.1", 0))
         self.address: tuple[str, int] = self.bound.getsockname()
 
@@ -183,9 +183,9 @@ async def test_scrapes_are_bounded_and_health_is_not_behind_them(site: Site) -> 
     assert (await site.get("/metrics"))[0] == "200 OK"
 
 
-async def test_a_broker_that_stops_is_up_and_not_ready(site: Site) -> None:
+async def test_a_broker_that_serves_nobody_is_up_and_not_ready(site: Site) -> None:
     assert await site.get("/-/ready") == ("200 OK", ANY, b"shareq is ready\n")
-    site.ready = False
+    site.why_not_ready = "shareq is stopping"
     assert await site.get("/-/ready") == ("503 Service Unavailable", ANY, b"shareq is stopping\n")
     assert (await site.get("/-/healthy"))[0] == "200 OK"
 
