@@ -12,6 +12,7 @@ from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.leaders import STALE
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.coordinator.ports import TopicImage
+from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.primitives import Message
@@ -28,6 +29,8 @@ Place: TypeAlias = tuple[str, int]
 
 OWN_TOPICS: Final = "__shareq_"
 """The beginning of the names of a node's own topics, which clients are not shown."""
+OF_PRODUCERS: Final = frozenset({ApiKey.PRODUCE, ApiKey.INIT_PRODUCER_ID})
+"""The RPCs that are refused where producers are to connect to the cluster itself."""
 GRACE_MS: Final = 5_000
 """The time that an answer is waited for beyond the client's own timeout, by which the broker answers."""
 
@@ -60,6 +63,11 @@ class Forwarding(NamedTuple):
     def where_to_go(self) -> str:
         """The answer to a client that asks for what a node does not do."""
         return f"This node has no transactions, nor groups other than share groups; they are at {self.cluster}."
+
+    @property
+    def where_to_produce(self) -> str:
+        """The answer to a producer at a node that takes no records."""
+        return f"This node takes no records of producers; they produce at {self.cluster}."
 
 
 @runtime_checkable

@@ -148,7 +148,7 @@ _NEEDS: Final = (
     _Need(ApiKey.FETCH, fetching.LEAST_VERSION, "1.1", "no records can be read"),
     _Need(ApiKey.LIST_OFFSETS, ends.LEAST_VERSION, "0.11", "where a log begins and ends cannot be known"),
     _Need(ApiKey.PRODUCE, slot.WITH_LOG_START, "1.0", "no state can be written"),
-    _Need(ApiKey.INIT_PRODUCER_ID, 0, "0.11", "what a deposed node writes could not be told from its successor's"),
+    _Need(ApiKey.INIT_PRODUCER_ID, 0, "0.11", "what a deposed node writes would be taken for its successor's"),
     _Need(ApiKey.FIND_COORDINATOR, group.SEVERAL_KEYS, "3.0", "the nodes could not find one another"),
     _Need(ApiKey.JOIN_GROUP, group.WITH_INSTANCE_ID, "2.3", "the nodes could not share the work"),
     _Need(ApiKey.SYNC_GROUP, 0, "0.9", "the nodes could not share the work"),

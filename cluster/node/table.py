@@ -10,6 +10,7 @@ from typing import Final
 
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.handler_rows import HandlerRow
+from shareq.cluster.forward.forwarding import OF_PRODUCERS
 from shareq.cluster.link.versions import Served, cut_to
 from shareq.protocol.api_keys import ApiKey
 
@@ -69,21 +70,23 @@ NOT_OFFERED: Final = frozenset(
 )
 
 
-def node_table(served: Served) -> Mapping[ApiKey, HandlerRow]:
-    """Return the table of a node before a cluster that serves this."""
+def node_table(served: Served, *, proxies: bool = True) -> Mapping[ApiKey, HandlerRow]:
+    """Return the table of a node before a cluster that serves this. Unless it `proxies`, producers are refused."""
+    refused = REFUSED if proxies else REFUSED | OF_PRODUCERS
+    forwarded = FORWARDED.keys() - refused
     rows: dict[ApiKey, HandlerRow] = {}
     for key, row in HANDLERS.items():
         if key in NOT_OFFERED:
             continue
-        if key in FORWARDED:
+        if key in forwarded:
             rows[key] = _with_module(row, FORWARDED[key])
-        elif key in REFUSED:
+        elif key in refused:
             rows[key] = _with_module(row, "refused")
         elif key is ApiKey.FIND_COORDINATOR:
             rows[key] = _with_module(row, "find_coordinator")
         else:
             rows[key] = row
-    return cut_to(served, rows, FORWARDED)
+    return cut_to(served, rows, forwarded)
 
 
 def _with_module(row: HandlerRow, module: str) -> HandlerRow:

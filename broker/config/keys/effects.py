@@ -55,8 +55,8 @@ def on_node(originals: Mapping[str, str]) -> list[str]:
     node_id = BROKER_KEYS["node.id"].parse(originals.get("node.id", str(FIRST_NODE_ID)))
     if isinstance(node_id, int) and node_id < FIRST_NODE_ID:
         warnings.append(
-            f"Property node.id is {node_id}: a broker of the cluster may have that number, too, and tools and logs "
-            f"would not tell them apart; nodes have numbers from {FIRST_NODE_ID} on"
+            f"Property node.id is {node_id}: a broker of the cluster may have that number, too, and one is "
+            f"taken for the other in tools and logs; nodes have numbers from {FIRST_NODE_ID} on"
         )
     return warnings
 

@@ -1,4 +1,4 @@
-"""RPCs of transactions, and of groups other than share groups: a node has neither.
+"""RPCs of transactions, and of groups other than share groups: a node has neither. Of producers, where it takes none.
 
 Behaviour: POLICY_VIOLATION, which no client tries again, for each part of the request; where a response has a place for
 a text, it says where the cluster is, and so does the log.
@@ -10,9 +10,10 @@ import logging
 from importlib import import_module
 
 from shareq.broker.dispatch.table import HANDLERS
-from shareq.cluster.forward.forwarding import ForwardContext
+from shareq.cluster.forward.forwarding import OF_PRODUCERS, ForwardContext
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
@@ -22,11 +23,15 @@ logger = logging.getLogger(__name__)
 def handle(ctx: ForwardContext, request: Message) -> Message:
     """Refuse the request."""
     key = ApiKey(request.API_KEY)
-    where = ctx.forwarding.where_to_go
+    where = ctx.forwarding.where_to_produce if key in OF_PRODUCERS else ctx.forwarding.where_to_go
     ctx.warn(logger, "refused %s of client id %r: %s", key.name, ctx.client_id, where)
     response = _refused(key, request)
     if "error_message" in type(response).FIELDS:
         response.error_message = where  # type: ignore[attr-defined]
+    elif isinstance(response, ProduceResponse):
+        for topic in response.responses:
+            for row in topic.partition_responses:
+                row.error_message = where
     return response
 
 

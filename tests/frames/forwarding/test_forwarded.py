@@ -198,6 +198,29 @@ def test_a_producer_without_transactions_gets_an_id_of_the_clusters(
     assert len(world.forwarded) == 3
 
 
+@pytest.mark.parametrize("version", [3, 8])
+def test_a_node_that_is_no_proxy_sends_producers_to_the_cluster(version: int) -> None:
+    world = ForwardingWorld(proxies=False)
+    client = world.connect()
+    world.cluster.create_topic("t", 1)
+    row = world.ask(client, produce_request(batch(b"x"), topic="t"), version, ProduceResponse)
+    (refused,) = row.responses[0].partition_responses
+    assert refused.error_code == ErrorCode.POLICY_VIOLATION
+    where = "This node takes no records of producers; they produce at broker-1:9092,broker-2:9092."
+    assert refused.error_message == (where if version >= 8 else None)
+    answer = world.ask(
+        client,
+        init_producer_id.InitProducerIdRequest(None, 0),
+        4,
+        init_producer_id.InitProducerIdResponse,
+    )
+    assert (answer.error_code, answer.producer_id) == (ErrorCode.POLICY_VIOLATION, -1)
+    assert world.cluster.log("t").high_watermark == 0
+    client.send(produce_request(batch(b"x"), topic="t", acks=0), 3)
+    world.clock.run_until_idle()
+    assert client.closed
+
+
 def test_other_groups_are_refused(world: ForwardingWorld, client: MockConnection) -> None:
     joined = world.ask(client, join_group.JoinGroupRequest("g", 10_000), 5, join_group.JoinGroupResponse)
     assert joined.error_code == ErrorCode.POLICY_VIOLATION

@@ -37,7 +37,7 @@ class ForwardingFolder(DataFolderGround):
         link = world.cluster_world.link
         begin = beginner(env.budget, Turns(env.clock.call_soon).run)
         topics = TopicMirror(env, link, begin)
-        self.handlers = node_table(world.served)  # type: ignore[misc,assignment]
+        self.handlers = node_table(world.served, proxies=world.proxies)  # type: ignore[misc,assignment]
         self.forwarding = Forwarding(link, topics, Batches(link, topics, env.clock), "broker-1:9092,broker-2:9092")
 
 
@@ -52,7 +52,9 @@ class ForwardingWorld(BrokerWorld):
         properties: Mapping[str, str] | None = None,
         *,
         served: Served | None = None,
+        proxies: bool = True,
     ) -> None:
+        self.proxies = proxies
         self.cluster_world = world = ClusterWorld(settings)
         self.cluster = world.cluster
         answer = world.ask(None, ApiVersionsRequest("shareq", "1"))
