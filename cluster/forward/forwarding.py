@@ -127,13 +127,11 @@ class ForwardContext(RequestContext):
     async def send_to_controller(self, message: Message, *, timeout_ms: int | None = None) -> Message | LinkFailure:
         """Send a request, as `send`, to the broker that takes changes of the cluster as one of them says now.
 
-        With KRaft any broker does; without, a client could not find out by a node's Metadata which one it is.
+        A client could not find out by a node's Metadata which one it is.
         """
-        brokers = await self.forwarding.link.send(None, MetadataRequest([], allow_auto_topic_creation=False))
-        if isinstance(brokers, LinkFailure):
-            return brokers
-        assert isinstance(brokers, MetadataResponse)
-        controller = brokers.controller_id if brokers.controller_id >= 0 else None
+        controller = await controller_of(self.forwarding.link)
+        if isinstance(controller, LinkFailure):
+            return controller
         return await self.send(controller, message, timeout_ms=timeout_ms)
 
     async def ask_controller(
@@ -196,6 +194,15 @@ class ForwardContext(RequestContext):
 
 
 _NOT_IN_ANSWER: Final = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The cluster's answer does not have it.")
+
+
+async def controller_of(link: Link) -> int | LinkFailure | None:
+    """Return the broker that takes changes of the cluster, as one of them says now; None: with KRaft any does."""
+    brokers = await link.send(None, MetadataRequest([], allow_auto_topic_creation=False))
+    if isinstance(brokers, LinkFailure):
+        return brokers
+    assert isinstance(brokers, MetadataResponse)
+    return brokers.controller_id if brokers.controller_id >= 0 else None
 
 
 def failure_error(failure: LinkFailure) -> ApiError:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from shareq.broker.config.keys.broker import BROKER_KEYS, DiskProperties, GroupProperties, TransactionProperties
 from shareq.broker.config.keys.log import LogProperties, TopicProperties
-from shareq.broker.config.keys.node import FIRST_NODE_ID
+from shareq.broker.config.keys.node import FIRST_NODE_ID, NodeProperties
 from shareq.protocol.config_def import ConfigKey, declared
 
 _REPLICATION_FACTORS: Final = (
@@ -24,7 +24,6 @@ _MIN_ISRS: Final = (
     "transaction.state.log.min.isr",
     "share.coordinator.state.topic.min.isr",
 )
-_OF_NODES: Final = "shareq.cluster."
 
 
 def on_one_broker(originals: Mapping[str, str]) -> list[str]:
@@ -40,7 +39,7 @@ def on_one_broker(originals: Mapping[str, str]) -> list[str]:
             number = BROKER_KEYS[name].parse(originals.get(name, "1"))
             if number != 1:
                 warnings.append(f"Property {name} is {number}, and there is one broker: {outcome}")
-    for_nodes = (name for name in originals if name.startswith(_OF_NODES))
+    for_nodes = (key.name for key in declared(NodeProperties) if key.name in originals)
     return [*warnings, *(f"Property {name} has no effect without --cluster" for name in for_nodes)]
 
 

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+from string import ascii_letters, digits
 from typing import Final
 
-from shareq.protocol.config_def import integer, long, text
+from shareq.protocol.config_def import ConfigValue, UpdateMode, integer, long, text, words
 
 FIRST_NODE_ID: Final = 1_000_000
 """Where the numbers of nodes begin, far above those of the cluster's brokers."""
 _MIB: Final = 1 << 20
 
 
+_IN_NAMES: Final = frozenset(f"{ascii_letters}{digits}._-")
+
+
+class NamesOrBeginnings:
+    """A list of names of topics, or of how they begin with `*` behind it."""
+
+    allowed: Final = "must be names of topics, or how they begin and a *, with commas between"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        return isinstance(value, tuple) and all(each and _IN_NAMES.issuperset(each.removesuffix("*")) for each in value)
+
+
 class NodeProperties:
-    """What a node keeps in memory of its cluster, the membership of the nodes, and how state is divided among them."""
+    """What a node keeps in memory of its cluster, the membership of the nodes, how state is divided among them, and
+    which topics of the cluster take dead letters.
+    """
 
     shareq_cluster_read_ahead_bytes = long(
         "shareq.cluster.read.ahead.bytes",
@@ -52,4 +67,13 @@ class NodeProperties:
         6_000,
         "Of a node: how long it hands out records without a proof that they are still its own to hand out.",
         at_least=1_000,
+    )
+    shareq_dlq_topics = words(
+        "shareq.dlq.topics",
+        (),
+        "Of a node: the topics that share groups may use as their dead-letter queues, by name or, with a `*` at the "
+        "end, by how they begin. Where the cluster has `errors.deadletterqueue.group.enable`, which Apache Kafka has "
+        "from 4.4 on, that property of the topic says it instead.",
+        valid=NamesOrBeginnings(),
+        mode=UpdateMode.CLUSTER_WIDE,
     )

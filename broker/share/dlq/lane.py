@@ -69,10 +69,22 @@ class Lane:
     """Dead letters of one share partition. Owned by `DeadLetterQueues`. `waiting` records are without them.
 
     `attempts` counts failed tries in a row. `trouble` is the kind of failure that was logged last. `bare` has the first
-    record written without content, `own_time` all at the broker's time: ways out that the queue's limits left.
+    record written without content, `own_time` all at the broker's time: ways out that the queue's limits left. So are
+    batches of at most `most_records`: a queue may take less than it was known for.
     """
 
-    __slots__ = ("attempts", "bare", "burials", "busy", "leader", "origin", "own_time", "trouble", "waiting")
+    __slots__ = (
+        "attempts",
+        "bare",
+        "burials",
+        "busy",
+        "leader",
+        "most_records",
+        "origin",
+        "own_time",
+        "trouble",
+        "waiting",
+    )
 
     def __init__(self, leader: SharePartitionLeader) -> None:
         self.leader = leader
@@ -84,6 +96,7 @@ class Lane:
         self.waiting = 0
         self.bare = False
         self.own_time = False
+        self.most_records = MOST_RECORDS
 
     def add(self, letters: Sequence[DeadLetter], done: Done) -> None:
         """More dead, behind the others."""
@@ -142,11 +155,11 @@ class _Builder:
                 bare += is_bare and self._copies
             at += 1
             self._seen += 1
-            if self._seen >= MOST_RECORDS or self._lane.bare:
+            if self._seen >= self._lane.most_records or self._lane.bare:
                 break
         if at > first:
             self.parts.append(Part(burial, at, refused, bare))
-        return at > last and self._seen < MOST_RECORDS and not self._lane.bare
+        return at > last and self._seen < self._lane.most_records and not self._lane.bare
 
     def _fits(self, record: RecordData) -> bool:
         size = letter_bytes(record)

@@ -13,7 +13,7 @@ from shareq.protocol.errors import ApiError, ErrorCode
 
 class QueueTopics(Protocol):
     """The topics that are queues, or are to be. Everything is looked up on every use; where others have to be asked,
-    there is one question at a time about each topic, whoever waits for its answer.
+    there is one question at a time about each topic, however many wait for its answer.
 
     `retriable` are the errors, of whatever is asked here, that may be over when it is asked again.
     """

@@ -16,7 +16,7 @@ from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.dlq.counters import GroupDeadLetters
-from shareq.broker.share.dlq.lane import Burial, Done, Lane, Part, Round
+from shareq.broker.share.dlq.lane import MOST_RECORDS, Burial, Done, Lane, Part, Round
 from shareq.broker.share.dlq.ports import QueueTopics
 from shareq.broker.share.dlq.rules import MOST_ATTEMPTS, QueueTopic, delay_ms, not_found, partition_for, refusal
 from shareq.broker.share.leader import SharePartitionLeader
@@ -176,6 +176,7 @@ class DeadLetterQueues:
         if lane.trouble:
             logger.info("%s: dead letters are written again", lane.leader.key.text())
         lane.attempts, lane.trouble, lane.bare, lane.own_time = 0, "", False, False
+        lane.most_records = min(2 * lane.most_records, MOST_RECORDS)
         for part in parts:
             counters.without_content += part.bare
             if part.refused:
@@ -206,6 +207,10 @@ class DeadLetterQueues:
     def _failed(self, lane: Lane, made: Round, error: ErrorCode) -> None:
         """The queue did not take a batch."""
         self._counters(lane).failed_requests += 1
+        if error is ErrorCode.MESSAGE_TOO_LARGE and len(made.records) > 1:  # its limit is less than it was known to be
+            lane.most_records = len(made.records) // 2
+            self._soon(lane)
+            return
         settings = self._settings.share_group(lane.origin.group_id)
         if settings.keep_dead_records:
             self._failed_and_kept(lane, error)

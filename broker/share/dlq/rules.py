@@ -5,9 +5,16 @@ As Apache Kafka 4.4.0 does it (`validateDlqTopic`); its texts, too, because peop
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.protocol.errors import ApiError
+from shareq.protocol.names import DLQ_GROUP_ENABLE
+
+if TYPE_CHECKING:
+    from shareq.broker.config.broker_config import BrokerConfig
+
+CREATED_WITH: Final = ((DLQ_GROUP_ENABLE, "true"), ("message.timestamp.type", "CreateTime"))
+"""The properties of a queue that is created because letters are to be written to it."""
 
 MOST_ATTEMPTS: Final = 5
 """Tries of a write that may succeed later, by a group that does not keep its dead records."""
@@ -22,6 +29,13 @@ class QueuePolicy(NamedTuple):
 
     prefix: str
     creates: bool
+
+    @classmethod
+    def of(cls, config: BrokerConfig) -> QueuePolicy:
+        """Return what a configuration says."""
+        return cls(
+            config.errors_deadletterqueue_topic_name_prefix, config.errors_deadletterqueue_auto_create_topics_enable
+        )
 
 
 class QueueTopic(NamedTuple):

@@ -14,7 +14,7 @@ from shareq.broker.log.append import OnDurable
 from shareq.broker.log.manager import LogManager
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.share.dlq.ports import QueueTopics
-from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic, not_found, refusal
+from shareq.broker.share.dlq.rules import CREATED_WITH, QueuePolicy, QueueTopic, not_found, refusal
 from shareq.broker.topics.creation import TopicSpec, create_topic
 from shareq.broker.topics.leaders import Leaders
 from shareq.broker.topics.lookup import led_log
@@ -24,8 +24,6 @@ from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.names import DLQ_GROUP_ENABLE
 
 logger = logging.getLogger(__name__)
-
-_CONFIGS: Final = ((DLQ_GROUP_ENABLE, "true"), ("message.timestamp.type", "CreateTime"))
 
 
 class BrokerQueues:
@@ -51,10 +49,7 @@ class BrokerQueues:
         self._wall_ms = env.clock.wall_ms
 
     def policy(self) -> QueuePolicy:
-        config = self._configs.broker
-        return QueuePolicy(
-            config.errors_deadletterqueue_topic_name_prefix, config.errors_deadletterqueue_auto_create_topics_enable
-        )
+        return QueuePolicy.of(self._configs.broker)
 
     def find(self, name: str) -> Pending[QueueTopic | ApiError | None]:
         topic = self._metadata.topic(name)
@@ -65,7 +60,7 @@ class BrokerQueues:
         return completed(QueueTopic(name, topic.partitions, takes_letters, limit))
 
     def create(self, name: str) -> Pending[ApiError]:
-        return create_topic(self._metadata, self._configs, TopicSpec(name, configs=_CONFIGS))
+        return create_topic(self._metadata, self._configs, TopicSpec(name, configs=CREATED_WITH))
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
         log = partial(led_log, self._leaders, self._logs, name, partition)

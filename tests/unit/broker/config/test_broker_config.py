@@ -344,9 +344,19 @@ def test_a_node_with_the_number_of_a_broker_is_reported() -> None:
     assert warning.startswith("Property node.id is 1: a broker of the cluster may have that number, too")
 
 
-def test_a_property_of_nodes_has_no_effect_on_a_broker_by_itself() -> None:
-    config = BrokerConfig.load({"shareq.cluster.lease.ms": "3000"})
-    assert config.warnings == ("Property shareq.cluster.lease.ms has no effect without --cluster",)
+@pytest.mark.parametrize(("name", "value"), [("shareq.cluster.lease.ms", "3000"), ("shareq.dlq.topics", "dlq.*")])
+def test_a_property_of_nodes_has_no_effect_on_a_broker_by_itself(name: str, value: str) -> None:
+    config = BrokerConfig.load({name: value})
+    assert config.warnings == (f"Property {name} has no effect without --cluster",)
+
+
+def test_topics_that_take_dead_letters_are_named_or_begin_in_some_way() -> None:
+    config = BrokerConfig.load({"shareq.dlq.topics": "dlq.*, Rejected_1-2.x,*"}, of_node=True)
+    assert config.shareq_dlq_topics == ("dlq.*", "Rejected_1-2.x", "*")
+    assert BrokerConfig.load({"shareq.dlq.topics": ""}, of_node=True).shareq_dlq_topics == ()
+    for wrong in ("d*q", "dlq.?", "a,,b", "dlq.**", "a b"):
+        with pytest.raises(ConfigError, match="must be names of topics, or how they begin"):
+            BrokerConfig.load({"shareq.dlq.topics": wrong}, of_node=True)
 
 
 @pytest.mark.parametrize("other", ["shareq.cluster.session.timeout.ms", "shareq.cluster.lease.ms"])

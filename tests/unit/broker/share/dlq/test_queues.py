@@ -40,6 +40,7 @@ class Topics:
         self.creation = NO_ERROR
         self.created: list[str] = []
         self.appended: list[tuple[int, bytes]] = []
+        self.most: int | None = None  # letters of a batch that is taken
         self.holds = False
         self.held: list[OnDurable] = []
 
@@ -67,6 +68,8 @@ class Topics:
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
         assert self.known(name) is not None
         error = self.answers.pop(0) if self.answers else ErrorCode.NONE
+        if self.most is not None and len(decode_records(batch)) > self.most:
+            error = ErrorCode.MESSAGE_TOO_LARGE
         if error:
             return error
         if self.holds:
@@ -177,6 +180,16 @@ def test_a_queue_that_cannot_be_created(keeps: bool) -> None:
     rig.topics.creation = NO_ERROR
     rig.pass_time(LONG_MS)
     assert rig.letters() == (ALL if keeps else [])
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_queue_that_takes_less_than_it_was_known_for_gets_smaller_batches(keeps: bool) -> None:
+    rig = Rig(keeps=keeps)
+    rig.topics.most = 1
+    rig.reject()
+    assert (rig.letters(), rig.start_offset) == (ALL, 4)
+    assert len(rig.topics.appended) == 4
+    assert rig.counts == (4, 4, 0, 0)
 
 
 # -- queues that others have to be asked for

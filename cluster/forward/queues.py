@@ -1,0 +1,218 @@
+"""The cluster's topics as dead-letter queues: looked up, created and appended to as the node, with its rights.
+
+    find    ---> mirror, then the topic's properties; both are believed for a while
+    create  ---> the controller, then the mirror until some broker has heard of it
+    append  ---> Produce with acks=all, by the partition's leader
+
+A topic takes letters if its errors.deadletterqueue.group.enable says so. Clusters before Apache Kafka 4.4 have no such
+property, and refuse topics that are to have it: there shareq.dlq.topics of the node names those that take letters.
+
+What Apache Kafka's producers try again is tried again here: another broker leads the partition, or none for a moment,
+one has not heard of a topic that was just created, replicas are slow or too few, or an answer was lost. In the last
+cases the letters may be there already: at least once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.loop.coroutines import Begin, Waiting, sleep
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.log.append import OnDurable
+from shareq.broker.share.dlq.rules import CREATED_WITH, QueuePolicy, QueueTopic
+from shareq.cluster.forward.batches import Batch, Batches
+from shareq.cluster.forward.forwarding import controller_of, failure_error, is_hidden
+from shareq.cluster.forward.ports import Topics
+from shareq.cluster.link.errors import error_of
+from shareq.cluster.link.ports import Failure, Link, LinkFailure
+from shareq.protocol.errors import NO_ERROR, RETRIABLE, ApiError, ErrorCode
+from shareq.protocol.generated.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from shareq.protocol.generated.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+from shareq.protocol.generated.produce import PartitionProduceResponse
+from shareq.protocol.names import DLQ_GROUP_ENABLE
+
+__all__ = ["ClusterQueues", "names_topic"]
+
+AGE_MS: Final = 10_000
+"""How long a topic's properties are believed, unless it refuses something before."""
+MOST_KNOWN: Final = 1_000
+"""The most topics whose properties are remembered, those that were asked for last."""
+TIMEOUT_MS: Final = 30_000
+"""The time that replicas get for a batch, and the controller for a topic."""
+PAUSE_MS: Final = 100
+"""Between two questions whether a broker has heard of a topic that was created."""
+HEARD_MS: Final = 5_000
+"""How long they are asked; later its letters are tried again, as when a broker leads nothing yet."""
+DEFAULT_MESSAGE_BYTES: Final = 1_048_588
+"""Apache Kafka's default, believed where nothing may be asked."""
+
+_ALL: Final = -1
+_DEFAULT: Final = -1
+_TOPIC: Final = 2
+_LIMITS: Final = ("max.message.bytes", "segment.bytes")
+
+T = TypeVar("T")
+_Found = QueueTopic | ApiError | None
+
+
+class _Known(NamedTuple):
+    """A topic as it was when it was asked for."""
+
+    queue: QueueTopic
+    at_ms: int
+
+
+class ClusterQueues:
+    """`QueueTopics` of a node. `config` returns the node's properties as they are now, `begin` drives questions."""
+
+    retriable: Final = RETRIABLE
+
+    def __init__(
+        self,
+        link: Link,
+        topics: Topics,
+        batches: Batches,
+        *,
+        clock: Clock,
+        begin: Begin,
+        config: Callable[[], BrokerConfig],
+    ) -> None:
+        self._link: Final = link
+        self._topics: Final = topics
+        self._batches: Final = batches
+        self._clock: Final = clock
+        self._begin: Final = begin
+        self._config: Final = config
+        self._known: Final[dict[str, _Known]] = {}
+        self._finding: Final[dict[str, Pending[_Found]]] = {}
+        self._creating: Final[dict[str, Pending[ApiError]]] = {}
+
+    def policy(self) -> QueuePolicy:
+        return QueuePolicy.of(self._config())
+
+    def find(self, name: str) -> Pending[_Found]:
+        if is_hidden(name):
+            return completed(None)
+        known = self._known.get(name)
+        if known is not None and self._clock.now_ms() - known.at_ms < AGE_MS:
+            return completed(known.queue)
+        return self._asked(self._finding, name, self._look_up)
+
+    def create(self, name: str) -> Pending[ApiError]:
+        return self._asked(self._creating, name, self._make)
+
+    def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
+        def done(row: PartitionProduceResponse) -> None:
+            error = error_of(row.error_code)
+            if error:
+                self._known.pop(name, None)  # it may be another one by now, or have other limits
+            on_durable(error)
+
+        self._batches.add(Batch(name, partition, memoryview(batch), _ALL, TIMEOUT_MS, done))
+        return ErrorCode.NONE
+
+    def _asked(self, questions: dict[str, Pending[T]], name: str, ask: Callable[[str], Waiting[T]]) -> Pending[T]:
+        """Return the answer to a question, which is asked unless it is under way."""
+        under_way = questions.get(name)
+        if under_way is not None:
+            return under_way
+
+        def answered(_answer: T) -> None:
+            del questions[name]
+
+        answer = self._begin(ask(name))
+        if not answer.done:
+            questions[name] = answer
+            answer.on_complete(answered)
+        return answer
+
+    # -- finding
+
+    async def _look_up(self, name: str) -> _Found:
+        image = await self._topics.find(name)
+        if isinstance(image, ErrorCode):
+            return None if image is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else ApiError(image)
+        configs = await self._configs(name)
+        if isinstance(configs, ApiError):
+            if configs.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                return configs
+            self._topics.refresh(image.topic_id)  # it was deleted, or is so new that this broker has not heard of it
+            return None if self.policy().creates else configs  # the controller knows
+        consent = configs.get(DLQ_GROUP_ENABLE)
+        takes_letters = names_topic(self._config().shareq_dlq_topics, name) if consent is None else consent == "true"
+        limit = min(int(configs.get(each, DEFAULT_MESSAGE_BYTES)) for each in _LIMITS)
+        queue = QueueTopic(name, image.partitions, takes_letters, limit)
+        self._known.pop(name, None)
+        self._known[name] = _Known(queue, self._clock.now_ms())
+        if len(self._known) > MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return queue
+
+    async def _configs(self, name: str) -> Mapping[str, str] | ApiError:
+        """Return the properties that a topic has of those that count; none where they may not be asked for."""
+        resource = DescribeConfigsResource(_TOPIC, name, [DLQ_GROUP_ENABLE, *_LIMITS])
+        answer = await self._link.send(None, DescribeConfigsRequest([resource]))
+        if isinstance(answer, LinkFailure):
+            return {} if answer.failure is Failure.UNSUPPORTED else failure_error(answer)
+        assert isinstance(answer, DescribeConfigsResponse)
+        if not answer.results:
+            return {}
+        row = answer.results[0]
+        error = error_of(row.error_code)
+        if error in RETRIABLE:
+            return ApiError(error, row.error_message)
+        return {each.name: each.value for each in row.configs if each.value is not None}
+
+    # -- creating
+
+    async def _make(self, name: str) -> ApiError:
+        error = await self._ask_controller(name, CREATED_WITH)
+        if error.code is ErrorCode.INVALID_CONFIG:
+            if not names_topic(self._config().shareq_dlq_topics, name):
+                return ApiError(error.code, f"{error.message or ''} Is it named by shareq.dlq.topics?".lstrip())
+            rest = [each for each in CREATED_WITH if each[0] != DLQ_GROUP_ENABLE]
+            error = await self._ask_controller(name, rest)
+        if error and error.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+            return error
+        self._known.pop(name, None)
+        by_ms = self._clock.now_ms() + HEARD_MS
+        while self._clock.now_ms() < by_ms:
+            found = await self._topics.find(name)
+            if not isinstance(found, ErrorCode):
+                return NO_ERROR
+            if found not in RETRIABLE:
+                return ApiError(found)
+            await sleep(self._clock, PAUSE_MS)
+        return ApiError(ErrorCode.LEADER_NOT_AVAILABLE, "it was created, and no broker has heard of it yet")
+
+    async def _ask_controller(self, name: str, configs: Sequence[tuple[str, str]]) -> ApiError:
+        controller = await controller_of(self._link)
+        if isinstance(controller, LinkFailure):
+            return failure_error(controller)
+        wanted = [CreatableTopicConfig(key, value) for key, value in configs]
+        topic = CreatableTopic(name, num_partitions=_DEFAULT, replication_factor=_DEFAULT, configs=wanted)
+        answer = await self._link.send(controller, CreateTopicsRequest([topic], TIMEOUT_MS))
+        if isinstance(answer, LinkFailure):
+            return failure_error(answer)
+        assert isinstance(answer, CreateTopicsResponse)
+        if not answer.topics:
+            return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        row = answer.topics[0]
+        return ApiError(error_of(row.error_code), row.error_message)
+
+
+def names_topic(patterns: Sequence[str], name: str) -> bool:
+    """Return whether a topic is named by one of `patterns`: by its name, or by how it begins and `*`."""
+    return any(name.startswith(each[:-1]) if each.endswith("*") else name == each for each in patterns)

@@ -1,0 +1,365 @@
+"""The cluster's topics as dead-letter queues, on a simulated cluster with elections, losses and deletions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+
+from devtools.clients.requests import batch
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.foundation.loop.coroutines import beginner
+from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.share.dlq.rules import QueueTopic
+from shareq.broker.share.dlq.topics import warn_of_queue
+from shareq.cluster.forward import queues
+from shareq.cluster.forward.batches import Batches
+from shareq.cluster.forward.queues import AGE_MS, DEFAULT_MESSAGE_BYTES, ClusterQueues, names_topic
+from shareq.cluster.link.ports import Purpose
+from shareq.cluster.mirror.doubts import PROOF_MS
+from shareq.cluster.mirror.topics import TopicMirror
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+from shareq.protocol.generated.create_topics import CreateTopicsRequest
+from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from shareq.protocol.generated.describe_configs import DescribeConfigsRequest
+from shareq.protocol.generated.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from shareq.protocol.generated.metadata import MetadataRequest
+from shareq.protocol.generated.produce import ProduceRequest
+from shareq.protocol.names import DLQ_GROUP_ENABLE
+from shareq.protocol.primitives import Message
+from shareq.protocol.records.batch import decode_records
+from tests.support.cluster.rights import Operation, Resource
+from tests.support.cluster.settings import ClusterSettings
+from tests.support.cluster.versions import KAFKA_3_9, KAFKA_4_3, KafkaRelease
+from tests.support.cluster.world import ClusterWorld
+
+KAFKA_4_4: Final = KAFKA_4_3._replace(name="4.4.0", unknown_topic_properties=frozenset())
+QUEUE: Final = "dlq.orders"
+
+
+@dataclass
+class Node:
+    """A node's queues on a simulated cluster. `sent` has the requests that left it."""
+
+    release: KafkaRelease = KAFKA_4_4
+    consent: str = ""
+    creates: bool = True
+    latency_ms: tuple[int, int] = (0, 0)
+
+    def __post_init__(self) -> None:
+        properties = {
+            "errors.deadletterqueue.auto.create.topics.enable": str(self.creates).lower(),
+            "shareq.dlq.topics": self.consent,
+        }
+        config = BrokerConfig.load(properties)
+        settings = ClusterSettings(release=self.release, default_replication_factor=3, latency_ms=self.latency_ms)
+        self.world = world = ClusterWorld(settings)
+        self.cluster = world.cluster
+        self.sent: list[Message] = []
+        send = world.link.send
+
+        def noted(node: int | None, message: Message, *, purpose: Purpose = Purpose.GENERAL, **how: object) -> object:
+            self.sent.append(message)
+            return send(node, message, purpose=purpose, **how)  # type: ignore[arg-type]
+
+        world.link.send = noted  # type: ignore[method-assign,assignment]
+        begin = beginner(world.env.budget, Turns(world.clock.call_soon).run)
+        self.mirror = TopicMirror(world.env, world.link, begin)
+        batches = Batches(world.link, self.mirror, world.clock)
+        self.queues = ClusterQueues(
+            world.link, self.mirror, batches, clock=world.clock, begin=begin, config=lambda: config
+        )
+
+    def find(self, name: str = QUEUE) -> QueueTopic | ApiError | None:
+        return self.world.wait(self.queues.find(name))
+
+    def create(self, name: str = QUEUE) -> ApiError:
+        return self.world.wait(self.queues.create(name))
+
+    def append(self, value: bytes, partition: int = 0, name: str = QUEUE) -> ErrorCode:
+        """Append a batch, and wait for what comes of it."""
+        came: list[ErrorCode] = []
+        assert self.queues.append(name, partition, bytearray(batch(value)), came.append) is ErrorCode.NONE
+        self.world.clock.run_until_idle()
+        while not came:
+            assert self.world.clock.advance_to_next_timer()
+        assert len(came) == 1
+        return came[0]
+
+    def make(self, name: str = QUEUE, partitions: int = 1, **configs: str) -> None:
+        """Have the cluster make a topic."""
+        own = {key.replace("_", "."): value for key, value in configs.items()}
+        self.cluster.create_topic(name, partitions, 3, own)
+
+    def alter(self, name: str, value: str, topic: str = QUEUE) -> None:
+        resource = AlterConfigsResource(2, topic, [AlterableConfig(name, 0, value)])
+        self.world.ask(None, IncrementalAlterConfigsRequest([resource]))
+
+    def delete(self, name: str = QUEUE) -> None:
+        self.world.ask(None, DeleteTopicsRequest([DeleteTopicState(name)]))
+
+    def values(self, partition: int = 0, name: str = QUEUE) -> list[bytes | None]:
+        """Return the values in the cluster's log."""
+        log = self.cluster.log(name, partition)
+        return [record.value for stored in log.batches for record in decode_records(stored.data)]
+
+    def count(self, kind: type[Message]) -> int:
+        return sum(isinstance(each, kind) for each in self.sent)
+
+
+# -- consent
+
+
+@pytest.mark.parametrize("enabled", [False, True])
+def test_a_topic_takes_letters_if_its_own_property_says_so(enabled: bool) -> None:
+    """Where the cluster has the property, that of the node says nothing."""
+    node = Node(consent="" if enabled else "dlq.*")
+    node.make(partitions=3, errors_deadletterqueue_group_enable=str(enabled).lower(), max_message_bytes="5000")
+    assert node.find() == QueueTopic(QUEUE, 3, enabled, 5000)
+
+
+@pytest.mark.parametrize("release", [KAFKA_3_9, KAFKA_4_3])
+@pytest.mark.parametrize(("consent", "takes"), [("", False), ("other,dlq.orders", True), ("dlq.*", True)])
+def test_a_cluster_without_the_property_has_the_nodes(release: KafkaRelease, consent: str, takes: bool) -> None:
+    node = Node(release, consent)
+    node.make()
+    assert node.find() == QueueTopic(QUEUE, 1, takes, DEFAULT_MESSAGE_BYTES)
+
+
+def test_names_and_how_they_begin() -> None:
+    assert names_topic(["a", "dlq.*"], "dlq.")
+    assert names_topic(["*"], "anything")
+    assert not names_topic(["a", "dlq.*"], "ab")
+    assert not names_topic(["dlq.a"], "dlq.ab")
+    assert not names_topic([], "")
+
+
+def test_where_properties_may_not_be_asked_for_the_nodes_own_counts() -> None:
+    node = Node(consent="dlq.*")
+    node.make(errors_deadletterqueue_group_enable="false")
+    node.cluster.rights.deny(Resource.TOPIC, QUEUE, Operation.DESCRIBE_CONFIGS)
+    assert node.find() == QueueTopic(QUEUE, 1, True, DEFAULT_MESSAGE_BYTES)
+
+
+def test_a_batch_has_to_fit_into_a_segment_as_well() -> None:
+    node = Node()
+    node.make(errors_deadletterqueue_group_enable="true", segment_bytes="1048576", max_message_bytes="9000000")
+    assert node.find() == QueueTopic(QUEUE, 1, True, 1_048_576)
+
+
+# -- finding
+
+
+def test_no_topic_of_a_name() -> None:
+    assert Node().find() is None
+
+
+@pytest.mark.parametrize("name", ["__shareq_state", "__consumer_offsets"])
+def test_topics_that_clients_are_not_shown_are_not_asked_for(name: str) -> None:
+    node = Node(consent="*")
+    node.make(name)
+    assert (node.find(name), node.sent) == (None, [])
+
+
+def test_many_lanes_that_look_for_one_queue_ask_once() -> None:
+    node = Node(latency_ms=(5, 20))
+    node.make(errors_deadletterqueue_group_enable="true")
+    asked = [node.queues.find(QUEUE) for _ in range(50)]
+    assert len({node.world.wait(each) for each in asked}) == 1
+    assert (node.count(MetadataRequest), node.count(DescribeConfigsRequest)) == (1, 1)
+    assert node.queues.find(QUEUE).done
+    node.world.clock.advance(AGE_MS)
+    node.find()
+    assert node.count(DescribeConfigsRequest) == 2
+
+
+def test_properties_that_change_are_heard_of_within_seconds_or_when_a_batch_is_refused() -> None:
+    node = Node()
+    node.make(errors_deadletterqueue_group_enable="true")
+    assert node.find() == QueueTopic(QUEUE, 1, True, DEFAULT_MESSAGE_BYTES)
+    node.alter("max.message.bytes", "100")
+    assert node.append(b"x" * 200) is ErrorCode.MESSAGE_TOO_LARGE
+    assert node.find() == QueueTopic(QUEUE, 1, True, 100)
+    node.alter(DLQ_GROUP_ENABLE, "false")
+    node.world.clock.advance(AGE_MS)
+    assert node.find() == QueueTopic(QUEUE, 1, False, 100)
+
+
+def test_what_is_remembered_of_topics_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were asked for last are."""
+    monkeypatch.setattr(queues, "MOST_KNOWN", 3)
+    node = Node()
+    for number in range(5):
+        node.make(f"dlq.{number}")
+        node.find(f"dlq.{number}")
+    asked = node.count(DescribeConfigsRequest)
+    for number in (4, 3, 2):
+        node.find(f"dlq.{number}")
+    assert node.count(DescribeConfigsRequest) == asked
+    node.find("dlq.1")
+    assert node.count(DescribeConfigsRequest) == asked + 1
+
+
+def test_a_cluster_that_does_not_answer() -> None:
+    node = Node()
+    node.make(errors_deadletterqueue_group_enable="true")
+    node.cluster.silence()
+    error = node.find()
+    assert isinstance(error, ApiError)
+    assert error.code in node.queues.retriable
+    error = node.create()
+    assert error.code in node.queues.retriable
+    node.cluster.end_silence()
+    node.world.clock.advance(1_000)
+    assert node.find() == QueueTopic(QUEUE, 1, True, DEFAULT_MESSAGE_BYTES)
+
+
+def test_answers_that_are_lost() -> None:
+    node = Node()
+    node.make(errors_deadletterqueue_group_enable="true")
+    for broker in (1, 2, 3):
+        node.cluster.lose_answer("node", broker, DescribeConfigsRequest)
+    error = node.find()
+    assert isinstance(error, ApiError)
+    assert error.code is ErrorCode.REQUEST_TIMED_OUT
+    node.cluster.faults.losses.clear()
+    assert isinstance(node.find(), QueueTopic)
+
+
+# -- creating
+
+
+def test_a_queue_is_created_with_the_clusters_numbers_and_two_properties() -> None:
+    node = Node()
+    assert node.create() == NO_ERROR
+    assert node.find() == QueueTopic(QUEUE, 1, True, DEFAULT_MESSAGE_BYTES)
+    topic = node.cluster.topic(QUEUE)
+    assert topic.configs == {DLQ_GROUP_ENABLE: "true", "message.timestamp.type": "CreateTime"}
+    assert len(topic.partitions[0].replicas) == 3
+
+
+@pytest.mark.parametrize("release", [KAFKA_3_9, KAFKA_4_3])
+def test_a_cluster_without_the_property_gets_topics_without_it_that_the_node_names(release: KafkaRelease) -> None:
+    node = Node(release, "dlq.*")
+    assert node.create() == NO_ERROR
+    assert node.cluster.topic(QUEUE).configs == {"message.timestamp.type": "CreateTime"}
+    assert node.find() == QueueTopic(QUEUE, 1, True, DEFAULT_MESSAGE_BYTES)
+
+
+def test_a_topic_that_would_take_no_letters_is_not_created() -> None:
+    node = Node(KAFKA_4_3, "other")
+    error = node.create()
+    assert error.code is ErrorCode.INVALID_CONFIG
+    assert error.message is not None
+    assert "shareq.dlq.topics" in error.message
+    assert node.find() is None
+
+
+def test_a_queue_that_is_there_by_then_is_left_as_it_is() -> None:
+    node = Node()
+    node.make(errors_deadletterqueue_group_enable="false")
+    assert node.create() == NO_ERROR
+    assert node.find() == QueueTopic(QUEUE, 1, False, DEFAULT_MESSAGE_BYTES)
+
+
+def test_many_lanes_create_a_queue_once() -> None:
+    node = Node(latency_ms=(5, 20))
+    made = [node.queues.create(QUEUE) for _ in range(50)]
+    assert {node.world.wait(each) for each in made} == {NO_ERROR}
+    assert node.count(CreateTopicsRequest) == 1
+
+
+def test_a_creation_whose_answer_is_lost_is_found_done() -> None:
+    node = Node()
+    for broker in (1, 2, 3):
+        node.cluster.lose_answer("node", broker, CreateTopicsRequest)
+    assert node.create().code in node.queues.retriable
+    node.cluster.faults.losses.clear()
+    assert node.create() == NO_ERROR
+    assert isinstance(node.find(), QueueTopic)
+
+
+def test_a_queue_that_no_broker_has_heard_of_for_seconds() -> None:
+    node = Node()
+    for broker in (1, 2, 3):
+        node.cluster.hold_news(broker)
+    assert node.create().code is ErrorCode.LEADER_NOT_AVAILABLE
+    for broker in (1, 2, 3):
+        node.cluster.release_news(broker)
+    assert node.create() == NO_ERROR
+
+
+def test_a_creation_that_is_refused() -> None:
+    node = Node()
+    node.cluster.rights.deny(Resource.TOPIC, QUEUE, Operation.CREATE)
+    assert node.create().code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+# -- appending
+
+
+def test_batches_are_appended_by_leader_with_all_replicas() -> None:
+    node = Node()
+    node.make(partitions=3, errors_deadletterqueue_group_enable="true")
+    assert [node.append(b"%d" % each, each % 3) for each in range(6)] == [ErrorCode.NONE] * 6
+    assert [node.values(partition) for partition in range(3)] == [[b"0", b"3"], [b"1", b"4"], [b"2", b"5"]]
+    assert {each.acks for each in node.sent if isinstance(each, ProduceRequest)} == {-1}
+
+
+def test_an_election_and_a_lost_answer_are_errors_that_may_be_over() -> None:
+    node = Node()
+    node.make(errors_deadletterqueue_group_enable="true")
+    assert node.append(b"a") is ErrorCode.NONE
+    leader = node.cluster.leader(QUEUE)
+    node.cluster.elect(QUEUE, leader % 3 + 1)
+    error = node.append(b"b")
+    assert error in node.queues.retriable
+    node.world.clock.advance(500)
+    node.cluster.lose_answer("node", node.cluster.leader(QUEUE), ProduceRequest)
+    assert node.append(b"c") is ErrorCode.REQUEST_TIMED_OUT
+    assert node.append(b"c") is ErrorCode.NONE
+    assert node.values() == [b"a", b"c", b"c"]
+
+
+# -- deletions
+
+
+@pytest.mark.parametrize("creates", [False, True])
+def test_a_queue_that_was_deleted_is_created_again_or_missing(creates: bool) -> None:
+    node = Node(creates=creates)
+    node.make(errors_deadletterqueue_group_enable="true")
+    assert node.append(b"a") is ErrorCode.NONE
+    node.delete()
+    assert node.append(b"b") in node.queues.retriable
+    found = node.find()
+    if not creates:
+        assert found == ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+        node.world.clock.advance(PROOF_MS + 40_000)
+        assert node.find() is None
+        return
+    assert found is None
+    assert node.create() == NO_ERROR
+    for _ in range(PROOF_MS // 1_000 + 40):
+        if not node.append(b"b"):
+            break
+        node.world.clock.advance(1_000)
+    assert node.values() == [b"b"]
+
+
+# -- warnings
+
+
+def test_a_queue_that_takes_no_letters_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    node = Node(KAFKA_4_3)
+    node.make()
+    warn_of_queue("g", QUEUE, node.queues)
+    node.world.clock.advance(1_000)
+    assert [each.getMessage() for each in caplog.records if "dead letters" in each.getMessage()] == [
+        "share group g: dead letters will not be written: "
+        f"DLQ is not enabled on configured DLQ topic for share group: g, topic: {QUEUE}."
+    ]
