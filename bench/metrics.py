@@ -56,7 +56,7 @@ def world_with(share_partitions: int) -> BrokerWorld:
     if not share_partitions:
         return world
     topic = world.create_topic("flights", share_partitions)
-    broker.services.internal_topics.ensure(SHARE_GROUP_STATE)
+    world.folder.internal_topics.ensure(SHARE_GROUP_STATE)
     read: list[BatchSpan] = [RecordBatch(0, 9)]
     for partition in range(share_partitions):
         key = SharePartitionKey(GROUP, topic.topic_id, partition)

@@ -7,7 +7,7 @@ What a start can do without is made, and its modules imported, when it is first 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from os.path import abspath
@@ -35,7 +35,7 @@ from shareq.broker.metadata.features import TRANSACTION_VERSION
 from shareq.broker.metadata.producer_ids import ProducerIds
 from shareq.broker.metadata.store import MetadataStore
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
-from shareq.broker.topics.internal import cleaner_rule_for, warn_of_counts_without_effect
+from shareq.broker.topics.internal import InternalTopics, cleaner_rule_for, warn_of_counts_without_effect
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.coordinator.ports import TopicImage
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from shareq.broker.share.dlq.topics import BrokerQueues
     from shareq.broker.transactions.names import ProducerNames
     from shareq.broker.transactions.service import TransactionService
+    from shareq.protocol.errors import ApiError
 
 logger = logging.getLogger(__name__)
 
@@ -114,6 +115,7 @@ class DataFolderGround:
         self.sources = self.fetched = self.logs
         self.leaders = LeaderMap()
         self.lookup = PartitionLookup(self.metadata, self.logs, self.leaders)
+        self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
         self.producer_ids = ProducerIds(self.metadata)
         self.made_transactions: TransactionService | None = None
         self.made_redrives: RedriveService | None = None
@@ -126,6 +128,12 @@ class DataFolderGround:
         from shareq.broker.share.dlq.topics import BrokerQueues
 
         return BrokerQueues(self._env, self.metadata, self.configs, self.logs, self.leaders, turns)
+
+    async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
+        """Create topics with the broker's defaults, some in a commit."""
+        from shareq.broker.topics.creation import auto_create
+
+        return await auto_create(self.metadata, self.configs, names)
 
     # -- start and stop
 
@@ -197,7 +205,7 @@ class DataFolderGround:
         config, services = self._config, self._opened_by
         self.made_transactions = made = TransactionService(
             self.host,
-            services.internal_topics,
+            self.internal_topics,
             self.lookup,
             self.logs,
             lambda: services.groups.coordinator.partitions,

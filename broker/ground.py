@@ -7,7 +7,7 @@ own table of handlers, by its own module of metrics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from shareq.broker.config.service import ConfigService
@@ -17,13 +17,15 @@ from shareq.broker.foundation.handler_rows import HandlerRow
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.groups.ports import ShareStates
-from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.metadata.ports import Metadata
 from shareq.broker.share.dlq.ports import QueueTopics
 from shareq.broker.share.persister import Persister
 from shareq.broker.share.ports import RecordSource, RecordSources
 from shareq.broker.topics.leaders import Leaders
 from shareq.broker.topics.lookup import PartitionLookup
+from shareq.broker.topics.ports import CoordinatorTopics
 from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ApiError
 
 ServicesT_contra = TypeVar("ServicesT_contra", contravariant=True)
 
@@ -60,7 +62,7 @@ class Ground(Protocol[ServicesT_contra]):
     @property
     def name(self) -> str: ...
     @property
-    def metadata(self) -> MetadataStore: ...
+    def metadata(self) -> Metadata: ...
     @property
     def configs(self) -> ConfigService: ...
     @property
@@ -76,6 +78,8 @@ class Ground(Protocol[ServicesT_contra]):
     @property
     def states(self) -> ShareStateStore | None: ...
     @property
+    def internal_topics(self) -> CoordinatorTopics: ...
+    @property
     def handlers(self) -> Mapping[ApiKey, HandlerRow]: ...
     @property
     def metrics(self) -> str: ...
@@ -85,6 +89,11 @@ class Ground(Protocol[ServicesT_contra]):
 
     def queues(self, turns: Turns) -> QueueTopics:
         """Return the topics that dead letters are written to. Long work on them is done in `turns`."""
+
+    async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
+        """Create topics as they are created for a client that asks for their metadata: a few, each once. Return why
+        some could not be, by name; one without an error may exist a while later.
+        """
 
     def open(self, services: ServicesT_contra) -> None:
         """Begin to serve the broker of these services: have its coordinators load what they have to know, and from now

@@ -25,7 +25,6 @@ from shareq.broker.network.request_budget import RequestBudget
 from shareq.broker.quotas.clients import ClientQuotas
 from shareq.broker.quotas.rate import Windows
 from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
-from shareq.broker.topics.internal import InternalTopics
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.bounded_log import BoundedLogs
@@ -122,7 +121,7 @@ class Services:
         self.request_budget = RequestBudget(
             env.clock, started_with.queued_max_request_bytes, started_with.socket_request_max_bytes
         )
-        self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
+        self.internal_topics = ground.internal_topics
         self.made = Made()
 
     @property

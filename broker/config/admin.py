@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -19,10 +20,12 @@ from shareq.broker.config.listener_properties import is_listener_property, liste
 from shareq.broker.config.service import BROKER, GROUP, TOPIC, ConfigService
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.foundation.bounded_log import cut
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.changes import PutConfig, ResourceName
-from shareq.broker.metadata.store import MetadataStore, few
+from shareq.broker.metadata.news import few
+from shareq.broker.metadata.ports import Metadata
 from shareq.protocol.config_def import ConfigError, UpdateMode
-from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +41,7 @@ class Planned(NamedTuple):
 class ConfigAdmin:
     """Describes and alters through a `ConfigService` and the metadata it reads. Holds nothing itself."""
 
-    def __init__(self, configs: ConfigService, metadata: MetadataStore) -> None:
+    def __init__(self, configs: ConfigService, metadata: Metadata) -> None:
         self._configs = configs
         self._metadata = metadata
 
@@ -125,21 +128,11 @@ class ConfigAdmin:
             return ApiError(ErrorCode.INVALID_REQUEST, str(error))
         return _planned(ResourceName(BROKER, name), current, after)._replace(stored=use)
 
-    def store(self, planned: Sequence[Planned]) -> ApiError:
+    def store(self, planned: Sequence[Planned]) -> Pending[ApiError]:
         """Store what was planned in this turn, each resource once, in one commit. The error is that of all of them."""
         changes = list(chain.from_iterable(plan.changes for plan in planned))
-        if changes:
-            try:
-                self._metadata.alter_configs(changes)
-            except OSError as error:
-                logger.error("%s: properties not changed: %s", _named(planned), error)
-                return storage_failure(error)
-        for kind, name, keys in few(logger, [_line(plan) for plan in planned if plan.changes], "resources changed"):
-            logger.info("%s %s: changed %s", kind, name, keys)
-        for plan in planned:
-            if plan.stored is not None:
-                plan.stored()
-        return NO_ERROR
+        stored = self._metadata.alter_configs(changes) if changes else completed(NO_ERROR)
+        return stored.then(partial(_stored, planned))
 
     def _layers(self) -> describe.BrokerLayers:
         own, cluster = self._configs.dynamic_layers()
@@ -152,6 +145,19 @@ class ConfigAdmin:
 def _planned(resource: ResourceName, current: Mapping[str, str], after: Mapping[str, str]) -> Planned:
     changes = [PutConfig(resource, key, after.get(key)) for key in {**current, **after}]
     return Planned(resource, [change for change in changes if change.value != current.get(change.key)])
+
+
+def _stored(planned: Sequence[Planned], failure: ApiError) -> ApiError:
+    """Log what was stored, or why nothing was, and call those who use it."""
+    if failure:
+        logger.error("%s: properties not changed: %s", _named(planned), failure.message)
+        return failure
+    for kind, name, keys in few(logger, [_line(plan) for plan in planned if plan.changes], "resources changed"):
+        logger.info("%s %s: changed %s", kind, name, keys)
+    for plan in planned:
+        if plan.stored is not None:
+            plan.stored()
+    return NO_ERROR
 
 
 def _line(plan: Planned) -> tuple[str, str, str]:

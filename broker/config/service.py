@@ -13,7 +13,7 @@ from shareq.broker.config.broker_config import BrokerConfig, dynamic_key
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.metadata.changes import ResourceName
-from shareq.broker.metadata.store import MetadataStore
+from shareq.broker.metadata.ports import Metadata
 from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings
 from shareq.protocol.config_def import ConfigError, ConfigValue
 
@@ -32,7 +32,7 @@ class ConfigService:
     they name cannot be used, or returns what makes the listeners use it.
     """
 
-    def __init__(self, config: BrokerConfig, metadata: MetadataStore) -> None:
+    def __init__(self, config: BrokerConfig, metadata: Metadata) -> None:
         self.static = config
         self.broker = config
         self.prepare_listeners: Callable[[BrokerConfig, Collection[str]], Callable[[], None]] = _no_listeners

@@ -16,8 +16,8 @@ from shareq.broker.foundation.loop.coroutines import gathered
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.ports import EndedLog, ShareLeaders, ShareStates
-from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.lookup import PartitionLookup
+from shareq.broker.topics.ports import CoordinatorTopics
 from shareq.coordinator.group.groups import GroupKind
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.change_plans import AlterOffsetsPlan, DeleteGroupPlan, DeleteOffsetsPlan
@@ -102,7 +102,7 @@ class GroupAdministration:
     def __init__(
         self,
         groups: GroupCoordinatorService,
-        internal_topics: InternalTopics,
+        internal_topics: CoordinatorTopics,
         metadata: MetadataImage,
         lookup: PartitionLookup[EndedLog],
         states: ShareStates,

@@ -7,7 +7,7 @@ from uuid import UUID
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
-from shareq.broker.topics.internal import InternalTopics
+from shareq.broker.topics.ports import CoordinatorTopics
 from shareq.coordinator.group.classic.describe import classic_group_error_entry, no_classic_group
 from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import join_refusal, sync_refusal
@@ -24,7 +24,7 @@ from shareq.protocol.names import CONSUMER_OFFSETS
 class ClassicGroupService:
     """What members and administrators ask of classic groups. Answers come when what they say is durable."""
 
-    def __init__(self, groups: GroupCoordinatorService, internal_topics: InternalTopics, env: Environment) -> None:
+    def __init__(self, groups: GroupCoordinatorService, internal_topics: CoordinatorTopics, env: Environment) -> None:
         self._groups = groups
         self._internal_topics = internal_topics
         self._env = env

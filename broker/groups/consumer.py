@@ -8,7 +8,7 @@ from collections.abc import Callable
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
-from shareq.broker.topics.internal import InternalTopics
+from shareq.broker.topics.ports import CoordinatorTopics
 from shareq.coordinator.group.consumer.describe import consumer_group_error_entry
 from shareq.coordinator.group.consumer.requests import refusal
 from shareq.coordinator.group.groups import Client
@@ -26,7 +26,7 @@ _LOG_FAILED = "The coordinator's log could not be written."
 class ConsumerGroupService:
     """What members and administrators ask of consumer groups. Answers come when what they say is durable."""
 
-    def __init__(self, groups: GroupCoordinatorService, internal_topics: InternalTopics, env: Environment) -> None:
+    def __init__(self, groups: GroupCoordinatorService, internal_topics: CoordinatorTopics, env: Environment) -> None:
         self._groups = groups
         self._internal_topics = internal_topics
         self._env = env

@@ -12,7 +12,7 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.groups.coordinator import GroupCoordinatorService
-from shareq.broker.topics.internal import InternalTopics
+from shareq.broker.topics.ports import CoordinatorTopics
 from shareq.coordinator.group.offsets import fetch
 from shareq.coordinator.group.offsets.commit import PreparedCommit
 from shareq.coordinator.group.offsets.deletion import DeletedOffsets, PreparedDeletion
@@ -119,7 +119,7 @@ class GroupOffsetsService:
     def __init__(
         self,
         groups: GroupCoordinatorService,
-        internal_topics: InternalTopics,
+        internal_topics: CoordinatorTopics,
         metadata: MetadataImage,
         env: Environment,
     ) -> None:

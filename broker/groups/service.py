@@ -13,8 +13,8 @@ from shareq.broker.groups.names import GroupNames, MostPerOwner
 from shareq.broker.groups.offsets import GroupOffsetsService
 from shareq.broker.groups.ports import EndedLog, ShareLeaders, ShareStates
 from shareq.broker.groups.share import ShareGroupService
-from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.lookup import PartitionLookup
+from shareq.broker.topics.ports import CoordinatorTopics
 from shareq.coordinator.group.shard import GroupCoordinatorSettings
 from shareq.coordinator.ports import GroupSettingsSource, TopicImage
 from shareq.protocol.names import CONSUMER_OFFSETS
@@ -31,7 +31,7 @@ class GroupService(Service):
         configs: GroupSettingsSource,
         settings: GroupCoordinatorSettings,
         log_settings: CoordinatorLogSettings,
-        internal_topics: InternalTopics,
+        internal_topics: CoordinatorTopics,
         lookup: PartitionLookup[EndedLog],
         states: ShareStates,
         leaders: ShareLeaders,

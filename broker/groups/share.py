@@ -15,7 +15,7 @@ from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.coordinator import GroupCoordinatorService
 from shareq.broker.groups.member_connections import MemberConnections
 from shareq.broker.groups.ports import MemberConnection, ShareLeaders, ShareStates
-from shareq.broker.topics.internal import InternalTopics
+from shareq.broker.topics.ports import CoordinatorTopics
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share.describe import share_group_error_entry
@@ -43,7 +43,7 @@ class ShareGroupService:
     def __init__(
         self,
         groups: GroupCoordinatorService,
-        internal_topics: InternalTopics,
+        internal_topics: CoordinatorTopics,
         states: ShareStates,
         leaders: ShareLeaders,
         env: Environment,

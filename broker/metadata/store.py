@@ -1,7 +1,8 @@
 """Cluster metadata: topics, properties of topics, groups and brokers, features, cluster id, producer-id blocks.
 
 The image in memory is what `meta.db` holds: every mutation is committed first, then applied to the image, then the
-listeners are notified, all within one call. A mutation whose commit fails changes nothing and raises OSError.
+listeners are notified, all within one call. A mutation whose commit fails changes nothing and raises OSError; those of
+`Metadata` answer KAFKA_STORAGE_ERROR.
 
 Order of commits against folders, and what a crash at each point leaves:
 
@@ -24,10 +25,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.commit_gate import CommitGate
+from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.metadata.changes import (
     DropAcl,
     DropTopic,
@@ -53,16 +55,16 @@ from shareq.broker.metadata.features import (
     check_level,
 )
 from shareq.broker.metadata.format_version import FORMAT_VERSION
+from shareq.broker.metadata.news import News, few, notify
 from shareq.broker.metadata.topic_names import collision_key, name_error
 from shareq.broker.quotas.entity import QuotaEntity
-from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
+from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import NO_ERROR, ApiError, storage_failure
 from shareq.protocol.primitives import uuid_to_text
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 _FORMAT: Final = "format.version"
 _CLUSTER_ID: Final = "cluster.id"
@@ -71,9 +73,6 @@ _FEATURES_EPOCH: Final = "features.epoch"
 _OWN_SECRET: Final = "own.secret"
 _SECRET_BYTES: Final = 32
 _NO_CONFIGS: Final[Mapping[str, str]] = MappingProxyType({})
-
-MOST_LINES: Final = 200
-"""Of one change in the log."""
 
 PRODUCER_ID_BLOCK: Final = 1_000
 _HIGHEST_PRODUCER_ID: Final = 2**63 - 1
@@ -89,13 +88,16 @@ class NewTopic(NamedTuple):
 
 
 class MetadataStore:
-    """The image and its mutations. `MetadataImage` of the coordinators. One thread.
+    """The image and its mutations. `Metadata` of a data folder. One thread.
 
     A new database gets a cluster id (`cluster_id`, without it a random one), the initial feature levels and format
     version, an older one keeps the levels it has; `features` are levels asked for at start, stored if they differ, None
     for on at any level: a feature that is off gets its initial one. `rack` is where this broker stands.
     OSError when the database cannot be used, or has a newer format than this code.
     """
+
+    hearing: Final = None
+    """There are no topics but these."""
 
     def __init__(
         self,
@@ -116,11 +118,8 @@ class MetadataStore:
         self._created: list[Callable[[TopicImage], None]] = []
         self._deleted: list[Callable[[TopicImage], None]] = []
         self._grown: list[Callable[[TopicImage, int], None]] = []
-        self._config_changed: list[Callable[[ResourceName], None]] = []
         self._features_changed: list[Callable[[], None]] = []
-        self._acls_changed: list[Callable[[Sequence[PutAcl | DropAcl]], None]] = []
-        self._quotas_changed: list[Callable[[], None]] = []
-        self._credentials_changed: list[Callable[[Sequence[PutScram]], None]] = []
+        self._news: Final = News()
         self._forgettable: set[bytes] = set()
         self.gate: Final = CommitGate(env.clock.call_soon)
         """For work that commits on behalf of clients: one commit in a turn of the loop."""
@@ -238,7 +237,7 @@ class MetadataStore:
                 "topic %s: created, id %s, partitions %d", image.name, uuid_to_text(image.topic_id), image.partitions
             )
         for image in images:
-            _tell(f"topic {image.name}", self._created, image)
+            notify(f"topic {image.name}", self._created, image)
         return images
 
     def create_topic(self, topic: NewTopic) -> TopicImage:
@@ -259,7 +258,7 @@ class MetadataStore:
         for image in few(logger, images, "topics deleted"):
             logger.info("topic %s: deleted, id %s", image.name, uuid_to_text(image.topic_id))
         for image in images:
-            _tell(f"topic {image.name}", self._deleted, image)
+            notify(f"topic {image.name}", self._deleted, image)
 
     def create_partitions(self, counts: Mapping[str, int]) -> None:
         """Raise partition counts (the new totals) in one commit. KeyError, ValueError for fewer, OSError as above."""
@@ -275,13 +274,11 @@ class MetadataStore:
             logger.info("topic %s: partitions %d -> %d", name, before[name], counts[name])
         for name in counts:
             image = self._index(self._state.topics[name])
-            _tell(f"topic {name}", self._grown, image, before[name])
+            notify(f"topic {name}", self._grown, image, before[name])
 
-    def alter_configs(self, changes: Sequence[PutConfig]) -> None:
-        """Set and remove properties in one commit; the caller has checked them. OSError as above."""
-        self._commit(changes)
-        for resource in dict.fromkeys(change.resource for change in changes):
-            _tell(f"{resource.kind} {resource.name}", self._config_changed, resource)
+    def alter_configs(self, changes: Sequence[PutConfig]) -> Pending[ApiError]:
+        """Set and remove properties in one commit; the caller has checked them."""
+        return self._alter(changes)
 
     def set_features(self, levels: Mapping[str, int]) -> None:
         """Finalize feature levels in one commit. FeatureError for an unknown feature or level; OSError as above."""
@@ -289,31 +286,19 @@ class MetadataStore:
         if changes:
             self._commit(changes)
             logger.info("features: %s", ", ".join(f"{name}={level}" for name, level in levels.items()))
-            _tell("features", self._features_changed)
+            notify("features", self._features_changed)
 
-    def alter_acls(self, changes: Sequence[PutAcl | DropAcl]) -> None:
-        """Add and remove access control list entries in one commit; the caller has checked them. OSError as above."""
-        if changes:
-            self._commit(changes)
-            for change in few(logger, changes, "acls"):
-                logger.info("acl %s: %s", "added" if isinstance(change, PutAcl) else "removed", _acl_text(change.acl))
-            _tell("acls", self._acls_changed, changes)
+    def alter_acls(self, changes: Sequence[PutAcl | DropAcl]) -> Pending[ApiError]:
+        """Add and remove access control list entries in one commit; the caller has checked them."""
+        return self._alter(changes)
 
-    def alter_credentials(self, changes: Sequence[PutScram]) -> None:
-        """Set and remove SCRAM credentials in one commit; the caller has checked them. OSError as above."""
-        if changes:
-            self._commit(changes)
-            for (user, mechanism), credential in few(logger, changes, "credentials"):
-                logger.info("user %s: %s credential %s", user, mechanism, "set" if credential else "removed")
-            _tell("credentials", self._credentials_changed, changes)
+    def alter_credentials(self, changes: Sequence[PutScram]) -> Pending[ApiError]:
+        """Set and remove SCRAM credentials in one commit; the caller has checked them."""
+        return self._alter(changes)
 
-    def alter_quotas(self, changes: Sequence[PutQuota]) -> None:
-        """Set and remove quotas of clients in one commit; the caller has checked them. OSError as above."""
-        if changes:
-            self._commit(changes)
-            for entity, key, value in few(logger, changes, "quotas"):
-                logger.info("quota %s of %s: %s", key, entity.by_kind(), "removed" if value is None else f"{value:g}")
-            _tell("quotas", self._quotas_changed)
+    def alter_quotas(self, changes: Sequence[PutQuota]) -> Pending[ApiError]:
+        """Set and remove quotas of clients in one commit; the caller has checked them."""
+        return self._alter(changes)
 
     @property
     def has_own_secret(self) -> bool:
@@ -359,21 +344,21 @@ class MetadataStore:
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
         """Not called for the properties a topic is created with or deleted with."""
-        self._config_changed.append(listener)
+        self._news.configs.append(listener)
 
     def on_features_changed(self, listener: Callable[[], None]) -> None:
         self._features_changed.append(listener)
 
     def on_credentials_changed(self, listener: Callable[[Sequence[PutScram]], None]) -> None:
         """Called with the changes of the commit, in their order."""
-        self._credentials_changed.append(listener)
+        self._news.credentials.append(listener)
 
     def on_quotas_changed(self, listener: Callable[[], None]) -> None:
-        self._quotas_changed.append(listener)
+        self._news.quotas.append(listener)
 
     def on_acls_changed(self, listener: Callable[[Sequence[PutAcl | DropAcl]], None]) -> None:
         """Called with the changes of the commit, in their order."""
-        self._acls_changed.append(listener)
+        self._news.acls.append(listener)
 
     def close(self) -> None:
         """Close the database."""
@@ -411,6 +396,16 @@ class MetadataStore:
         epoch = int(self._state.meta.get(_FEATURES_EPOCH, "0")) + 1
         return [*(PutFeature(name, level) for name, level in changed.items()), PutMeta(_FEATURES_EPOCH, str(epoch))]
 
+    def _alter(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
+        """Commit what there is to commit, and notify of it; or answer why it could not be."""
+        try:
+            if changes:
+                self._commit(changes)
+        except OSError as error:
+            return completed(storage_failure(error))
+        self._news.notify(changes)
+        return completed(NO_ERROR)
+
     def _commit(self, changes: Sequence[MetaChange]) -> None:
         self.gate.committed()
         self._store([*changes, *map(ForgetTopic, sorted(self._forgettable))])
@@ -440,27 +435,3 @@ class MetadataStore:
         self._collisions[key].discard(image.name)
         if not self._collisions[key]:
             del self._collisions[key]
-
-
-def few(log: logging.Logger, changed: Sequence[T], what: str) -> Sequence[T]:
-    """Return those that `log` names one by one: a line takes 20 µs, and there may be thousands. None without INFO."""
-    if not log.isEnabledFor(logging.INFO):
-        return ()
-    if len(changed) > MOST_LINES:
-        log.info("%s: %d, the first %d follow", what, len(changed), MOST_LINES)
-    return changed[:MOST_LINES]
-
-
-def _acl_text(acl: Acl) -> str:
-    """As kafka-acls prints it. Names are quoted: they may have anything in them."""
-    resource = f"{PatternType(acl.pattern).name} {ResourceKind(acl.kind).name} {acl.name!r}"
-    right = f"{Permission(acl.permission).name} {Operation(acl.operation).name}"
-    return f"{right} on {resource} for {acl.principal!r} from {acl.host!r}"
-
-
-def _tell(what: str, listeners: Iterable[Callable[..., None]], *arguments: object) -> None:
-    for listener in listeners:
-        try:
-            listener(*arguments)
-        except Exception:  # the change is committed: every other listener must still hear of it
-            logger.exception("%s: a listener failed", what)

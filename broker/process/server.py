@@ -445,20 +445,26 @@ def _listener_limits(config: BrokerConfig) -> ListenerLimits:
 
 
 def _add_users(services: Services, users: Sequence[NewScramUser]) -> None:
-    """Add those who are not known yet: a user who has changed the password since does not get the old one back."""
+    """Add those who are not known yet: a user who has changed the password since does not get the old one back.
+
+    Raises OSError where they cannot be kept; what is answered later is logged then.
+    """
     if not users:
         return
     from shareq.broker.metadata.changes import PutScram
     from shareq.broker.security.credentials import SALT_BYTES
 
     known = services.metadata.credentials
-    services.metadata.alter_credentials(
+    added = services.metadata.alter_credentials(
         [
             PutScram(user.key, user.credential(services.env.secret_bytes(SALT_BYTES)))
             for user in users
             if user.key not in known
         ]
     )
+    if added.done and added.value:
+        raise OSError(added.value.message)
+    added.on_complete(lambda failure: logger.error("users: not added: %s", failure.message) if failure else None)
 
 
 def _tls_listeners(services: Services) -> TlsListeners:

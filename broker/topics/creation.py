@@ -5,16 +5,16 @@ The order of the checks is Apache Kafka's: name, existence, properties, then par
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.service import ConfigService
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, collision_key, name_error
 from shareq.broker.topics.internal import new_internal_topic
-from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure
 
 DEFAULT: Final = -1
@@ -118,24 +118,31 @@ def _create_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSp
     return NO_ERROR
 
 
-def auto_create(
-    metadata: MetadataStore, configs: ConfigService, names: Sequence[str]
-) -> dict[str, TopicImage | ApiError]:
-    """Create topics with the broker's defaults, in one commit, because a client asked for their metadata: the topic, or
-    why there is none, by name. `names` are at most `AUTO_CREATED_TOGETHER`, each once.
+async def auto_create(metadata: MetadataStore, configs: ConfigService, names: Sequence[str]) -> Mapping[str, ApiError]:
+    """Create topics with the broker's defaults, some in a commit, each commit in a turn of its own, because a client
+    asked for their metadata; return why some could not be, by name. `names` has each once.
     """
+    refused: dict[str, ApiError] = {}
+    for some in pieces(names, AUTO_CREATED_TOGETHER):
+        await metadata.gate.passed()
+        refused.update(_auto_create(metadata, configs, some))
+    return refused
+
+
+def _auto_create(metadata: MetadataStore, configs: ConfigService, names: Sequence[str]) -> dict[str, ApiError]:
+    """Create topics in one commit."""
     plans: dict[str, NewTopic | ApiError] = {}
     taken: dict[str, str] = {}
     for name in names:
         plans[name] = take_name(taken, name) or plan_topic(metadata, configs, TopicSpec(name))
     topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
-    made: dict[str, TopicImage | ApiError] = {}
+    refused = {name: plan for name, plan in plans.items() if isinstance(plan, ApiError)}
     try:
-        made.update((topic.name, topic) for topic in (metadata.create_topics(topics) if topics else ()))
+        if topics:
+            metadata.create_topics(topics)
     except OSError as error:
-        made.update((topic.name, storage_failure(error)) for topic in topics)
-    made.update((name, plan) for name, plan in plans.items() if isinstance(plan, ApiError))
-    return made
+        refused.update((topic.name, storage_failure(error)) for topic in topics)
+    return refused
 
 
 def check_assignment(

@@ -12,6 +12,7 @@ from typing import Final, Protocol, TypeVar
 from shareq.broker.foundation.loop.commit_gate import CommitGate
 from shareq.broker.metadata.store import NewTopic
 from shareq.coordinator.ports import TopicImage, TopicNames
+from shareq.protocol.errors import ApiError
 
 
 class TopicMetadata(TopicNames, Protocol):
@@ -35,6 +36,13 @@ class TopicMetadata(TopicNames, Protocol):
 
     def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
         """Call back with each topic that is gone."""
+
+
+class CoordinatorTopics(Protocol):
+    """The topics of the coordinators' logs."""
+
+    async def made(self, *names: str) -> ApiError:
+        """Have those topics exist that are needed now, or return why they do not."""
 
 
 class NotHereYet(Enum):

@@ -94,7 +94,7 @@ class BrokerWorld:
 
     def create_topic(self, name: str, partitions: int = 1, **configs: str) -> TopicImage:
         """Create a topic; dots in property names are written as underscores."""
-        return self.broker.services.metadata.create_topic(
+        return self.folder.metadata.create_topic(
             NewTopic(name, partitions, {key.replace("_", "."): value for key, value in configs.items()})
         )
 

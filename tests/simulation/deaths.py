@@ -82,7 +82,8 @@ class Queues:
             "shareq.dlq.keep": str(self.keeps).lower(),
         }
         resource = ResourceName("group", group.id)
-        self._world.services.metadata.alter_configs([PutConfig(resource, *each) for each in values.items()])
+        changes = [PutConfig(resource, *each) for each in values.items()]
+        assert not self._world.services.metadata.alter_configs(changes).value
         if not self.creates:
             self._make(group)
 
@@ -208,13 +209,12 @@ class Queues:
 
     def _make(self, group: Group) -> None:
         configs = {"errors.deadletterqueue.group.enable": "true", "max.message.bytes": self._room}
-        self._world.services.metadata.create_topic(NewTopic(self.name_of(group), 1, configs))
+        self._world.folder.metadata.create_topic(NewTopic(self.name_of(group), 1, configs))
 
     def _set(self, topic: str, key: str, value: str) -> None:
-        try:
-            self._world.services.metadata.alter_configs([PutConfig(ResourceName("topic", topic), key, value)])
-        except OSError as error:
-            self._world.note(f"... and was not set: {error}")
+        failure = self._world.services.metadata.alter_configs([PutConfig(ResourceName("topic", topic), key, value)])
+        if failure.value:
+            self._world.note(f"... and was not set: {failure.value.message}")
 
 
 def _is_marker(letter: Record) -> bool:

@@ -58,12 +58,11 @@ class Group:
     def _set(self, name: str, value: str) -> bool:
         """Set a property; return whether that was answered."""
         self.world.note(f"{self.id}: {name}={value}")
-        try:
-            self.world.services.metadata.alter_configs([PutConfig(ResourceName("group", self.id), name, value)])
-        except OSError as error:
-            self.world.note(f"... and was not set: {error}")
-            return False
-        return True
+        change = PutConfig(ResourceName("group", self.id), name, value)
+        failure = self.world.services.metadata.alter_configs([change]).value
+        if failure:
+            self.world.note(f"... and was not set: {failure.message}")
+        return not failure
 
     def pause(self, *, paused: bool) -> None:
         """Have the group paused, or resumed."""

@@ -84,7 +84,7 @@ class Redrives:
         """Create the queue, and the topic that its records go back to."""
         if self.on:
             for topic in (QUEUE, BACK):
-                self._world.services.metadata.create_topic(NewTopic(topic, PARTITIONS, {}))
+                self._world.folder.metadata.create_topic(NewTopic(topic, PARTITIONS, {}))
 
     def act(self) -> None:
         """A letter more, a redrive more, one less, one that is looked at, one that a crash cuts off."""

@@ -67,7 +67,7 @@ class Topics:
     def create(self, name: str) -> None:
         partitions = 2 if name == TOPIC else 1
         new = NewTopic(name, partitions, {"internal.segment.bytes": self._segment})
-        if self._change(name, f"topic {name} is created", lambda: self._world.services.metadata.create_topic(new)):
+        if self._change(name, f"topic {name} is created", lambda: self._world.folder.metadata.create_topic(new)):
             self._world.seen["topics created"] += 1
 
     def grow(self, name: str) -> None:
@@ -78,12 +78,12 @@ class Topics:
         if count <= MOST_PARTITIONS and self._change(
             name,
             f"topic {name} grows to {count} partitions",
-            lambda: self._world.services.metadata.create_partitions({name: count}),
+            lambda: self._world.folder.metadata.create_partitions({name: count}),
         ):
             self._world.seen["partitions added"] += 1
 
     def delete(self, name: str) -> None:
-        if self._change(name, f"topic {name} is deleted", lambda: self._world.services.metadata.delete_topics((name,))):
+        if self._change(name, f"topic {name} is deleted", lambda: self._world.folder.metadata.delete_topics((name,))):
             self._world.seen["topics deleted"] += 1
 
     def act(self) -> None:

@@ -121,7 +121,7 @@ class Life:
 
     def begin(self) -> None:
         """Topics, users, groups, transactions."""
-        metadata = self.world.services.metadata
+        metadata = self.world.folder.metadata
         for name in (ORDERS, SPARE, GONE):
             metadata.create_topic(NewTopic(name, 1, SMALL))
         metadata.create_topic(NewTopic(KEYED, 1, {**SMALL, "cleanup.policy": "compact"}))
@@ -135,7 +135,7 @@ class Life:
 
     def go_on(self) -> None:
         """The same once more, and what comes with age: deletions, retention, compaction."""
-        metadata, world = self.world.services.metadata, self.world
+        metadata, world = self.world.folder.metadata, self.world
         metadata.create_topic(NewTopic(LATER, 1, SMALL))
         metadata.alter_configs([PutConfig(ResourceName("topic", ORDERS), "retention.ms", "-1")])
         self._security("bob")

@@ -17,7 +17,7 @@ from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.broker.security.scram_keys import credential_from_salted
-from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -55,11 +55,10 @@ async def handle(ctx: RequestContext, request: AlterUserScramCredentialsRequest)
             outcomes[each.name] = change if isinstance(change, ApiError) else NO_ERROR
             if isinstance(change, PutScram):
                 changes.append(change)
-        try:
-            ctx.services.metadata.alter_credentials(changes)
-        except OSError as error:
-            logger.error("credentials: not changed: %s", error)
-            outcomes.update((change.key.user, storage_failure(error)) for change in changes)
+        failure = await ctx.services.metadata.alter_credentials(changes)
+        if failure:
+            logger.error("credentials: not changed: %s", failure.message)
+            outcomes.update((change.key.user, failure) for change in changes)
         await ctx.breathe(len(some))
     response = AlterUserScramCredentialsResponse()
     for user, outcome in outcomes.items():

@@ -15,7 +15,7 @@ from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.acls import MOST_CHANGED, TOO_MANY, Acl, acl_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
-from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.create_acls import AclCreation, AclCreationResult, CreateAclsRequest, CreateAclsResponse
 
 if TYPE_CHECKING:
@@ -48,11 +48,10 @@ async def handle(ctx: RequestContext, request: CreateAclsRequest) -> CreateAclsR
         await ctx.breathe()
     for some in pieces(list(added), COMMITTED_TOGETHER):
         await ctx.services.metadata.gate.passing()
-        try:
-            ctx.services.metadata.alter_acls([PutAcl(acl) for acl in some if acl not in authorizer])
-        except OSError as error:
-            logger.error("acls: not added: %s", error)
-            added.update(dict.fromkeys(some, storage_failure(error)))
+        failure = await ctx.services.metadata.alter_acls([PutAcl(acl) for acl in some if acl not in authorizer])
+        if failure:
+            logger.error("acls: not added: %s", failure.message)
+            added.update(dict.fromkeys(some, failure))
         await ctx.breathe(len(some))
     response = CreateAclsResponse()
     for entry in entries:

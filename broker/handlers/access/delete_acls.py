@@ -17,7 +17,7 @@ from shareq.broker.foundation.turn_budget import in_pieces, pieces
 from shareq.broker.metadata.changes import DropAcl
 from shareq.broker.security.acls import MOST_CHANGED, TOO_MANY, Acl, AclFilter, filter_is_known
 from shareq.broker.security.rights import ALTER_CLUSTER
-from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.delete_acls import (
     DeleteAclsFilter,
     DeleteAclsFilterResult,
@@ -49,11 +49,10 @@ async def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsR
     for some in pieces([] if failure else list(doomed), COMMITTED_TOGETHER):
         await ctx.services.metadata.gate.passing()
         authorizer = ctx.services.authorizer
-        try:
-            ctx.services.metadata.alter_acls([DropAcl(acl) for acl in some if authorizer is None or acl in authorizer])
-        except OSError as error:
-            logger.error("acls: not removed: %s", error)
-            failure = storage_failure(error)
+        gone = [DropAcl(acl) for acl in some if authorizer is None or acl in authorizer]
+        failure = await ctx.services.metadata.alter_acls(gone)
+        if failure:
+            logger.error("acls: not removed: %s", failure.message)
             break
         await ctx.breathe(len(some))
     if failure:

@@ -9,8 +9,8 @@ v1: kinds of update instead of AllowDowngrade; ValidateOnly. v2: no rows for sin
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.metadata.features import UpdateKind, update_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
@@ -21,17 +21,14 @@ from shareq.protocol.generated.update_features import (
     UpdateFeaturesResponse,
 )
 
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
-
+CONTEXT = FolderContext
 logger = logging.getLogger(__name__)
 
 
-async def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
+async def handle(ctx: FolderContext, request: UpdateFeaturesRequest) -> UpdateFeaturesResponse:
     if not ctx.may(ALTER_CLUSTER):
         return UpdateFeaturesResponse(error_code=ALTER_CLUSTER.error, error_message=text_of(ALTER_CLUSTER.error))
-    await ctx.services.metadata.gate.passing()
+    await ctx.ground.metadata.gate.passing()
     error = _problem(ctx, request) or (NO_ERROR if request.validate_only else _update(ctx, request))
     if error:
         return UpdateFeaturesResponse(error_code=error.code, error_message=error.message)
@@ -39,10 +36,10 @@ async def handle(ctx: RequestContext, request: UpdateFeaturesRequest) -> UpdateF
     return UpdateFeaturesResponse(error_message=None, results=rows if ctx.api_version <= 1 else [])
 
 
-def _problem(ctx: RequestContext, request: UpdateFeaturesRequest) -> ApiError:
+def _problem(ctx: FolderContext, request: UpdateFeaturesRequest) -> ApiError:
     for update in request.feature_updates:
         kind = _kind(ctx.api_version, update)
-        now = ctx.services.metadata.features.get(update.feature, 0)
+        now = ctx.ground.metadata.features.get(update.feature, 0)
         problem = update_problem(update.feature, now, update.max_version_level, kind)
         if problem is not None:
             message = f"Nothing was updated, because of {update.feature}={update.max_version_level}: {problem}"
@@ -57,9 +54,9 @@ def _kind(version: int, update: FeatureUpdateKey) -> int:
     return update.upgrade_type
 
 
-def _update(ctx: RequestContext, request: UpdateFeaturesRequest) -> ApiError:
+def _update(ctx: FolderContext, request: UpdateFeaturesRequest) -> ApiError:
     try:
-        ctx.services.metadata.set_features(
+        ctx.ground.metadata.set_features(
             {update.feature: update.max_version_level for update in request.feature_updates}
         )
     except OSError as error:

@@ -16,7 +16,7 @@ from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.changes import PutQuota
 from shareq.broker.quotas.entity import QuotaEntity, entity_of, value_problem
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS
-from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, storage_failure, text_of
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated import alter_client_quotas as rpc
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ async def handle(ctx: RequestContext, request: rpc.AlterClientQuotasRequest) -> 
             outcomes[entity] = error
             if not error:
                 good.append(entity)
-        failure = NO_ERROR if request.validate_only else _store(ctx, changes)
+        failure = NO_ERROR if request.validate_only else await _store(ctx, changes)
         if failure:
             outcomes.update((entity, outcomes[entity] or failure) for entity in good)
         await ctx.breathe(len(some))
@@ -89,13 +89,11 @@ def _plan(ctx: RequestContext, entity: QuotaEntity, ops: list[rpc.OpData], chang
     return NO_ERROR
 
 
-def _store(ctx: RequestContext, changes: list[PutQuota]) -> ApiError:
-    try:
-        ctx.services.metadata.alter_quotas(changes)
-    except OSError as error:
-        logger.error("quotas not changed: %s", error)
-        return storage_failure(error)
-    return NO_ERROR
+async def _store(ctx: RequestContext, changes: list[PutQuota]) -> ApiError:
+    failure = await ctx.services.metadata.alter_quotas(changes)
+    if failure:
+        logger.error("quotas not changed: %s", failure.message)
+    return failure
 
 
 def _names(entity: _Entity) -> Iterable[tuple[str, str | None]]:

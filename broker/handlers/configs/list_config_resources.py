@@ -39,7 +39,9 @@ async def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> Li
     wanted = list(dict.fromkeys(request.resource_types or _ALL))
     if not all(kind in _ALL for kind in wanted):
         return ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
-    response = ListConfigResourcesResponse()
+    response, hearing = ListConfigResourcesResponse(), ctx.services.metadata.hearing
+    if hearing is not None and ResourceType.TOPIC in wanted:
+        await hearing.of_all()
     for kind in wanted:
         for name in _names(ctx, kind):
             response.config_resources.append(ConfigResource(name, kind))

@@ -42,7 +42,9 @@ async def handle(ctx: RequestContext, request: AlterShareGroupOffsetsRequest) ->
                 by_partition[partition.partition_index] = partition.start_offset
                 await ctx.breathe()
         await ctx.breathe()
-    groups = ctx.services.groups
+    hearing, groups = ctx.services.metadata.hearing, ctx.services.groups
+    if hearing is not None:
+        await hearing.of(offsets)
     asked = await groups.administration.offsets_to_alter(offsets)
     await ctx.give_back(offsets)
     full = groups.names.refusal(request.group_id, ctx.owner)

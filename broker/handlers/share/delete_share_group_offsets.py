@@ -31,6 +31,8 @@ async def handle(ctx: RequestContext, request: DeleteShareGroupOffsetsRequest) -
     forbidden = await ctx.find_lacking(READ_TOPIC, names)
     allowed = [name for name in names if name not in forbidden]
     metadata = ctx.services.metadata
+    if metadata.hearing is not None:
+        await metadata.hearing.of(allowed)
     topic_ids = {name: image.topic_id for name in allowed if (image := metadata.topic(name)) is not None}
     deleted = await ctx.services.groups.administration.delete_offsets(request.group_id, allowed)
     if deleted.error:

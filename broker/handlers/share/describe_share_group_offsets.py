@@ -97,6 +97,9 @@ async def _ask(ctx: RequestContext, group: _Group) -> None:
         named = {topic.topic_name: sorted(topic.partitions) for topic in known.values()}
     hidden = await ctx.find_lacking(DESCRIBE_TOPIC, named)
     seen = {name: named[name] for name in named if name not in hidden}
+    hearing = ctx.services.metadata.hearing
+    if hearing is not None:
+        await hearing.of(seen)
     group.asked = await ctx.services.groups.administration.ask_offsets(group_id, seen)
     group.named = {} if group.known is not None else {name: named[name] for name in named if name in hidden}
 

@@ -66,17 +66,17 @@ async def altered(
             planned[at] = plan
         weight += RESOURCE_PROPERTIES + len(resource.configs)
         if planned and (weight >= CHANGED_TOGETHER or resource.resource_type == ResourceType.BROKER):
-            _store(admin, planned, errors)
+            await _store(admin, planned, errors)
         if weight >= CHANGED_TOGETHER:
             await ctx.breathe(weight)
             weight = 0
     if planned:
-        _store(admin, planned, errors)
+        await _store(admin, planned, errors)
     return errors
 
 
-def _store(admin: ConfigAdmin, planned: dict[int, Planned], errors: list[ApiError]) -> None:
-    failure = admin.store(list(planned.values()))
+async def _store(admin: ConfigAdmin, planned: dict[int, Planned], errors: list[ApiError]) -> None:
+    failure = await admin.store(list(planned.values()))
     if failure:
         for at in planned:
             errors[at] = failure

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.metadata.store import NewTopic
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC
 from shareq.broker.topics.creation import (
@@ -20,9 +21,6 @@ from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopic
 from shareq.protocol.names import CLUSTER_METADATA
 
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 Plans = dict[str, NewTopic | ApiError]
 """By name, in the order in which they are answered."""
 
@@ -31,10 +29,10 @@ _REFUSED: Final = ApiError(CREATE_TOPIC.error, "Authorization failed.")
 _FORBIDDEN: Final = ApiError(ErrorCode.INVALID_REQUEST, f"Creation of internal topic {CLUSTER_METADATA} is prohibited.")
 
 
-async def planned(ctx: RequestContext, topics: Sequence[CreatableTopic]) -> Plans:
+async def planned(ctx: FolderContext, topics: Sequence[CreatableTopic]) -> Plans:
     """Return the plans, which may be carried out in the turn that returns them. Creates nothing."""
     plans: Plans = {}
-    changes = ctx.services.metadata.topic_changes
+    changes = ctx.ground.metadata.topic_changes
     wanted = await _allowed(ctx, topics, plans)
     default = ctx.services.configs.broker.num_partitions
     too_many = check_partition_total(
@@ -44,14 +42,14 @@ async def planned(ctx: RequestContext, topics: Sequence[CreatableTopic]) -> Plan
         plans.update((topic.name, too_many) for topic in wanted)
         return plans
     await _plan(ctx, wanted, plans)
-    if ctx.services.metadata.topic_changes != changes:  # another request has perhaps made it impossible meanwhile
+    if ctx.ground.metadata.topic_changes != changes:  # another request has perhaps made it impossible meanwhile
         for name, plan in plans.items():
             if isinstance(plan, NewTopic):
-                plans[name] = check_name(ctx.services.metadata, name) or plan
+                plans[name] = check_name(ctx.ground.metadata, name) or plan
     return plans
 
 
-async def _allowed(ctx: RequestContext, topics: Sequence[CreatableTopic], plans: Plans) -> list[CreatableTopic]:
+async def _allowed(ctx: FolderContext, topics: Sequence[CreatableTopic], plans: Plans) -> list[CreatableTopic]:
     """Return the topics that the client may create; the errors of the others are added to the plans."""
     wanted: list[CreatableTopic] = []
     counts = Counter(topic.name for topic in topics)
@@ -69,12 +67,12 @@ async def _allowed(ctx: RequestContext, topics: Sequence[CreatableTopic], plans:
     return wanted
 
 
-async def _plan(ctx: RequestContext, wanted: Sequence[CreatableTopic], plans: Plans) -> None:
+async def _plan(ctx: FolderContext, wanted: Sequence[CreatableTopic], plans: Plans) -> None:
     """Add the plans of topics that the client may create."""
     taken: dict[str, str] = {}
     for topic in wanted:
         name = topic.name
-        plan = plan_topic(ctx.services.metadata, ctx.services.configs, _spec(topic))
+        plan = plan_topic(ctx.ground.metadata, ctx.services.configs, _spec(topic))
         if not isinstance(plan, ApiError):
             plan = take_name(taken, name) or plan
         plans[name] = plan

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
-from shareq.broker.topics.creation import AUTO_CREATED_TOGETHER, MOST_AUTO_CREATED, auto_create
+from shareq.broker.topics.creation import MOST_AUTO_CREATED
 from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.metadata import MetadataRequestTopic
 from shareq.protocol.names import CLUSTER_METADATA
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 
-async def create_missing(ctx: RequestContext, asked: Sequence[MetadataRequestTopic]) -> dict[str, ApiError]:
-    """Create the first topics that do not exist and may be created, as many as their client may have created now, some
-    in a commit, each commit in a turn of its own; why some of them could not be, by name.
+async def create_missing(ctx: RequestContext, asked: Sequence[MetadataRequestTopic]) -> Mapping[str, ApiError]:
+    """Create the first topics that do not exist and may be created, as many as their client may have created now; why
+    some of them could not be, by name.
     """
     metadata = ctx.services.metadata
     new: dict[str, None] = {}
@@ -35,12 +35,7 @@ async def create_missing(ctx: RequestContext, asked: Sequence[MetadataRequestTop
     names = list(new)
     if names:
         del names[ctx.services.auto_creations.take(ctx.owner, len(names), ctx.services.env.clock.now_ms()) :]
-    refused: dict[str, ApiError] = {}
-    for at in range(0, len(names), AUTO_CREATED_TOGETHER):
-        await metadata.gate.passed()
-        made = auto_create(metadata, ctx.services.configs, names[at : at + AUTO_CREATED_TOGETHER])
-        refused.update((name, outcome) for name, outcome in made.items() if isinstance(outcome, ApiError))
-    return refused
+    return await ctx.services.ground.auto_create(names) if names else {}
 
 
 def may_create_topic(ctx: RequestContext, name: str) -> bool:

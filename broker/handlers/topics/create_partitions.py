@@ -13,6 +13,7 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import ALTER_TOPIC
@@ -27,10 +28,10 @@ from shareq.protocol.generated.create_partitions import (
 )
 
 if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
     from shareq.broker.quotas.clients import Mutations
 
 
+CONTEXT = FolderContext
 logger = logging.getLogger(__name__)
 
 
@@ -40,8 +41,8 @@ GROWN_TOGETHER: Final = 500
 """So many topics are grown in one commit."""
 
 
-async def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
-    metadata = ctx.services.metadata
+async def handle(ctx: FolderContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    metadata = ctx.ground.metadata
     changes = metadata.topic_changes
     times = Counter(topic.name for topic in request.topics)
     outcomes: dict[str, ApiError] = {}
@@ -66,11 +67,11 @@ async def handle(ctx: RequestContext, request: CreatePartitionsRequest) -> Creat
     return response
 
 
-def _grow(ctx: RequestContext, counts: dict[str, int], outcomes: dict[str, ApiError]) -> None:
+def _grow(ctx: FolderContext, counts: dict[str, int], outcomes: dict[str, ApiError]) -> None:
     """Grow the topics to these counts, in one commit."""
     if counts:
         try:
-            ctx.services.metadata.create_partitions(counts)
+            ctx.ground.metadata.create_partitions(counts)
         except OSError as error:
             logger.error("%d topics, %s the first: partitions not added: %s", len(counts), next(iter(counts)), error)
             outcomes.update((name, storage_failure(error)) for name in counts)
@@ -80,10 +81,10 @@ def failed(request: CreatePartitionsRequest, error: ErrorCode) -> CreatePartitio
     return CreatePartitionsResponse(results=[_row(topic.name, ApiError(error)) for topic in request.topics])
 
 
-def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
+def _check(ctx: FolderContext, request: CreatePartitionsTopic) -> ApiError:
     if not ctx.may(ALTER_TOPIC, request.name):
         return ApiError(ALTER_TOPIC.error)
-    topic = ctx.services.metadata.topic(request.name)
+    topic = ctx.ground.metadata.topic(request.name)
     if topic is None:
         return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if topic.internal:
@@ -106,9 +107,9 @@ def _check(ctx: RequestContext, request: CreatePartitionsTopic) -> ApiError:
     return NO_ERROR
 
 
-def _over_quota(ctx: RequestContext, request: CreatePartitionsTopic, quota: Mutations | None) -> ApiError:
+def _over_quota(ctx: FolderContext, request: CreatePartitionsTopic, quota: Mutations | None) -> ApiError:
     """What counts are the new partitions of a topic that `_check` has passed."""
-    topic = ctx.services.metadata.topic(request.name)
+    topic = ctx.ground.metadata.topic(request.name)
     if quota is None or topic is None or quota.may(request.count - topic.partitions):
         return NO_ERROR
     return EXCEEDED

@@ -12,9 +12,10 @@ v7: and the topic id.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shareq.broker.config.admin import ConfigAdmin
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.handlers.shared.create_topics_plan import Plans, planned
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.metadata.store import NewTopic
@@ -28,10 +29,7 @@ from shareq.protocol.generated.create_topics import (
     CreateTopicsResponse,
 )
 
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
-
+CONTEXT = FolderContext
 logger = logging.getLogger(__name__)
 
 _DESCRIBED: Final = 5  # effective properties of a row that take as long as the rest of it
@@ -41,7 +39,7 @@ CREATED_TOGETHER: Final = 500
 """So many are created in one commit, 9 µs each beside what the disk takes."""
 
 
-async def handle(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+async def handle(ctx: FolderContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     plans = await planned(ctx, request.topics)
     quota = mutation_quota(ctx, strict_from=6)
     if quota is not None:
@@ -61,9 +59,9 @@ def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsRespon
     return CreateTopicsResponse(topics=[_error_row(topic.name, ApiError(error)) for topic in request.topics])
 
 
-async def _create(ctx: RequestContext, plans: Plans) -> None:
+async def _create(ctx: FolderContext, plans: Plans) -> None:
     """Create what can be, and turn what cannot be stored into errors."""
-    metadata = ctx.services.metadata
+    metadata = ctx.ground.metadata
     topics = [plan for plan in plans.values() if isinstance(plan, NewTopic)]
     for at in range(0, len(topics), CREATED_TOGETHER):
         some = topics[at : at + CREATED_TOGETHER]
@@ -80,11 +78,11 @@ async def _create(ctx: RequestContext, plans: Plans) -> None:
             plans.update((topic.name, storage_failure(error)) for topic in some)
 
 
-def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> CreatableTopicResult:
+def _result(ctx: FolderContext, name: str, plan: NewTopic | ApiError) -> CreatableTopicResult:
     if isinstance(plan, ApiError):
         return _error_row(name, plan)
     row = CreatableTopicResult(name=name, error_message=None)
-    topic = ctx.services.metadata.topic(name)
+    topic = ctx.ground.metadata.topic(name)
     if topic is not None:
         row.topic_id = topic.topic_id
     if not ctx.may(DESCRIBE_TOPIC_CONFIGS, name):
@@ -95,7 +93,7 @@ def _result(ctx: RequestContext, name: str, plan: NewTopic | ApiError) -> Creata
     if ctx.api_version >= 5:
         row.configs = [
             CreatableTopicConfigs(entry.key.name, entry.value, entry.read_only, entry.source, entry.sensitive)
-            for entry in ConfigAdmin(ctx.services.configs, ctx.services.metadata).describe_new_topic(name, plan.configs)
+            for entry in ConfigAdmin(ctx.services.configs, ctx.ground.metadata).describe_new_topic(name, plan.configs)
         ]
     return row
 

@@ -14,8 +14,9 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
 from shareq.broker.security.rights import DELETE_CLUSTER, DELETE_TOPIC, DESCRIBE_TOPIC
 from shareq.coordinator.ports import TopicImage
@@ -28,14 +29,11 @@ from shareq.protocol.generated.delete_topics import (
 )
 from shareq.protocol.primitives import ZERO_UUID, uuid_to_text
 
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
-
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _NEITHER: Final = ApiError(ErrorCode.INVALID_REQUEST, "Neither topic name nor id were specified.")
 _NAME_AND_ID: Final = ApiError(ErrorCode.INVALID_REQUEST, "You may not specify both topic name and topic id.")
 
+CONTEXT = FolderContext
 logger = logging.getLogger(__name__)
 
 
@@ -46,11 +44,11 @@ STATES_FOR_ONE: Final = 5
 """So many states of share partitions are forgotten in the time of one partition."""
 
 
-async def handle(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+async def handle(ctx: FolderContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     if not ctx.services.configs.broker.delete_topic_enable:
         code = ErrorCode.TOPIC_DELETION_DISABLED if ctx.api_version >= 3 else ErrorCode.INVALID_REQUEST
         return failed(request, code)
-    metadata = ctx.services.metadata
+    metadata = ctx.ground.metadata
     changes = metadata.topic_changes
     may_all = ctx.sees(DELETE_CLUSTER)
     found: list[TopicImage | DeletableTopicResult] = []
@@ -95,9 +93,9 @@ def _states(request: DeleteTopicsRequest) -> Iterable[DeleteTopicState]:
     return chain(request.topics, (DeleteTopicState(name=name) for name in request.topic_names))
 
 
-def _find(ctx: RequestContext, state: DeleteTopicState, may_all: bool) -> TopicImage | DeletableTopicResult:
+def _find(ctx: FolderContext, state: DeleteTopicState, may_all: bool) -> TopicImage | DeletableTopicResult:
     """The topic, or the row that says why it is not deleted. No row gives away a topic the client may not describe."""
-    metadata, name, topic_id = ctx.services.metadata, state.name, state.topic_id
+    metadata, name, topic_id = ctx.ground.metadata, state.name, state.topic_id
     if name is not None and topic_id != ZERO_UUID:
         return _row(name, topic_id, _NAME_AND_ID)
     if name is None and topic_id == ZERO_UUID:
@@ -128,10 +126,10 @@ def _commits(doomed: list[DeletableTopicResult], weights: list[int]) -> list[lis
     return commits
 
 
-def _mark_gone(ctx: RequestContext, rows: Sequence[DeletableTopicResult]) -> None:
+def _mark_gone(ctx: FolderContext, rows: Sequence[DeletableTopicResult]) -> None:
     """Topics that another request has deleted meanwhile."""
     for row in rows:
-        topic = ctx.services.metadata.topic(row.name or "")
+        topic = ctx.ground.metadata.topic(row.name or "")
         if topic is None or topic.topic_id != row.topic_id:
             row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             row.error_message = _no_topic(row.name)
@@ -141,12 +139,12 @@ def _no_topic(name: str | None) -> str:
     return f"There is no topic '{name}'"
 
 
-def _delete(ctx: RequestContext, rows: list[DeletableTopicResult]) -> None:
+def _delete(ctx: FolderContext, rows: list[DeletableTopicResult]) -> None:
     names = [row.name for row in rows if row.name is not None]
     if not names:
         return
     try:
-        ctx.services.metadata.delete_topics(names)
+        ctx.ground.metadata.delete_topics(names)
     except OSError as error:
         logger.error("%d topics, %s the first: not deleted: %s", len(names), names[0], error)
         failure = storage_failure(error)

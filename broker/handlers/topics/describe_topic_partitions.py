@@ -3,13 +3,13 @@
 Behaviour: the named topics, or all, by name, from the cursor on, until the answer has as many partitions as the client
 or `max.request.partition.size.limit` allows, at least one; the next cursor is where to go on, null at the end. Unknown
 and impossible names get a row with their error. A cursor that is not in the list of names, or has a negative partition,
-is INVALID_REQUEST. Leaders are named as in Metadata.
+is INVALID_REQUEST. Leaders are named, and topics asked for, as in Metadata.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -44,6 +44,12 @@ async def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -
     all_topics = not request.topics
     first_name = cursor.topic_name if cursor is not None else ""
     named = (topic.name for topic in request.topics)
+    hearing, unheard = ctx.services.metadata.hearing, frozenset[str | bytes]()
+    if hearing is not None and all_topics:
+        await hearing.of_all()
+    elif hearing is not None:
+        seen = (topic.name for topic in request.topics if ctx.sees(DESCRIBE_TOPIC, topic.name))
+        unheard = frozenset(await hearing.of(seen))
     names = await _sorted(ctx, ctx.services.metadata.topic_names() if all_topics else named)
     at = bisect_left(names, first_name)
     if cursor is not None and not all_topics and names[at : at + 1] != [first_name]:
@@ -59,7 +65,7 @@ async def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -
         visible,
         {} if cursor is None else {cursor.topic_name: cursor.partition_index},
         max(1, min(request.response_partition_limit, ctx.services.configs.broker.max_request_partition_size_limit)),
-        all_topics=all_topics,
+        None if all_topics else unheard,
     )
     if not all_topics:  # of all topics, only those are returned that the client may describe
         for name in hidden:
@@ -74,8 +80,15 @@ def failed(request: DescribeTopicPartitionsRequest, error: ErrorCode) -> Describ
 
 
 async def _page(
-    ctx: RequestContext, names: list[str], first_partitions: dict[str, int], limit: int, *, all_topics: bool
+    ctx: RequestContext,
+    names: list[str],
+    first_partitions: dict[str, int],
+    limit: int,
+    unheard: Collection[str | bytes] | None,
 ) -> DescribeTopicPartitionsResponse:
+    """Return the rows up to the limit. `unheard`: the names of which nothing could be heard; None: of all topics, those
+    that are missing are left out.
+    """
     response = DescribeTopicPartitionsResponse()
     for name in names:
         await ctx.breathe()
@@ -85,7 +98,8 @@ async def _page(
             break
         topic = ctx.services.metadata.topic(name)
         if topic is None:
-            response.topics += [] if all_topics else [_unknown(ctx, name)]  # deleted meanwhile, or unknown
+            # Deleted meanwhile, or unknown.
+            response.topics += [] if unheard is None else [_unknown(ctx, name, is_heard=name not in unheard)]
             continue
         last = min(topic.partitions, first + limit)
         response.topics.append(_row(ctx, topic, first, last))
@@ -119,9 +133,10 @@ def _hidden(name: str) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(error_code=DESCRIBE_TOPIC.error, name=name)
 
 
-def _unknown(ctx: RequestContext, name: str) -> DescribeTopicPartitionsResponseTopic:
-    possible = name_error(name) is None
-    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if possible else ErrorCode.INVALID_TOPIC_EXCEPTION
+def _unknown(ctx: RequestContext, name: str, *, is_heard: bool) -> DescribeTopicPartitionsResponseTopic:
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_heard else ErrorCode.LEADER_NOT_AVAILABLE
+    if name_error(name) is not None:
+        code = ErrorCode.INVALID_TOPIC_EXCEPTION
     return DescribeTopicPartitionsResponseTopic(
         error_code=code, name=name, topic_authorized_operations=authorized_operations.on_topic(ctx, name)
     )

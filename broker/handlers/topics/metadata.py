@@ -5,14 +5,15 @@ request and `auto.create.topics.enable` allow it, and is in the same answer; a r
 those of one user 100 at once and 5 a second. Otherwise its row says UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID if
 it was asked for by id. A name that no topic can have gets INVALID_TOPIC_EXCEPTION. A broker by itself is the
 controller and leads everything. Where others lead, those that are alive and have the request's listener are named, with
-their epochs; a leader that is not alive is LEADER_NOT_AVAILABLE, one without the listener LISTENER_NOT_FOUND (v6).
+their epochs; a leader that is not alive is LEADER_NOT_AVAILABLE, one without the listener LISTENER_NOT_FOUND (v6). A
+node asks its cluster for what it does not know; nothing is heard: LEADER_NOT_AVAILABLE.
 v4: the request says whether topics may be created. v8-10: authorized operations of the cluster; v8: of topics.
 v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVALID_REQUEST although they can carry them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.dispatch.named_nodes import controller_id, live_brokers, name_leaders
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 
 _TOPIC_ELEMENTS: Final = 4  # that take as long as a topic without its partitions
 _LISTENER_NOT_FOUND_FROM: Final = 6
+_UNHEARD: Final = ApiError(ErrorCode.LEADER_NOT_AVAILABLE)
+_NO_NAME: Final = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+_NO_ID: Final = ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 ENDS_WITH_CLIENT: Final = True
@@ -57,8 +61,10 @@ async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataRespo
     )
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = authorized_operations.on_cluster(ctx)
-    rows, asked = Rows(ctx, response, "topics"), request.topics
+    rows, asked, hearing = Rows(ctx, response, "topics"), request.topics, services.metadata.hearing
     if asked is None or (not asked and ctx.api_version == 0):
+        if hearing is not None:
+            await hearing.of_all()
         for topic in services.metadata.topics():
             if ctx.sees(DESCRIBE_TOPIC, topic.name):
                 await _add(ctx, request, topic, rows)
@@ -66,7 +72,9 @@ async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataRespo
                 await rows.breathe()
         return await rows.end()
     may_create = request.allow_auto_topic_creation and config.auto_create_topics_enable
-    refused = await create_missing(ctx, asked) if may_create else {}
+    refused = {} if hearing is None else dict.fromkeys(await hearing.of(_keys(ctx, asked)), _UNHEARD)
+    if may_create:
+        refused.update(await create_missing(ctx, asked))
     names: set[str] = set()
     for named in asked:
         if named.name is not None and named.topic_id == ZERO_UUID and named.name not in names:
@@ -76,7 +84,7 @@ async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataRespo
     for named in asked:
         if (named.name is None or named.topic_id != ZERO_UUID) and named.topic_id not in ids:
             ids.add(named.topic_id)
-            await _add(ctx, request, _with_id(ctx, named.topic_id), rows)
+            await _add(ctx, request, _with_id(ctx, named.topic_id, refused), rows)
     return await rows.end()
 
 
@@ -89,18 +97,29 @@ def _asks_by_id(topics: Iterable[MetadataRequestTopic] | None) -> bool:
     return any(topic.name is None or topic.topic_id != ZERO_UUID for topic in topics or ())
 
 
-def _with_id(ctx: RequestContext, topic_id: bytes) -> TopicImage | MetadataResponseTopic:
+def _keys(ctx: RequestContext, topics: Iterable[MetadataRequestTopic]) -> Iterator[str | bytes]:
+    """Yield ids, and the names of topics that the client may describe."""
+    for topic in topics:
+        if topic.name is None or topic.topic_id != ZERO_UUID:
+            yield topic.topic_id
+        elif ctx.sees(DESCRIBE_TOPIC, topic.name):
+            yield topic.name
+
+
+def _with_id(
+    ctx: RequestContext, topic_id: bytes, refused: Mapping[str | bytes, ApiError]
+) -> TopicImage | MetadataResponseTopic:
     """Return the topic, or the row that says why it is not shown."""
     topic = ctx.services.metadata.topic_by_id(topic_id)
     if topic is None:
-        return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_ID, None, topic_id)
+        return MetadataResponseTopic(refused.get(topic_id, _NO_ID).code, None, topic_id)
     if not ctx.may(DESCRIBE_TOPIC, topic.name):
         return MetadataResponseTopic(DESCRIBE_TOPIC.error, None, topic_id)
     return topic
 
 
 def _named(
-    ctx: RequestContext, name: str, may_create: bool, refused: Mapping[str, ApiError]
+    ctx: RequestContext, name: str, may_create: bool, refused: Mapping[str | bytes, ApiError]
 ) -> TopicImage | MetadataResponseTopic:
     """Return the topic, or the row that says why there is none."""
     if not ctx.may(DESCRIBE_TOPIC, name):  # says nothing of whether it exists
@@ -112,8 +131,7 @@ def _named(
         return MetadataResponseTopic(CREATE_TOPIC.error, name, is_internal=name in INTERNAL_TOPICS)
     if name_error(name) is not None:
         return MetadataResponseTopic(ErrorCode.INVALID_TOPIC_EXCEPTION, name)
-    error = refused.get(name)
-    return MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if error is None else error.code, name)
+    return MetadataResponseTopic(refused.get(name, _NO_NAME).code, name)
 
 
 async def _add(

@@ -114,7 +114,7 @@ def test_the_only_broker_stays(broker_id: int, error: ErrorCode) -> None:
 )
 def test_the_only_controller_stays(controller_id: int, level: int, error: ErrorCode, message: str | None) -> None:
     world = BrokerWorld()
-    world.services.metadata.set_features({"metadata.version": level})
+    world.folder.metadata.set_features({"metadata.version": level})
     request = UnregisterControllerRequest(controller_id)
     answer = world.connect().call(request, 0, UnregisterControllerResponse)
     assert (answer.error_code, answer.error_message) == (error, message)

@@ -183,7 +183,7 @@ def test_letters_under_way_go_on_without_content_when_their_topic_is_deleted() -
     world = begin()
     reject(world)
     written = len(world.letters())
-    world.world.services.metadata.delete_topics(["t"])
+    world.world.folder.metadata.delete_topics(["t"])
     world.settle()
     letters = world.letters()
     assert (len(letters), letters[written + 1].value, letters[-1].value) == (RECORDS, None, None)
@@ -210,7 +210,7 @@ def crashed() -> DeadLetterWorld:
 def test_letters_of_a_state_that_no_leader_has_are_written_when_its_topic_is_deleted() -> None:
     world = crashed()
     written = len(world.letters())
-    world.world.services.metadata.delete_topics(["t"])
+    world.world.folder.metadata.delete_topics(["t"])
     world.settle()
     letters = world.letters()
     assert (set(world.offsets()), {letter.value for letter in letters[written:]}) == (ALL, {None})
@@ -223,7 +223,7 @@ def test_letters_of_a_deleted_topic_that_was_created_again_are_without_the_new_t
     world = crashed()
     written = len(world.letters())
     world.world.create_topic("u")  # takes the id that chance would repeat
-    world.world.services.metadata.delete_topics(["t"])
+    world.world.folder.metadata.delete_topics(["t"])
     assert world.world.create_topic("t").topic_id != world.topic_id
     world.produce(*[b"new"] * RECORDS)
     world.settle()
@@ -232,7 +232,7 @@ def test_letters_of_a_deleted_topic_that_was_created_again_are_without_the_new_t
 
 def test_letters_with_content_are_written_when_the_topic_of_states_is_deleted() -> None:
     world = crashed()
-    world.world.services.metadata.delete_topics([SHARE_GROUP_STATE])
+    world.world.folder.metadata.delete_topics([SHARE_GROUP_STATE])
     world.settle()
     assert (set(world.offsets()), {letter.value for letter in world.letters()}) == (ALL, {b"v"})
 
@@ -240,7 +240,7 @@ def test_letters_with_content_are_written_when_the_topic_of_states_is_deleted() 
 def test_a_start_writes_the_letters_of_a_deletion_that_a_crash_cut_off() -> None:
     """The metadata has forgotten the topic, and its states are still in their log."""
     world = crashed()
-    world.world.services.metadata.delete_topics(["t"])
+    world.world.folder.metadata.delete_topics(["t"])
     world.world.crash()
     world.settle()
     assert (set(world.offsets()), lost(world)) == (ALL, 0)
@@ -250,7 +250,7 @@ def test_letters_of_a_deleted_topic_whose_name_is_forgotten_are_logged_and_count
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     world = crashed()
-    written, metadata = len(world.letters()), world.world.services.metadata
+    written, metadata = len(world.letters()), world.world.folder.metadata
     metadata.delete_topics(["t"])
     metadata.folders_are_gone({world.topic_id})
     world.configure("group", "other", share_auto_offset_reset="earliest")  # a commit

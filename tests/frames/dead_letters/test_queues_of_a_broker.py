@@ -225,7 +225,7 @@ def test_many_letters_go_in_several_batches_and_in_order() -> None:
 def test_the_feature_level_switches_queues_at_run_time(world: DeadLetterWorld) -> None:
     world.produce(b"a", b"b", b"c")
     world.take()
-    features = world.world.services.metadata.set_features
+    features = world.world.folder.metadata.set_features
     world.end(REJECT, 0, 0)
     features({SHARE_VERSION: 1})
     world.end(REJECT, 1, 1)

@@ -221,7 +221,6 @@ def test_a_throttled_fetch_leaves_the_session_as_it_is() -> None:
 
 def test_a_share_consumer_gets_what_it_has_acquired_and_waits_afterwards() -> None:
     world = world_with(QuotaEntity("ANONYMOUS"), "consumer_byte_rate", 1000.0)
-    world.services.metadata.alter_configs([])
     topic = world.services.metadata.topic("t")
     assert topic is not None
     client, worker = world.connect(), world.connect()

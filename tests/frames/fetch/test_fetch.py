@@ -290,7 +290,7 @@ def test_a_stop_answers_who_waits() -> None:
 
 def test_a_topic_that_is_deleted_is_reported_at_once() -> None:
     world, consumer, _ = waiting_world(max_wait_ms=500)
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     part = only_partition(consumer.receive(FetchResponse))
     assert part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

@@ -145,7 +145,7 @@ def test_members_live_on_over_a_restart(world: BrokerWorld) -> None:
 
 
 def test_switched_off(world: BrokerWorld) -> None:
-    world.services.metadata.set_features({"group.version": 0})
+    world.folder.metadata.set_features({"group.version": 0})
     refused = heartbeat(world, topics=["t"])
     # Without a message, as Kafka's ConsumerGroupHeartbeatRequestTest has it.
     assert (refused.error_code, refused.error_message) == (ErrorCode.UNSUPPORTED_VERSION, None)

@@ -85,7 +85,7 @@ def test_the_set_of_partitions_with_state_is_written_whenever_it_changes(world: 
     assert sets() == [([[0]], []), ([], [[0]])]
     member.heartbeat()
     assert len(sets()) == 2
-    world.services.metadata.create_partitions({"t": 3})
+    world.folder.metadata.create_partitions({"t": 3})
     member.heartbeat()
     assert sets()[2:] == [([[1, 2]], [[0]]), ([], [[0, 1, 2]])]
 

@@ -94,7 +94,7 @@ def the_subscription_changes(_world: BrokerWorld, member: ShareClient) -> None:
 
 
 def a_topic_grows(world: BrokerWorld, _member: ShareClient) -> None:
-    world.services.metadata.create_partitions({"t": 3})
+    world.folder.metadata.create_partitions({"t": 3})
 
 
 def a_topic_is_created(world: BrokerWorld, _member: ShareClient) -> None:
@@ -102,7 +102,7 @@ def a_topic_is_created(world: BrokerWorld, _member: ShareClient) -> None:
 
 
 def a_topic_is_deleted(world: BrokerWorld, _member: ShareClient) -> None:
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
 
 
 def the_broker_moves_to_another_rack(world: BrokerWorld, member: ShareClient) -> None:

@@ -44,7 +44,7 @@ def world_of(partitions: int, **properties: str) -> BrokerWorld:
     world = BrokerWorld({**ONE_LOG, **properties})
     world.create_topic("t", partitions)
     world.create_topic("small", 2)
-    world.services.internal_topics.ensure(CONSUMER_OFFSETS)
+    world.folder.internal_topics.ensure(CONSUMER_OFFSETS)
     return world
 
 
@@ -200,7 +200,7 @@ def test_a_topic_that_is_deleted_before_the_group_decides_keeps_no_offset(
 
     def and_delete(service: GroupOffsetsService, *, short: bool) -> object:
         prepared = prepare(service, short=short)
-        world.clock.call_soon(lambda: world.services.metadata.delete_topics(["small"]))
+        world.clock.call_soon(lambda: world.folder.metadata.delete_topics(["small"]))
         return prepared
 
     monkeypatch.setattr(GroupOffsetsService, "prepare", and_delete)

@@ -200,7 +200,7 @@ def test_share_states_are_initialised_in_turns(monkeypatch: pytest.MonkeyPatch) 
     world, work = BrokerWorld(), Work()
     topic_id = world.create_topic("t", 2).topic_id
     stranger, neighbour = world.connect(), world.connect()
-    world.services.internal_topics.ensure(SHARE_GROUP_STATE)
+    world.folder.internal_topics.ensure(SHARE_GROUP_STATE)
     monkeypatch.setattr(ShareCoordinatorService, "initialize", work.count(ShareCoordinatorService.initialize))
     partitions = [initialize_share_group_state.PartitionData(index % 3, 0, 7) for index in range(5_000)]
     stranger.send(InitializeShareGroupStateRequest("g", [InitializeStateData(topic_id, partitions)]), 0)
@@ -331,7 +331,7 @@ def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered(world: Brok
     client = by_time(world, 1_000 + 77_777)
     for _ in range(3):
         world.clock.run_tick()
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     (topic,) = client.receive(ListOffsetsResponse).topics
     assert [(part.error_code, part.offset) for part in topic.partitions] == [(ErrorCode.NONE, 77_777)]
 

@@ -175,7 +175,7 @@ def test_a_topic_that_goes_meanwhile_is_unknown(monkeypatch: pytest.MonkeyPatch)
 
     def and_delete(service: GroupOffsetsService, *, short: bool) -> object:
         prepared = prepare(service, short=short)
-        committing.world.clock.call_soon(lambda: committing.world.services.metadata.delete_topics(["u"]))
+        committing.world.clock.call_soon(lambda: committing.world.folder.metadata.delete_topics(["u"]))
         return prepared
 
     monkeypatch.setattr(GroupOffsetsService, "prepare", and_delete)

@@ -109,7 +109,7 @@ def test_topics_that_go_and_come_meanwhile_are_news_for_the_next_heartbeat() -> 
     for _ in range(3):
         world.clock.run_tick()
     assert not client.frames
-    world.services.metadata.delete_topics(["topic-007"])
+    world.folder.metadata.delete_topics(["topic-007"])
     world.create_topic("late")
     answer = client.receive(ConsumerGroupHeartbeatResponse)
     assert answer.error_code == ErrorCode.NONE

@@ -64,7 +64,7 @@ def commits_of(
 ) -> list[int]:
     """The changes of each commit of metadata from now on, counted as work, too; after `fails_from` there is no room."""
     sizes: list[int] = []
-    db = world.services.metadata._db
+    db = world.folder.metadata._db
     commit = db.commit
 
     def counted(changes: Sequence[MetaChange]) -> None:
@@ -112,7 +112,7 @@ def test_topics_are_deleted_the_fewer_in_a_commit_the_more_states_they_have(monk
     world = BrokerWorld({"share.coordinator.state.topic.num.partitions": "3"})
     client = world.connect()
     client.call(new_topics(100), 7, CreateTopicsResponse)
-    world.services.internal_topics.ensure(SHARE_GROUP_STATE)
+    world.folder.internal_topics.ensure(SHARE_GROUP_STATE)
     topics = [world.services.metadata.topic(f"t{i}") for i in range(100)]
     groups = 2 * delete_topics.STATES_FOR_ONE
     for topic in topics:
@@ -142,7 +142,7 @@ def test_a_topic_that_another_client_creates_in_between_is_not_created_twice(
     monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
     stranger = world.connect()
-    create = world.services.metadata.create_topics
+    create = world.folder.metadata.create_topics
     began: list[int] = []
 
     def create_and_more(topics: Sequence[object]) -> object:
@@ -171,7 +171,7 @@ def test_a_topic_that_is_deleted_or_grows_before_its_turn_does_not_grow(monkeypa
     client = world.connect()
     client.call(new_topics(3), 7, CreateTopicsResponse)
     client.send(CreatePartitionsRequest([CreatePartitionsTopic(f"t{i}", 2, None) for i in range(3)], 1_000), 3)
-    metadata = world.services.metadata
+    metadata = world.folder.metadata
     metadata.delete_topics(["t0"])
     metadata.create_partitions({"t1": 3})
     rows = {row.name: row.error_code for row in client.receive(CreatePartitionsResponse).results}

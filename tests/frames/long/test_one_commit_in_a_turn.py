@@ -188,7 +188,7 @@ def test_a_request_of_many_elements_commits_once_in_a_turn(name: str, monkeypatc
     (request, most_commits) = everything()[name]
     world = BrokerWorld(ACLS)
     client = world.connect()
-    world.services.metadata.create_topics([NewTopic(topic, 1) for topic in topics(1_200)])
+    world.folder.metadata.create_topics([NewTopic(topic, 1) for topic in topics(1_200)])
     world.clock.run_until_idle()
     if name == "DeleteAcls":
         client.call(*everything()["CreateAcls"][0], CreateAclsResponse)
@@ -318,7 +318,7 @@ def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_
     """1,000 topics were 1,000 syncs of the data folder, and all of their files were removed in one turn."""
     client = world.connect()
     names = topics(300)
-    made = world.services.metadata.create_topics([NewTopic(name, 1) for name in names])
+    made = world.folder.metadata.create_topics([NewTopic(name, 1) for name in names])
     for topic in made:
         log = world.folder.logs.get(topic.name, 0)
         assert isinstance(
@@ -338,7 +338,7 @@ def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_
     assert (sum(removed), max(removed)) == (len(names), REMOVED_AT_ONCE)
     assert max(renamed) <= DELETED_TOGETHER + 3  # and checkpoints
     assert world.fs.history[begin:].count(("sync_dir", DATA)) <= 3
-    world.services.metadata.create_topic(NewTopic("next", 1))
+    world.folder.metadata.create_topic(NewTopic("next", 1))
     assert not world.services.metadata.deleted_topics()
 
 
@@ -446,7 +446,7 @@ def test_queues_of_dead_letters_are_made_one_after_the_other(monkeypatch: pytest
     syncs = Syncs(world, monkeypatch)
     queues = BrokerQueues(
         world.services.env,
-        world.services.metadata,
+        world.folder.metadata,
         world.services.configs,
         world.folder.logs,
         world.services.leaders,
@@ -474,7 +474,7 @@ def test_folders_of_one_topic_with_many_partitions_get_other_names_some_in_a_tur
     with_records(world, "t", 1_000)
     at = len(world.fs.history)
     renamed: list[int] = []
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     while True:
         renamed.append([kind for kind, _ in world.fs.history[at:]].count("rename"))
         at = len(world.fs.history)
@@ -483,13 +483,13 @@ def test_folders_of_one_topic_with_many_partitions_get_other_names_some_in_a_tur
     assert sum(renamed) >= 1_000
     assert max(renamed) <= RENAMED_AT_ONCE + 3  # and checkpoints
     assert not [name for name in world.fs.list_dir(DATA) if name.startswith("t-")]
-    world.services.metadata.create_topic(NewTopic("next", 1))
+    world.folder.metadata.create_topic(NewTopic("next", 1))
     assert not world.services.metadata.deleted_topics()
 
 
 def test_a_topic_made_again_keeps_its_folders_while_those_of_the_old_one_get_other_names(world: BrokerWorld) -> None:
     with_records(world, "t", 500)
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     assert [name for name in world.fs.list_dir(DATA) if name.startswith("t-499")] == ["t-499"]
     world.create_topic("t", 500)
     log = world.folder.logs.get("t", 499)
@@ -503,7 +503,7 @@ def test_a_topic_made_again_keeps_its_folders_while_those_of_the_old_one_get_oth
 
 def test_a_broker_that_dies_between_the_renames_finds_no_record_of_the_deleted_topic(world: BrokerWorld) -> None:
     with_records(world, "t", 500)
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     world.crash()
     assert not [name for name in world.fs.list_dir(DATA) if name.startswith("t-")]
 

@@ -170,7 +170,7 @@ def test_a_topic_that_is_deleted_meanwhile_takes_nothing(world: BrokerWorld) -> 
     stranger.send(request_for(bomb(), 2), 9)
     for _ in range(3):
         world.clock.run_tick()
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     assert codes(stranger) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 2
 
 

@@ -344,11 +344,11 @@ def test_the_broker_may_change_at_a_pause(monkeypatch: pytest.MonkeyPatch) -> No
     def change() -> None:
         match next(number):
             case 3:
-                world.services.metadata.delete_topics(["u"])
+                world.folder.metadata.delete_topics(["u"])
                 member.leave()
                 ShareClient(world, "other", group="h").join("t")
             case 120:
-                world.services.metadata.delete_topics(["t"])
+                world.folder.metadata.delete_topics(["t"])
         world.clock.run_until_idle()
 
     assert Scraped(scraped_text(world, change)).value("shareq_uptime_seconds") > 0

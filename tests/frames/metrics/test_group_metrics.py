@@ -271,7 +271,7 @@ def test_offsets_that_go_with_their_group_or_topic(what: str, offsets: Offsets) 
     if what == "group":
         offsets.world.connect().call(DeleteGroupsRequest(["g"]), 2, DeleteGroupsResponse)
     else:
-        offsets.world.services.metadata.delete_topics(["t"])
+        offsets.world.folder.metadata.delete_topics(["t"])
         offsets.world.clock.run_until_idle()
     reported = offsets.scrape()
     assert (reported.labels_of(LAG), reported.labels_of(OFFSET)) == ([], [])

@@ -304,7 +304,7 @@ def test_a_deleted_group_leaves_its_sums(work: Work) -> None:
 def test_a_deleted_topic_leaves_its_sums(topic: str, work: Work) -> None:
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 9, ACCEPT))
-    work.world.services.metadata.delete_topics([topic])
+    work.world.folder.metadata.delete_topics([topic])
     work.world.clock.run_until_idle()
     reported = work.scrape()
     assert reported.labels_of("shareq_share_partition_deliveries_total") == []
@@ -360,7 +360,7 @@ def test_coordinator_partitions() -> None:
 
 def test_a_coordinator_partition_whose_log_is_lost() -> None:
     world = BrokerWorld({"share.coordinator.state.topic.num.partitions": "1"})
-    assert world.services.internal_topics.ensure(SHARE_GROUP_STATE).code is ErrorCode.NONE
+    assert world.folder.internal_topics.ensure(SHARE_GROUP_STATE).code is ErrorCode.NONE
     topic_id = world.create_topic("t").topic_id
     ShareClient(world).join("t")
     world.services.share_states.partitions.get(0).resign()

@@ -216,7 +216,7 @@ def test_idempotent_producers_are_counted_in_each_log(world: World) -> None:
 def test_partitions_of_the_coordinator(world: World) -> None:
     active = {"state": "active"}
     assert world.scrape().value("shareq_transaction_coordinator_partitions", **active) == 0
-    assert not world.world.services.internal_topics.ensure(TRANSACTION_STATE).code
+    assert not world.world.folder.internal_topics.ensure(TRANSACTION_STATE).code
     world.producer()
     reported = world.scrape()
     assert reported.value("shareq_transaction_coordinator_partitions", **active) == 2

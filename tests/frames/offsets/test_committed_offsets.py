@@ -259,7 +259,7 @@ def test_offsets_are_deleted(offsets: Offsets) -> None:
 
 def test_a_deleted_topic_takes_its_offsets_along(offsets: Offsets) -> None:
     offsets.committed({T0: 5, U0: 6})
-    offsets.broker.services.metadata.delete_topics(["t"])
+    offsets.world.folder.metadata.delete_topics(["t"])
     assert offsets.all() == {U0: 6}
     offsets.world.create_topic("t", 2)
     assert offsets.all() == {U0: 6}
@@ -275,7 +275,7 @@ def test_a_topic_that_was_deleted_just_before_a_crash(offsets: Offsets) -> None:
         return OSError(errno.EIO, "broken") if kind == "write" and CONSUMER_OFFSETS in path else None
 
     offsets.world.fs.fail = broken
-    offsets.broker.services.metadata.delete_topics(["t"])
+    offsets.world.folder.metadata.delete_topics(["t"])
     offsets.world.fs.fail = None
     offsets.restart(clean=False)
     assert offsets.all() == {U0: 6}

@@ -54,7 +54,7 @@ def test_the_successor_of_a_topic_gets_no_offsets_of_it(world: BrokerWorld) -> N
     before = world.create_topic("t").topic_id
     producer = Transactor(world.connect(), JAVA_4_4)
     assert producer.init() is NONE
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     world.create_topic("t")
     assert producer.commit_offsets("g", {("t", 0): 7}, ids={"t": before}) == [ErrorCode.UNKNOWN_TOPIC_ID]
 

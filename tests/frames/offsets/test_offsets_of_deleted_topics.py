@@ -51,7 +51,7 @@ class World:
 def test_a_crash_just_after_the_deletion_takes_offsets_of_transactions_along(is_open: bool, recreated: bool) -> None:
     world = World(is_open=is_open)
     world.world.fs.fail = broken(CONSUMER_OFFSETS)
-    world.world.services.metadata.delete_topics(["t"])
+    world.world.folder.metadata.delete_topics(["t"])
     if recreated:
         world.recreate()
     world.crash()
@@ -70,7 +70,7 @@ def test_a_crash_just_after_the_deletion_takes_offsets_with_a_retention_of_their
     client = OffsetsClient(world.world.connect(), world.ids)
     assert client.commit({T0: 5}, 2, group="h", retention_ms=1_000_000) == {T0: NONE}
     world.world.fs.fail = broken(CONSUMER_OFFSETS)
-    world.world.services.metadata.delete_topics(["t"])
+    world.world.folder.metadata.delete_topics(["t"])
     world.crash()
     world.world.fs.fail = None
     world.recreate()
@@ -83,7 +83,7 @@ def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
     """Until the next start, which deletes it."""
     world = World(is_open=False)
     world.world.fs.fail = broken(CONSUMER_OFFSETS)
-    world.world.services.metadata.delete_topics(["t"])
+    world.world.folder.metadata.delete_topics(["t"])
     world.recreate()
     world.world.clock.run_until_idle()
     world.world.fs.fail = None
@@ -105,7 +105,7 @@ def test_a_topic_that_goes_while_its_offsets_wait_for_their_transaction(
     topics = [TxnOffsetCommitRequestTopic(name, topic_id, rows) for topic_id, name in names.items()]
     request = TxnOffsetCommitRequest("t", "g", producer.producer_id, producer.epoch, topics=topics)
     client.send(request, version)
-    world.world.services.metadata.delete_topics(["t"])
+    world.world.folder.metadata.delete_topics(["t"])
     if recreated:
         world.recreate()
     answer = client.receive(TxnOffsetCommitResponse)

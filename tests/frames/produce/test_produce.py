@@ -102,7 +102,7 @@ def test_a_topic_that_was_deleted_and_made_again_is_noticed(version: int, world:
     client = world.connect()
     for _ in range(2):
         produced(client, batch(b"x"), version, topic_id=old_id)
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     gone = ErrorCode.UNKNOWN_TOPIC_ID if version == 13 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert produced(client, batch(b"x"), version, topic_id=old_id).error_code == gone
     world.create_topic("t")
@@ -171,7 +171,7 @@ def test_acks_0_is_not_answered_by_a_fault_of_ours_either(
 
 
 def test_internal_topics_are_for_the_broker_alone(world: BrokerWorld) -> None:
-    world.services.internal_topics.ensure(CONSUMER_OFFSETS)
+    world.folder.internal_topics.ensure(CONSUMER_OFFSETS)
     keyed = bytes(build_batch([RecordData(b"key", b"value")], timestamp_ms=0))
     request = produce_request(keyed, topic=CONSUMER_OFFSETS)
     for client_id in ("mock", "__admin_client"):  # the latter may in Apache Kafka (AdminUtils)

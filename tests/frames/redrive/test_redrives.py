@@ -495,7 +495,7 @@ def test_what_others_write_in_transactions_is_no_letter(world: RedriveWorld) -> 
 def test_a_redrive_ends_with_its_queue(world: RedriveWorld) -> None:
     world.bury(letter(b"a", 0), letter(b"b", 1))
     world.start(records_per_second=1)
-    world.world.services.metadata.delete_topics([QUEUE])
+    world.world.folder.metadata.delete_topics([QUEUE])
     world.world.clock.advance(60_000)
     assert world.all_redrives() == {}
     assert world.values() == [b"a"]

@@ -97,7 +97,7 @@ def test_a_redrive_whose_group_is_deleted_is_forgotten() -> None:
 def test_a_queue_that_was_made_again_begins_without_what_was_known_of_the_other() -> None:
     world = queue_of(2)
     world.run("first")
-    world.world.services.metadata.delete_topics([QUEUE])
+    world.world.folder.metadata.delete_topics([QUEUE])
     world.world.clock.run_until_idle()
     world.world.create_topic(QUEUE)
     world.bury(letter(b"new", 0))

@@ -240,7 +240,7 @@ def test_a_share_partition_that_nobody_initialised(world: BrokerWorld) -> None:
 
 def test_a_topic_that_is_deleted_while_records_are_held(queue: Queue) -> None:
     member = queue.holding()
-    queue.world.services.metadata.delete_topics(["t"])
+    queue.world.folder.metadata.delete_topics(["t"])
     assert member.acknowledge(queue.place, (0, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_ID
     assert fetch_errors(member.fetch()) == {queue.place: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 

@@ -113,7 +113,7 @@ def test_a_later_fetch_lists_once_what_failed_before(topic: Topic) -> None:
     unknown: Place = (topic.places[0][0], 3)
     assert rows(topic.member.fetch(topic.places[0], unknown)) == [(3, 0), (0, 0)]
     assert rows(topic.member.fetch()) == [(3, 0)]
-    topic.world.services.metadata.create_partitions({"t": 4})
+    topic.world.folder.metadata.create_partitions({"t": 4})
     topic.member.heartbeat()
     answer = topic.member.fetch()
     assert (rows(answer), fetch_errors(answer)) == ([(3, 0)], {})

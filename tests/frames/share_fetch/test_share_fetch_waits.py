@@ -128,7 +128,7 @@ def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...], world: B
     member = waiting_member(world, *topics)
     deleted = world.services.metadata.topic("t")
     assert deleted is not None
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     assert fetch_errors(member.fetch_answer()) == {(deleted.topic_id, 0): UNKNOWN}
     assert member.connection.closed is False
     if len(topics) > 1:
@@ -140,7 +140,7 @@ def test_a_topic_deleted_and_created_again_ends_the_wait_too(world: BrokerWorld)
     member = waiting_member(world, "t")
     old = world.services.metadata.topic("t")
     assert old is not None
-    world.services.metadata.delete_topics(["t"])
+    world.folder.metadata.delete_topics(["t"])
     new = world.create_topic("t")
     append(world, "t", 1)
     assert fetch_errors(member.fetch_answer()) == {(old.topic_id, 0): UNKNOWN}

@@ -146,7 +146,7 @@ def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> No
     world = a_world(partitions=1)
     member, outsider = ShareClient(world), ShareClient(world, "outsider")
     member.join("t")
-    world.services.metadata.create_partitions({"t": 2})
+    world.folder.metadata.create_partitions({"t": 2})
     append(world, "t", 10, partition=1)
     world.fs.fail = failing_from(2, "__consumer_offsets")
     assert member.heartbeat().error_code == ErrorCode.NOT_COORDINATOR
@@ -169,7 +169,7 @@ def test_what_is_written_to_a_new_partition_before_its_group_notices_is_not_miss
     member = ShareClient(world)
     member.join("t")
     assert member.acquire(place(world)) == [], "latest"
-    world.services.metadata.create_partitions({"t": 2})
+    world.folder.metadata.create_partitions({"t": 2})
     append(world, "t", 3, partition=1)
     assert member.heartbeat().error_code == NONE
     assert member.acquire(place(world, 1)) == [(0, 2, 1)]
@@ -244,7 +244,7 @@ def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> No
 
     def grow() -> tuple[BrokerWorld, ShareClient]:
         world, member = half_done(a_world())
-        world.services.metadata.create_partitions({"t": 3})
+        world.folder.metadata.create_partitions({"t": 3})
         return world, member
 
     seen: Counter[str] = Counter()
@@ -261,7 +261,7 @@ def test_a_crash_at_any_point_of_a_topics_deletion() -> None:
     """Nothing of it is left, neither in the group nor at the share coordinator, and its successor starts over."""
 
     def delete(world: BrokerWorld, _member: ShareClient) -> None:
-        world.services.metadata.delete_topics(["t"])
+        world.folder.metadata.delete_topics(["t"])
         world.clock.run_until_idle()
 
     for world, member in after_crashes(lambda: half_done(a_world()), delete):

@@ -139,7 +139,7 @@ def test_what_does_not_exist(outside: Outside, partition: int, topic_id: bytes |
 def test_a_topic_that_was_deleted_takes_its_states_with_it(outside: Outside) -> None:
     state = outside.state
     state.initialize(3, 100)
-    outside.world.services.metadata.delete_topics(["t"])
+    outside.world.folder.metadata.delete_topics(["t"])
     errors = state.errors()
     assert errors.pop("read") == errors.pop("write") == INVALID_REQUEST
     assert set(errors.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}

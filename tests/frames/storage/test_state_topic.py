@@ -143,7 +143,7 @@ def test_deleting_a_state_writes_a_tombstone_with_the_key_of_a_snapshot() -> Non
 
 def test_deleting_a_topic_writes_a_tombstone_too() -> None:
     life = Life()
-    life.world.services.metadata.delete_topics(["t"])
+    life.world.folder.metadata.delete_topics(["t"])
     life.world.clock.run_until_idle()
     assert life.written()[-1] == CoordinatorRecord(ShareSnapshotKey(*life.key), None)
 

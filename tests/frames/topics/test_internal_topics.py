@@ -80,7 +80,7 @@ def test_a_partition_count_that_is_not_the_existing_topics_is_reported_at_the_st
     caplog: pytest.LogCaptureFixture, world: BrokerWorld
 ) -> None:
     for name in NAMES:
-        world.services.internal_topics.ensure(name)
+        world.folder.internal_topics.ensure(name)
     world.restart()
     counts = {
         "offsets.topic.num.partitions": "3",

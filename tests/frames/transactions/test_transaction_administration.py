@@ -255,7 +255,7 @@ def test_no_markers() -> None:
 
 @pytest.mark.parametrize(("level", "value_versions"), [(0, {0}), (1, {1}), (2, {1})])
 def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int], world: World) -> None:
-    world.world.services.metadata.set_features({"transaction.version": level})
+    world.world.folder.metadata.set_features({"transaction.version": level})
     producer = world.producer(versions=LIBRDKAFKA)
     producer.write("a", b"x")
     producer.commit()
@@ -271,7 +271,7 @@ def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int
 @pytest.mark.parametrize(("level", "epoch"), [(0, 1), (1, 1), (2, 1)])
 def test_fencing_by_the_level_of_the_feature(level: int, epoch: int, world: World) -> None:
     """Whatever the producer works in: the broker's own abort follows the broker's version."""
-    world.world.services.metadata.set_features({"transaction.version": level})
+    world.world.folder.metadata.set_features({"transaction.version": level})
     first = world.producer(versions=LIBRDKAFKA)
     first.write("a", b"x")
     assert Transactor(world.client, LIBRDKAFKA).init() is ErrorCode.CONCURRENT_TRANSACTIONS

@@ -176,7 +176,7 @@ def test_an_end_that_cannot_be_noted_is_noted_later(world: World, producer: Tran
 def test_a_topic_that_is_gone_needs_no_marker(world: World, producer: Transactor) -> None:
     producer.write("a", b"x")
     producer.write("b", b"x")
-    world.world.services.metadata.delete_topics(["b"])
+    world.world.folder.metadata.delete_topics(["b"])
     assert producer.commit() is NONE
     assert (world.markers("a"), world.state()) == ([COMMIT], TransactionState.COMPLETE_COMMIT)
 

@@ -5,7 +5,7 @@ This module is also the ground's module of metrics: it has none of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Final, cast
 
@@ -29,8 +29,11 @@ from shareq.broker.metrics.rows import Ends, Snapshot
 from shareq.broker.services import Services
 from shareq.broker.share.dlq.ports import QueueTopics
 from shareq.broker.share.ports import RecordSource
+from shareq.broker.topics.creation import auto_create
+from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.protocol.api_keys import ApiKey
+from shareq.protocol.errors import ApiError
 from tests.support.fakes.memory_log import MemoryLog, MemoryLogs, MemorySources
 
 if TYPE_CHECKING:
@@ -107,6 +110,7 @@ class MemoryGround:
         self.host = CoordinatorHost(env, self.metadata, self.logs, self.leaders, AS_APACHE_KAFKA, believes_absence=True)
         self.sources = HeardMemorySources(self.metadata)
         self.fetched = HeardMemoryLogs(self.metadata)
+        self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
         self.lookup = self.fetched.lookup(self.leaders)
         fetch, hello = HANDLERS[ApiKey.FETCH], HANDLERS[ApiKey.API_VERSIONS]
         self.handlers: Mapping[ApiKey, HandlerRow] = {
@@ -117,6 +121,9 @@ class MemoryGround:
         self.life: list[str] = []
         self.problem: str | None = None
         self.left: Pending[None] = completed(None)
+
+    async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
+        return await auto_create(self.metadata, self.configs, names)
 
     def queues(self, turns: Turns) -> QueueTopics:
         raise AssertionError("no group here has a queue")

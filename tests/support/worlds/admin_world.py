@@ -6,7 +6,7 @@ written in that version.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from random import Random
@@ -18,6 +18,7 @@ from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import ConfigService
+from shareq.broker.coordinator_runtime.routes import AS_APACHE_KAFKA
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.table import HANDLERS
@@ -29,11 +30,12 @@ from shareq.broker.network.connection import Connection
 from shareq.broker.quotas.clients import ClientQuotas
 from shareq.broker.quotas.owned_rate import OwnedRate
 from shareq.broker.services import Made
-from shareq.broker.topics.creation import AUTO_CREATED_BURST_S, AUTO_CREATED_PER_SECOND
+from shareq.broker.topics.creation import AUTO_CREATED_BURST_S, AUTO_CREATED_PER_SECOND, auto_create
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.internal import InternalTopics
 from shareq.broker.topics.leaders import LeaderMap
 from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ApiError
 from shareq.protocol.primitives import Message
 from tests.support.coroutines import whole
 
@@ -58,6 +60,16 @@ class OnListener:
 
     def on_close(self, _callback: Callable[[], None]) -> Callable[[], None]:
         return lambda: None
+
+
+class _Context(RequestContext):
+    """Also that of handlers of a data folder, as far as they ask for its metadata alone."""
+
+    __slots__ = ("ground",)
+
+    def __init__(self, services: Services, connection: Connection, api_version: int, client_id: str | None) -> None:
+        super().__init__(services, connection, api_version, client_id)
+        self.ground = services.ground
 
 
 class World:
@@ -89,7 +101,15 @@ class World:
         self.auto_creations = OwnedRate(AUTO_CREATED_PER_SECOND, AUTO_CREATED_BURST_S)
         self.internal_topics = InternalTopics(self.metadata, lambda: self.configs.broker)
         self.made = Made()
-        self.ground = SimpleNamespace(handlers=HANDLERS)
+        self.ground = SimpleNamespace(
+            handlers=HANDLERS,
+            metadata=self.metadata,
+            auto_create=self._auto_create,
+            host=SimpleNamespace(routes=AS_APACHE_KAFKA),
+        )
+
+    async def _auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
+        return await auto_create(self.metadata, self.configs, names)
 
     def endpoint_for(self, listener: str) -> Endpoint:
         """The address that clients of a listener get."""
@@ -97,7 +117,7 @@ class World:
 
     def context(self, version: int, listener: str = "BROKER") -> RequestContext:
         """A request's context with this as the services."""
-        return RequestContext(cast("Services", self), cast(Connection, OnListener(listener)), version, "test")
+        return _Context(cast("Services", self), cast(Connection, OnListener(listener)), version, "test")
 
     def call(self, response_class: type[M], request: Message, version: int) -> M:
         """What a client gets for a request in one version."""

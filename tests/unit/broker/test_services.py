@@ -84,6 +84,7 @@ class Rig:
         env = Environment(self.clock, Random(1), fs)
         self.broker = Broker(env, config, DataFolderGround(env, config, MemoryMetaDb(), states=states))
         self.services = self.broker.services
+        self.folder = data_folder_of(self.services)
         self.broker.start()
         self.news: list[str] = []
         if names:
@@ -96,22 +97,22 @@ class Rig:
 
 def test_each_of_the_news_reaches_all_of_them() -> None:
     rig = Rig(*ALL)
-    topic = rig.services.metadata.create_topic(NewTopic("t", 1))
+    topic = rig.folder.metadata.create_topic(NewTopic("t", 1))
     assert rig.news == rig.about("changed t 1")
     rig.news.clear()
-    rig.services.metadata.create_partitions({"t": 3})
+    rig.folder.metadata.create_partitions({"t": 3})
     assert rig.news == rig.about("changed t 3")
     rig.news.clear()
-    data_folder_of(rig.services).leaders.move("t", 1, ELSEWHERE)
+    rig.folder.leaders.move("t", 1, ELSEWHERE)
     assert rig.news == rig.about("moved t-1")
     rig.news.clear()
-    rig.services.metadata.delete_topics([topic.name])
+    rig.folder.metadata.delete_topics([topic.name])
     assert rig.news == rig.about("deleted t")
     rig.news.clear()
-    rig.services.metadata.set_features({SHARE_VERSION: 0})
+    rig.folder.metadata.set_features({SHARE_VERSION: 0})
     assert rig.news == rig.about("disabled")
     rig.news.clear()
-    rig.services.metadata.set_features({SHARE_VERSION: 1})
+    rig.folder.metadata.set_features({SHARE_VERSION: 1})
     assert rig.news == []
     rig.broker.stop_waiting()
     assert rig.news == rig.about("stop")
@@ -122,9 +123,9 @@ def test_each_of_the_news_reaches_all_of_them() -> None:
 
 def test_news_make_no_service() -> None:
     rig = Rig()
-    rig.services.metadata.create_topic(NewTopic("t", 1))
-    data_folder_of(rig.services).leaders.move("t", 0, ELSEWHERE)
-    rig.services.metadata.delete_topics(["t"])
+    rig.folder.metadata.create_topic(NewTopic("t", 1))
+    rig.folder.leaders.move("t", 0, ELSEWHERE)
+    rig.folder.metadata.delete_topics(["t"])
     rig.broker.stop_waiting()
     assert list(rig.services.made) == []
     rig.broker.close()

@@ -34,7 +34,7 @@ def entry(entries: Sequence[ConfigEntry], name: str) -> ConfigEntry:
 
 def alter(world: World, kind: str, name: str, *alterations: Alteration) -> ErrorCode:
     planned = getattr(world.admin, f"plan_{kind}")(name, alterations)
-    return ErrorCode((planned if isinstance(planned, ApiError) else world.admin.store([planned])).code)
+    return ErrorCode((planned if isinstance(planned, ApiError) else world.admin.store([planned]).value).code)
 
 
 def test_a_topic_follows_dynamic_broker_properties_until_it_has_its_own() -> None:

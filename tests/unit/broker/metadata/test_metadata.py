@@ -9,15 +9,32 @@ from pathlib import Path
 import pytest
 
 from devtools.in_memory.memory_meta_db import MemoryMetaDb
-from shareq.broker.metadata.changes import DropAcl, MetaChange, MetaDb, PutAcl, PutConfig, PutMeta, ResourceName
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.metadata.changes import (
+    DropAcl,
+    MetaChange,
+    MetaDb,
+    PutAcl,
+    PutConfig,
+    PutMeta,
+    PutQuota,
+    PutScram,
+    ResourceName,
+)
 from shareq.broker.metadata.features import FEATURES
 from shareq.broker.metadata.sqlite import SqliteMetaDb
 from shareq.broker.metadata.store import MetadataStore, NewTopic
 from shareq.broker.metadata.topic_names import MAX_LENGTH, name_error
+from shareq.broker.quotas.entity import QuotaEntity
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
+from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 from tests.support.worlds.admin_world import random_only
+
+ACL = Acl(ResourceKind.TOPIC, "t", PatternType.LITERAL, "User:u", "*", Operation.READ, Permission.ALLOW)
+CREDENTIAL = ScramCredential(b"salt", b"stored", b"server", 4096)
 
 
 class Crash(BaseException):
@@ -188,7 +205,6 @@ def test_a_crash_around_a_commit_leaves_all_of_it_or_nothing(
         lambda metadata: metadata.create_topic(NewTopic("b", 1)),
         lambda metadata: metadata.delete_topics(["a"]),
         lambda metadata: metadata.create_partitions({"a": 5}),
-        lambda metadata: metadata.alter_configs([PutConfig(ResourceName("topic", "a"), "retention.ms", "1")]),
         lambda metadata: metadata.set_features({"share.version": 0}),
     ],
 )
@@ -208,6 +224,41 @@ def test_a_failed_commit_changes_nothing_and_the_next_one_works(mutate: Callable
     assert metadata.share_groups_enabled
     db.before_commit = None
     mutate(metadata)
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda metadata: metadata.alter_configs([PutConfig(ResourceName("topic", "a"), "retention.ms", "1")]),
+        lambda metadata: metadata.alter_acls([PutAcl(ACL)]),
+        lambda metadata: metadata.alter_credentials([PutScram(CredentialKey("u", "SCRAM-SHA-256"), CREDENTIAL)]),
+        lambda metadata: metadata.alter_quotas([PutQuota(QuotaEntity("u"), "producer_byte_rate", 1.0)]),
+    ],
+    ids=["configs", "acls", "credentials", "quotas"],
+)
+def test_a_change_that_cannot_be_stored_is_answered_at_once_and_notifies_nobody(
+    alter: Callable[[MetadataStore], Pending[ApiError]],
+) -> None:
+    """Apache Kafka's error for a log directory that fails; then the same change works."""
+    db = MemoryMetaDb()
+    metadata = store(db)
+    before, heard = db.load(), list[str]()
+    metadata.on_config_changed(lambda _resource: heard.append("configs"))
+    metadata.on_acls_changed(lambda _changes: heard.append("acls"))
+    metadata.on_credentials_changed(lambda _changes: heard.append("credentials"))
+    metadata.on_quotas_changed(lambda: heard.append("quotas"))
+
+    def no_space(_changes: Sequence[MetaChange]) -> None:
+        raise OSError(28, "No space left on device")
+
+    db.before_commit = no_space
+    failure = alter(metadata).value
+    assert (failure.code, "No space" in (failure.message or "")) == (ErrorCode.KAFKA_STORAGE_ERROR, True)
+    assert (db.load(), heard, metadata.acls, metadata.quotas) == (before, [], {}.keys(), {})
+    db.before_commit = None
+    assert alter(metadata).value == NO_ERROR
+    assert len(heard) == 1
+    assert db.load() != before
 
 
 def test_listeners_hear_after_the_image_changed_and_one_failing_does_not_stop_the_others(
