@@ -6,6 +6,8 @@
 
 An answer only adds: an older leader epoch, fewer partitions, or a topic that is missing change nothing by themselves
 (`doubts.py` says when a topic is gone). Topics of the nodes' own are mirrored for the node, and hidden from clients.
+
+Where a client asks for all topics, the cluster is asked for all, and what it names is mirrored like what was asked for.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.cluster.mirror.doubts import Doubt, Witness, judged
 from shareq.cluster.mirror.leaders import LeaderTable
 from shareq.coordinator.ports import TopicImage
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -48,6 +50,11 @@ MOST_TOPICS: Final = 200
 MOST_ABSENT: Final = 1_000
 """Names and ids of no topic that are asked for again and again, those that were asked for last."""
 
+MOST_FOUND: Final = 10_000
+"""Topics that are mirrored, from where on no more are because all were asked for."""
+
+_CREATES_FROM: Final = 4
+"""The first version of Metadata that says whether topics may be created."""
 _NAMED_IDS_FROM: Final = 10
 """The first version of Metadata whose answers by name have topic ids."""
 BY_ID_FROM: Final = 12
@@ -93,11 +100,13 @@ class TopicMirror:
 
     def __init__(self, env: Environment, link: Link, begin: Begin) -> None:
         self._clock: Final = env.clock
+        self._budget: Final = env.budget
         self._link: Final = link
         self._begin: Final = begin
         self._topics: Final[dict[bytes, _Mirrored]] = {}
         self._by_name: Final[dict[str, bytes]] = {}
         self._absent: Final[dict[Key, _Absent]] = {}  # the one asked for last is the last one
+        self._for_all: Final[list[Pending[ErrorCode]]] = []  # that wait for an answer about all topics
         self._leaders: Final = LeaderTable()
         self._created: Final[list[Callable[[TopicImage], None]]] = []
         self._grown: Final[list[Callable[[TopicImage, int], None]]] = []
@@ -174,6 +183,39 @@ class TopicMirror:
             self._look_at(absent.due_ms)
         return answer
 
+    def find_all(self) -> Pending[ErrorCode]:
+        """Have the topics mirrored that the cluster names when it is asked for all from now on; arrives with NONE, or
+        with REQUEST_TIMED_OUT when no broker answers.
+        """
+        if self._is_closed:
+            return completed(ErrorCode.REQUEST_TIMED_OUT)
+        answer: Pending[ErrorCode] = Pending()
+        self._for_all.append(answer)
+        self._look_at(self._clock.now_ms())
+        return answer
+
+    async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
+        """Ask for topics as a client does that lets the cluster create them, which decides; `names` are a few, each
+        once. Return why there are none yet, by name: those that are created come as news.
+        """
+        rows = [MetadataRequestTopic(name=name) for name in names]
+        answer = await self._ask(self._next_node(()), rows, _CREATES_FROM, creates=True)
+        if isinstance(answer, LinkFailure):
+            return dict.fromkeys(names, ApiError(ErrorCode.LEADER_NOT_AVAILABLE, answer.text))
+        missing = {name: ApiError(ErrorCode.LEADER_NOT_AVAILABLE) for name in names}
+        for row in answer.topics:
+            if row.name is None or row.name not in missing:
+                continue
+            error = error_of(row.error_code)
+            if error is ErrorCode.NONE:
+                self._take_in(row.name, row, answer)
+                del missing[row.name]
+            else:
+                missing[row.name] = ApiError(error)
+                self._want(row.name).due_ms = self._clock.now_ms() + PAUSE_MS
+        self._look_at(self._clock.now_ms() + PAUSE_MS)
+        return missing
+
     def watch(self, image: TopicImage) -> None:
         """Mirror a topic that was known before this node began, so that its deletion can be proved."""
         if image.topic_id not in self._topics and image.name not in self._by_name:
@@ -209,6 +251,7 @@ class TopicMirror:
             self._timer.cancel()
         for absent in self._absent.values():
             absent.answer(ErrorCode.REQUEST_TIMED_OUT)
+        self._answer_all(self._for_all, ErrorCode.REQUEST_TIMED_OUT)
 
     # -- what is due
 
@@ -245,6 +288,8 @@ class TopicMirror:
         ids = [key for key, each in self._absent.items() if each.due_ms <= now_ms and isinstance(key, bytes)]
         names += [each.image.name for each in self._topics.values() if each.due_ms <= now_ms]
         try:
+            if self._for_all:
+                await self._ask_for_all()
             for some_names in pieces(list(dict.fromkeys(names)), MOST_TOPICS):
                 await self._ask_names(some_names)
             for some_ids in pieces(ids, MOST_TOPICS):
@@ -254,8 +299,34 @@ class TopicMirror:
             self._is_asking = False
             due = [each.due_ms for each in self._topics.values()]
             due += [each.due_ms for each in self._absent.values()]
+            due += [now_ms] * bool(self._for_all)
             if due:
                 self._look_at(min(due))
+
+    async def _ask_for_all(self) -> None:
+        waiting = list(self._for_all)
+        self._for_all.clear()
+        answer = await self._ask(self._next_node(()), None, _NAMED_IDS_FROM)
+        if isinstance(answer, LinkFailure):
+            self._answer_all(waiting, ErrorCode.REQUEST_TIMED_OUT)
+            return
+        left_out = 0
+        for row in answer.topics:
+            if row.name is None or row.error_code:
+                continue
+            if row.topic_id in self._topics or len(self._topics) < MOST_FOUND:
+                self._take_in(row.name, row, answer)
+            else:
+                left_out += 1
+            await self._budget.breathe(1 + len(row.partitions))
+        if left_out:
+            logger.warning("%d topics are left out of the list of all: %d are known", left_out, len(self._topics))
+        self._answer_all(waiting, ErrorCode.NONE)
+
+    @staticmethod
+    def _answer_all(waiting: list[Pending[ErrorCode]], error: ErrorCode) -> None:
+        for each in waiting:
+            each.complete(error)
 
     async def _ask_names(self, names: Sequence[str]) -> None:
         node = self._next_node(names)
@@ -313,9 +384,9 @@ class TopicMirror:
             self._take_in(topic_id, row, answer)
 
     async def _ask(
-        self, node: int, rows: list[MetadataRequestTopic], min_version: int
+        self, node: int, rows: list[MetadataRequestTopic] | None, min_version: int, *, creates: bool = False
     ) -> MetadataResponse | LinkFailure:
-        request = MetadataRequest(rows, allow_auto_topic_creation=False)
+        request = MetadataRequest(rows, allow_auto_topic_creation=creates)
         answer = await self._link.send(None if node < 0 else node, request, min_version=min_version)
         if isinstance(answer, LinkFailure):
             return answer

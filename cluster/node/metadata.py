@@ -1,0 +1,256 @@
+"""A node's metadata: the topics of its cluster as clients are to see them, and what the nodes keep together.
+
+    topics                  the cluster's, by the mirror; a name or an id that it lacks is asked for when a client asks
+    coordinators' topics    by Apache Kafka's names, with the partitions of the nodes' state topics; they always exist
+    hidden                  the nodes' own topics, and the cluster's with the coordinators' names
+    properties, users,      a state that all nodes read from one log of the cluster, and write to it (`KeptByNodes`)
+    rights, quotas
+
+Features, as far as they are about the cluster's records, are the cluster's.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Final, Protocol
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.commit_gate import CommitGate
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.metadata.changes import (
+    DropAcl,
+    MetaChange,
+    MetaState,
+    PutAcl,
+    PutConfig,
+    PutQuota,
+    PutScram,
+    ResourceName,
+)
+from shareq.broker.metadata.features import DEAD_LETTERS, GROUP_VERSION, SHARE_GROUPS, SHARE_VERSION
+from shareq.broker.metadata.news import News
+from shareq.broker.metadata.topic_names import name_error
+from shareq.broker.quotas.entity import QuotaEntity
+from shareq.broker.security.acls import Acl
+from shareq.broker.security.credentials import CredentialKey, ScramCredential
+from shareq.cluster.forward.forwarding import is_hidden
+from shareq.cluster.mirror.topics import MOST_TOPICS, TopicMirror
+from shareq.cluster.state.slot import StateTopic
+from shareq.coordinator.ports import TopicImage
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+from shareq.protocol.primitives import ZERO_UUID
+
+__all__ = ["KeptByNodes", "NodeMetadata"]
+
+MOST_DELETED: Final = 1_000
+"""Deleted topics whose names are remembered."""
+
+_NO_CONFIGS: Final[Mapping[str, str]] = {}
+
+
+class KeptByNodes(Protocol):
+    """What nodes keep together beside share groups. Every node applies the same changes in the same order."""
+
+    @property
+    def state(self) -> MetaState:
+        """Properties, rights, users and quotas as far as they were read; the caller leaves it as it is."""
+
+    @property
+    def secret(self) -> bytes:
+        """Random bytes that all nodes know, and no client."""
+
+    def write(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
+        """Have all changes kept, or none. Arrives when `state` shows them; an error of which it may not be known
+        whether they will be.
+        """
+
+    def on_change(self, listener: Callable[[Sequence[MetaChange]], None]) -> None:
+        """Call back with changes of any node, when `state` shows them."""
+
+
+class NodeMetadata:
+    """`Metadata` of a node, and its `Hearing`. `internal` are the state topics by the coordinators' names for them,
+    `features` the levels of share groups as configured and of all else as the cluster has them.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        mirror: TopicMirror,
+        kept: KeptByNodes,
+        *,
+        cluster_id: str,
+        features: Mapping[str, int],
+        internal: Mapping[str, StateTopic],
+    ) -> None:
+        self.cluster_id: Final = cluster_id
+        self.features: Final = dict(features)
+        self.features_epoch: Final = 1
+        self.gate: Final = CommitGate(env.clock.call_soon)
+        """Always open: nothing that is written waits for a disk here."""
+        self._budget: Final = env.budget
+        self._mirror: Final = mirror
+        self._kept: Final = kept
+        self._internal: Final = {
+            name: TopicImage(name, topic.topic_id, topic.partitions, internal=True) for name, topic in internal.items()
+        }
+        self._internal_by_id: Final = {image.topic_id: image for image in self._internal.values()}
+        self._deleted: Final[deque[TopicImage]] = deque(maxlen=MOST_DELETED)
+        self._news: Final = News()
+        self.on_topic_deleted(self._deleted.append)
+        kept.on_change(self._news.notify)
+
+    # -- features
+
+    @property
+    def share_groups_enabled(self) -> bool:
+        return self.features.get(SHARE_VERSION, 0) >= SHARE_GROUPS
+
+    @property
+    def dead_letters_enabled(self) -> bool:
+        return self.features.get(SHARE_VERSION, 0) >= DEAD_LETTERS
+
+    @property
+    def consumer_groups_enabled(self) -> bool:
+        return self.features.get(GROUP_VERSION, 0) >= 1
+
+    # -- topics
+
+    def topic(self, name: str) -> TopicImage | None:
+        """Return a topic; None for one that is not known. That is asked for, and comes as news."""
+        own = self._internal.get(name)
+        return own if own is not None or is_hidden(name) else self._mirror.topic(name)
+
+    def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
+        """Return a topic by its id; as above."""
+        own = self._internal_by_id.get(topic_id)
+        if own is not None:
+            return own
+        image = self._mirror.topic_by_id(topic_id)
+        return None if image is None or is_hidden(image.name) else image
+
+    def topics(self) -> list[TopicImage]:
+        """Return all that are known, by name."""
+        seen = [image for image in self._mirror.topics() if not is_hidden(image.name)]
+        return sorted([*self._internal.values(), *seen], key=lambda image: image.name)
+
+    def topic_names(self) -> list[str]:
+        """Return the names of all that are known."""
+        return [image.name for image in self.topics()]
+
+    def deleted_topics(self) -> list[TopicImage]:
+        """Return those whose deletion was proved last."""
+        return list(self._deleted)
+
+    # -- hearing
+
+    @property
+    def hearing(self) -> NodeMetadata:
+        """Return this: the mirror is asked."""
+        return self
+
+    async def of(self, topics: Iterable[str] | Iterable[str | bytes]) -> Collection[str | bytes]:
+        """Have the mirror ask for topics that it lacks, some at a time."""
+        unheard: list[str | bytes] = []
+        lacking: dict[str | bytes, None] = {}
+        for key in topics:
+            if self._is_lacking(key):
+                lacking[key] = None
+                if len(lacking) == MOST_TOPICS:
+                    unheard += await self._ask_for(lacking)
+                    lacking.clear()
+            await self._budget.breathe()
+        unheard += await self._ask_for(lacking)
+        return unheard
+
+    def _is_lacking(self, key: str | bytes) -> bool:
+        if isinstance(key, bytes):
+            return key != ZERO_UUID and key not in self._internal_by_id
+        return name_error(key) is None and not is_hidden(key) and self._mirror.known(key) is None
+
+    async def _ask_for(self, keys: Iterable[str | bytes]) -> list[str | bytes]:
+        asked = [(key, self._mirror.find(key)) for key in keys]
+        return [key for key, found in asked if await found is ErrorCode.REQUEST_TIMED_OUT]
+
+    async def of_all(self) -> None:
+        """Have the mirror ask for all topics; where nothing is heard, those that are known have to do."""
+        await self._mirror.find_all()
+
+    # -- what the nodes keep
+
+    def configs(self, kind: str, name: str) -> Mapping[str, str]:
+        """Return a group's or a node's own properties. Topics' are the cluster's, which clients ask."""
+        return self._kept.state.configs.get(ResourceName(kind, name), _NO_CONFIGS)
+
+    def config_names(self, kind: str) -> list[str]:
+        """Return the names of the resources of a kind that have properties of their own, sorted."""
+        return sorted(resource.name for resource in self._kept.state.configs if resource.kind == kind)
+
+    @property
+    def acls(self) -> Collection[Acl]:
+        return self._kept.state.acls.keys()
+
+    @property
+    def credentials(self) -> Mapping[CredentialKey, ScramCredential]:
+        return self._kept.state.scram
+
+    @property
+    def quotas(self) -> Mapping[QuotaEntity, Mapping[str, float]]:
+        return self._kept.state.quotas
+
+    def own_secret(self) -> bytes:
+        """Return what all nodes know: they answer a client alike that asks several of them."""
+        return self._kept.secret
+
+    def alter_configs(self, changes: Sequence[PutConfig]) -> Pending[ApiError]:
+        """Set and remove properties."""
+        return self._write(changes)
+
+    def alter_acls(self, changes: Sequence[PutAcl | DropAcl]) -> Pending[ApiError]:
+        """Add and remove access control list entries."""
+        return self._write(changes)
+
+    def alter_credentials(self, changes: Sequence[PutScram]) -> Pending[ApiError]:
+        """Set and remove SCRAM credentials."""
+        return self._write(changes)
+
+    def alter_quotas(self, changes: Sequence[PutQuota]) -> Pending[ApiError]:
+        """Set and remove quotas of clients."""
+        return self._write(changes)
+
+    def _write(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
+        return self._kept.write(changes) if changes else completed(NO_ERROR)
+
+    # -- news
+
+    def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None:
+        """Call back with each topic of the cluster that is known from now on."""
+        self._mirror.on_topic_created(lambda image: None if is_hidden(image.name) else listener(image))
+
+    def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
+        """Call back with each topic that was proved to be deleted."""
+        self._mirror.on_topic_deleted(lambda image: None if is_hidden(image.name) else listener(image))
+
+    def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
+        """Call back with each topic that has more partitions, and how many it had before."""
+        self._mirror.on_topic_grown(lambda image, before: None if is_hidden(image.name) else listener(image, before))
+
+    def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
+        """Call back with each resource whose properties changed."""
+        self._news.configs.append(listener)
+
+    def on_features_changed(self, listener: Callable[[], None]) -> None:
+        """Call back never: the levels are those of the start."""
+
+    def on_credentials_changed(self, listener: Callable[[Sequence[PutScram]], None]) -> None:
+        """Call back with changes of users."""
+        self._news.credentials.append(listener)
+
+    def on_quotas_changed(self, listener: Callable[[], None]) -> None:
+        """Call back when quotas changed."""
+        self._news.quotas.append(listener)
+
+    def on_acls_changed(self, listener: Callable[[Sequence[PutAcl | DropAcl]], None]) -> None:
+        """Call back with changes of rights."""
+        self._news.acls.append(listener)
