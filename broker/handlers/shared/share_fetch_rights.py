@@ -56,11 +56,13 @@ def wanted_partitions(ctx: RequestContext, context: ShareFetchContext) -> list[W
 
 def _wanted(ctx: RequestContext, listed: SessionPartition) -> WantedPartition:
     topic_id, partition, name = listed.topic_id, listed.partition, listed.topic
+    topic = ctx.services.metadata.topic_by_id(topic_id)
+    if name is None and topic is not None:
+        name = listed.topic = topic.name  # a mirror of a cluster hears of topics after clients do
     if name is None:
         return WantedPartition(topic_id, partition, None, ErrorCode.UNKNOWN_TOPIC_ID)
     if not ctx.may(READ_TOPIC, name):
         return WantedPartition(topic_id, partition, None, READ_TOPIC.error)
-    topic = ctx.services.metadata.topic_by_id(topic_id)
     if topic is None or not 0 <= partition < topic.partitions:
         return WantedPartition(topic_id, partition, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if ctx.services.leaders.other_leader(name, partition) is not None:

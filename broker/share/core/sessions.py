@@ -54,7 +54,7 @@ class ListedPartition(NamedTuple):
 
 @dataclass(slots=True)
 class SessionPartition:
-    """A partition of a session. `topic` stays what it was when the partition was added, None (unknown id) included.
+    """A partition of a session. `topic` is the name that its id was first known by, None as long as there is none.
 
     `must_answer`: the next response names the partition even when there is nothing to say of it.
     """

@@ -137,3 +137,20 @@ def test_a_partition_of_acknowledgements_alone_is_listed(topic: Topic) -> None:
     answer = topic.member.fetch(acks={topic.places[0]: [(0, 2, ACCEPT)]}, forgotten=[topic.places[0]])
     assert rows(answer) == [(0, 0)]
     assert rows(topic.member.fetch()) == []
+
+
+def test_a_topic_that_becomes_known_later_is_fetched_in_the_same_session(
+    topic: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where topics are mirrored from a cluster a client may know one before the broker does. Clients keep a partition in
+    their session when they are told UNKNOWN_TOPIC_ID, and do not name it again.
+    """
+    metadata, place = topic.world.services.metadata, topic.places[0]
+    with monkeypatch.context() as patched:
+        patched.setattr(metadata, "topic_by_id", lambda _topic_id: None)
+        assert fetch_errors(topic.member.fetch(place)) == {place: ErrorCode.UNKNOWN_TOPIC_ID}
+        assert fetch_errors(topic.member.fetch()) == {place: ErrorCode.UNKNOWN_TOPIC_ID}
+    topic.append(1, partition=0)
+    answers = [topic.member.fetch() for _ in range(2)]  # the first may only write down where the share partition begins
+    assert not any(map(fetch_errors, answers))
+    assert [each for answer in answers for each in acquired_of(answer)] == [(0, 0, 1)]
