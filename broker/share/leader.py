@@ -160,6 +160,9 @@ class DeadLetterWriter(Protocol):
         Once for each offset, unless the leader is dropped before.
         """
 
+    def records_came(self, leader: SharePartitionLeader) -> None:
+        """Look again at letters whose records had to be fetched: some of its partition can be read now."""
+
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
         """Log and count letters that can never be written."""
 
@@ -172,6 +175,9 @@ class NoDeadLetters:
     ) -> None:
         for letter in letters:
             done(letter.first_offset, letter.last_offset)
+
+    def records_came(self, leader: SharePartitionLeader) -> None:
+        """Nothing is owed."""
 
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
         """Nothing is owed."""

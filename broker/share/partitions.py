@@ -461,13 +461,17 @@ class SharePartitionManager:
         return [fetch for fetch in self._parked if group_id in (None, fetch.group_id)]
 
     def on_high_watermark(self, log: RecordSource) -> None:
-        """New records: look again at the fetches parked on the partition's share partitions, at once."""
+        """New records: look again at the fetches parked on the partition's share partitions, at once, and at their
+        dead.
+        """
         siblings = self._by_topic.get((log.topic_id, log.partition))
         if siblings:
             for leader in list(siblings.values()):
                 if self._loads.waiting:
                     self._loads.look_again(leader)
                 self._wake_now(leader)
+                if leader.unburied:
+                    self._dead_letters.records_came(leader)
 
     def on_truncated(self, log: RecordSource) -> None:
         """Records from the partition's high watermark on were lost, and others may get their offsets: forget what was

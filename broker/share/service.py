@@ -42,6 +42,9 @@ class LazyDeadLetters:
     ) -> None:
         self._made().write(leader, letters, done)
 
+    def records_came(self, leader: SharePartitionLeader) -> None:
+        self._made().records_came(leader)
+
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
         self._made().give_up(leader, letters, reason)
 

@@ -57,7 +57,8 @@ class Part(NamedTuple):
 class Round(NamedTuple):
     """What is appended together, and what becomes of whom by it. Without records nothing is to be appended.
 
-    `error`, for a group that keeps its dead records: the first offset cannot be read now.
+    `error`, for a group that keeps its dead records: the first offset cannot be read now. Without parts and error its
+    records have to be fetched first.
     """
 
     records: Sequence[RecordData]
@@ -70,7 +71,8 @@ class Lane:
 
     `attempts` counts failed tries in a row. `trouble` is the kind of failure that was logged last. `bare` has the first
     record written without content, `own_time` all at the broker's time: ways out that the queue's limits left. So are
-    batches of at most `most_records`: a queue may take less than it was known for.
+    batches of at most `most_records`: a queue may take less than it was known for. While `fetches`, the first record is
+    waited for, which has to be fetched; `fetched_by_ms` is how long it may take, by the clock.
     """
 
     __slots__ = (
@@ -78,6 +80,8 @@ class Lane:
         "bare",
         "burials",
         "busy",
+        "fetched_by_ms",
+        "fetches",
         "leader",
         "most_records",
         "origin",
@@ -97,6 +101,8 @@ class Lane:
         self.bare = False
         self.own_time = False
         self.most_records = MOST_RECORDS
+        self.fetches = False
+        self.fetched_by_ms: int | None = None
 
     def add(self, letters: Sequence[DeadLetter], done: Done) -> None:
         """More dead, behind the others."""

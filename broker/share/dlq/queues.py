@@ -26,6 +26,10 @@ from shareq.protocol.records.batch import build_batch
 
 logger = logging.getLogger(__name__)
 
+FETCHED_MS: Final = 30_000
+"""How long the records of a range are waited for that have to be fetched, as long as five tries take at least."""
+LOOK_MS: Final = 1_000
+"""The pause between two looks at what has to be fetched, unless there is news of its partition."""
 _MOST_GIVEN_UP: Final = 100  # ranges in one turn
 _NO_NAME: Final[Pending[QueueTopic | ApiError | None]] = completed(None)
 
@@ -59,6 +63,14 @@ class DeadLetterQueues:
         while lane.burials:
             self._give_up(lane, lane.burials[0], lane.burials[0].letter.last_offset + 1, reason)
 
+    def records_came(self, leader: SharePartitionLeader) -> None:
+        """As `DeadLetterWriter`. What waits for its queue goes on waiting."""
+        lane = self._lanes.get(leader)
+        if lane is not None and lane.fetches:
+            lane.fetches = False
+            self._timers.pop(lane).cancel()
+            self._soon(lane)
+
     def waiting(self) -> dict[str, int]:
         """How many records wait for their letters, by group."""
         counts: dict[str, int] = {}
@@ -86,6 +98,7 @@ class DeadLetterQueues:
     def _step(self, lane: Lane) -> None:
         """Write the lane's next batch; the end of that takes the next step."""
         self._timers.pop(lane, None)
+        lane.fetches = False
         if not self._goes_on(lane):
             return
         settings = self._settings.share_group(lane.origin.group_id)
@@ -149,6 +162,7 @@ class DeadLetterQueues:
         if not made.parts:
             self._unread(lane, settings, made)
             return
+        lane.fetched_by_ms = None
         if not made.records:  # all of them are refused
             self._finish(lane, made.parts)
             return
@@ -238,12 +252,22 @@ class DeadLetterQueues:
 
     def _unread(self, lane: Lane, settings: ShareGroupSettings, made: Round) -> None:
         """The first record cannot be read now."""
-        if settings.keep_dead_records or lane.attempts + 1 < MOST_ATTEMPTS:
-            self._again(lane, made.error.name if made.error else "its records have to be fetched first")
+        if made.error:
+            self._again(lane, made.error.name)
             return
-        lane.attempts = 0
-        lane.burials[0].unread = True
-        self._soon(lane)
+        now_ms = self._env.clock.now_ms()
+        if lane.fetched_by_ms is None:
+            lane.fetched_by_ms = now_ms + FETCHED_MS
+        if now_ms < lane.fetched_by_ms:
+            self._timers[lane] = self._env.clock.call_at(now_ms + LOOK_MS, lambda: self._step(lane))
+            lane.fetches = True
+        elif settings.keep_dead_records:
+            self._again(lane, "its records have to be fetched first")
+            lane.fetches = True
+        else:
+            lane.fetched_by_ms = None
+            lane.burials[0].unread = True
+            self._soon(lane)
 
     def _refuse(self, lane: Lane, queue: str) -> None:
         """A queue would dead-letter into itself."""

@@ -39,11 +39,11 @@ def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
 
     A record that is larger than that is left out; so are all of a compressed batch that is larger when it is opened.
     """
-    if first >= log.high_watermark:
-        return Reading({}, last + 1)
     read = log.read(first, _READ_BYTES, upto=log.high_watermark)
     if isinstance(read, NotHereYet):
         return Reading({}, first)
+    if first >= log.high_watermark:  # and it is known where the log ends
+        return Reading({}, last + 1)
     if isinstance(read, ErrorCode):
         return Reading({}, first, read)
     return _collect(read.records, read.batches, first, last, budget)

@@ -147,7 +147,16 @@ def batch_of(*values: bytes, compression: Compression = Compression.NONE) -> byt
 def test_at_the_high_watermark_nothing_is_left_to_read() -> None:
     log = source(batch_of(b"a"))
     assert read_dead(log, 1, 3, ROOM) == Reading({}, 4)
-    assert log.asked == []
+    log.refusal = ErrorCode.KAFKA_STORAGE_ERROR
+    assert read_dead(log, 1, 3, ROOM) == Reading({}, 4)
+
+
+def test_what_may_lie_below_an_end_that_is_not_known_yet_has_to_be_fetched() -> None:
+    """A node that took over a share partition does not know yet how far its log reaches."""
+    log = source()
+    log.missing_from = 0
+    assert log.high_watermark == 0
+    assert read_dead(log, 0, 3, ROOM) == Reading({}, 0)
 
 
 def test_what_has_to_be_fetched_first_is_no_error_and_no_step() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.append import OnDurable
-from shareq.broker.share.dlq.queues import DeadLetterQueues
+from shareq.broker.share.dlq.queues import FETCHED_MS, LOOK_MS, DeadLetterQueues
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
 from shareq.broker.share.dlq.topics import warn_of_queue
 from shareq.coordinator.ports import ShareGroupSettings
@@ -108,6 +108,12 @@ class Rig:
     def pass_time(self, ms: int) -> None:
         self.rig.clock.advance(ms)
         self.rig.clock.run_until_idle()
+
+    def come(self, missing_from: int | None) -> None:
+        """Have the records up to there be fetched, and announced."""
+        self.rig.source().missing_from = missing_from
+        self.rig.manager.on_high_watermark(self.rig.source())
+        self.pass_time(0)
 
     def letters(self) -> list[tuple[int, bytes | None]]:
         """Source offset and value of each letter, in their order."""
@@ -309,20 +315,78 @@ def test_a_warning_of_a_queue_comes_with_what_is_known_of_it(
 # -- reading
 
 
-def test_records_that_are_elsewhere_are_waited_for_and_then_done_without() -> None:
+def test_records_that_are_elsewhere_are_waited_for_and_then_done_without(caplog: pytest.LogCaptureFixture) -> None:
     rig = Rig()
     rig.rig.source().missing_from = 0
     rig.reject()
-    rig.pass_time(LONG_MS)
+    rig.pass_time(FETCHED_MS - 1)
+    assert (rig.letters(), rig.start_offset) == ([], 0)
+    rig.pass_time(LOOK_MS)
     assert rig.letters() == [(offset, None) for offset in range(4)]
-    assert rig.counts == (4, 0, 0, 4)
+    assert (rig.counts, rig.queues.groups["g"].without_content) == ((4, 0, 0, 0), 4)
+    assert caplog.records == []
 
 
-def test_records_that_are_elsewhere_and_come_are_copied() -> None:
+def test_the_dead_of_a_group_that_keeps_them_wait_for_their_records_for_as_long_as_it_takes() -> None:
+    rig = Rig(keeps=True)
+    rig.rig.source().missing_from = 0
+    rig.reject()
+    rig.pass_time(10 * LONG_MS)
+    assert (rig.letters(), rig.start_offset) == ([], 0)
+    assert rig.queues.trouble(rig.rig.leader()) == "its records have to be fetched first"
+    rig.come(None)
+    assert (rig.letters(), rig.start_offset) == (ALL, 4)
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_records_that_come_are_copied_at_once(keeps: bool) -> None:
+    rig = Rig(keeps=keeps)
+    rig.rig.source().missing_from = 0
+    rig.reject()
+    rig.come(2)
+    assert rig.letters() == ALL[:2]
+    rig.come(None)
+    assert (rig.letters(), rig.counts) == (ALL, (4, 0, 0, 0))
+
+
+def test_records_that_come_without_news_are_copied_within_a_second() -> None:
+    """The leader of a state that was removed gets none."""
     rig = Rig()
     rig.rig.source().missing_from = 0
     rig.reject()
     rig.rig.source().missing_from = None
+    rig.pass_time(LOOK_MS)
+    assert rig.letters() == ALL
+
+
+def test_news_of_other_records_cost_the_dead_none_of_their_time() -> None:
+    rig = Rig()
+    rig.rig.source().missing_from = 0
+    rig.reject()
+    for _ in range(100):
+        rig.come(0)
+        rig.pass_time(100)
+    assert rig.letters() == []
+    rig.come(None)
+    assert rig.letters() == ALL
+
+
+def test_the_time_for_records_begins_again_with_each_batch() -> None:
+    rig = Rig()
+    rig.rig.source().missing_from = 0
+    rig.reject()
+    for upto in (1, 2, 3, None):
+        rig.pass_time(FETCHED_MS - LOOK_MS)
+        rig.come(upto)
+    assert rig.letters() == ALL
+
+
+def test_news_of_records_bring_no_letter_to_a_queue_before_its_time() -> None:
+    rig = Rig()
+    rig.topics.answers = [NOT_LEADER]
+    rig.reject()
+    rig.come(None)
+    assert (rig.letters(), rig.counts) == ([], (0, 1, 0, 1))
     rig.pass_time(LONG_MS)
     assert rig.letters() == ALL
 
