@@ -123,6 +123,8 @@ class Services:
         )
         self.internal_topics = ground.internal_topics
         self.made = Made()
+        self.send_clients_away: Callable[[], None] = lambda: None
+        """Closes all connections, so that their clients look for another broker. The server sets it."""
 
     @property
     def endpoint(self) -> Endpoint:

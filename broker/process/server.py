@@ -311,6 +311,7 @@ class Server:
     async def _listen(self, broker: Broker, max_connections: int) -> None:
         loop = asyncio.get_running_loop()
         services = broker.services
+        services.send_clients_away = self._send_clients_away
         self._freed = FreedMemory(services.env, (services.request_budget, services.answer_budget))
         limits = _listener_limits(self._config)
         quotas = _connection_quotas(services, max_connections)
@@ -382,6 +383,10 @@ class Server:
 
         loop = asyncio.get_running_loop()
         self._sweeps.append(loop.call_later(interval_ms / 1000, sweep))
+
+    def _send_clients_away(self) -> None:
+        for listener in self._listeners:
+            listener.finish()
 
     async def _finish_connections(self) -> None:
         """Let every connection take its answers; those that do not in time are cut off."""

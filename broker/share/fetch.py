@@ -269,7 +269,7 @@ class ShareFetch:
                 return False  # it could not be written
             self._asked.add(leader)  # only now that there is something to acquire: an idle subscription writes nothing
             return self._manager.start_is_durable(leader)
-        if not core.can_acquire():
+        if not core.can_acquire() or not self._manager.may_hand_out(leader):
             return False
         return self._expired or not leader.is_for_others(self._params.member_id, self._clock.now_ms())
 

@@ -101,6 +101,11 @@ class SharePartitionManager:
             self._ahead = Ahead(self._env.clock, self.kept_reads(), self.refresh_settings, self.wake)
         return self._ahead
 
+    def may_hand_out(self, leader: SharePartitionLeader) -> bool:
+        """Return whether its records may be handed out by this broker now."""
+        others = self._other_leaders
+        return others.is_alone or others.may_hand_out(leader.topic, leader.key.partition)
+
     # -- looking up and loading
 
     def get(self, key: SharePartitionKey) -> SharePartitionLeader | None:

@@ -52,6 +52,11 @@ class Leaders(Protocol):
     def own_epoch(self, topic: str, partition: int) -> int:
         """The epoch in which this broker leads the partition."""
 
+    def may_hand_out(self, topic: str, partition: int) -> bool:
+        """Return whether records of a partition that this broker leads may be handed out to share groups now: it may
+        have been deposed, and not know it yet. Acknowledgements are taken all the same.
+        """
+
     def on_move(self, listener: Callable[[str, int], None]) -> None:
         """Call back with topic and partition whenever one has moved, here or away."""
 
@@ -81,6 +86,9 @@ class LeaderMap:
 
     def own_epoch(self, topic: str, partition: int) -> int:
         return self._epochs.get((topic, partition), 0)
+
+    def may_hand_out(self, topic: str, partition: int) -> bool:
+        return True
 
     def move(self, topic: str, partition: int, leader: Leader | None, own_epoch: int = 0) -> None:
         """The partition is led by `leader` from now on; None: by this broker again, in this epoch. Notifies the

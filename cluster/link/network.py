@@ -15,7 +15,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from shareq.broker.foundation.loop.coroutines import result_of
 from shareq.broker.foundation.pending import Pending
@@ -33,12 +33,21 @@ from shareq.protocol.primitives import Message, UnencodableMessage
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 _NAMES_BROKERS: Final = frozenset({MetadataResponse, DescribeClusterResponse, FindCoordinatorResponse})
 SENT_TOGETHER: Final = 64
 """So many that had to wait are sent in one turn of the loop."""
 
 _CLOSED: Final = LinkFailure(Failure.NOT_SENT, "the link was closed")
 _Outcome = Message | LinkFailure
+
+
+async def arrived(pending: Pending[T]) -> T:
+    """Return what a `Pending` comes to, for a task of the running loop."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    pending.on_complete(lambda value: None if future.done() else future.set_result(value))
+    return await future
 
 
 class NetworkLink:

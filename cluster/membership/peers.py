@@ -8,11 +8,30 @@ both reach the cluster must not make one rebalance after the other.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 from shareq.cluster.membership.nodes import Endpoint, NodeMap
 
-__all__ = ["PeerChanges", "Peers"]
+__all__ = ["MakePeerLinks", "PeerChanges", "PeerLinks", "Peers"]
+
+
+class PeerLinks(Protocol):
+    """One connection to each peer. The node is called back when one is open, and when
+    one is lost."""
+
+    def connect(self, peer: str, host: str, port: int) -> None:
+        """Be connected to a peer from now on, as far as that can be."""
+
+    def disconnect(self, peer: str) -> None:
+        """Close the connection to a peer. No call follows."""
+
+    def close(self) -> None:
+        """Close all connections."""
+
+
+MakePeerLinks = Callable[[Callable[[str], None], Callable[[str], None]], PeerLinks]
+"""Makes them, given what is called with a peer's member id when its connection is open, and when it is lost."""
 
 
 class PeerChanges(NamedTuple):

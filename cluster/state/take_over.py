@@ -100,7 +100,7 @@ class TakeOver:
             if isinstance(found, Refused):
                 return found
             start = found
-        logger.info("%s: taken over as %s at offset %d", self._slot.name, producer, produced.base_offset)
+        logger.debug("%s: taken over as %s at offset %d", self._slot.name, producer, produced.base_offset)
         return Owned(producer, produced.base_offset, start)
 
     async def new_producer(self) -> Producer | Refused:

@@ -386,7 +386,7 @@ def test_what_a_partition_without_a_leader_refuses(broker: Broker) -> None:
 
 
 def test_a_lost_leader_comes_back_in_an_epoch_that_clients_believe(broker: Broker) -> None:
-    """Clients drop metadata in which a leader's epoch is older than one that they were told of anywhere."""
+    """Clients drop metadata in which a leader's epoch is older than one that they have seen anywhere."""
     topic = broker.topic()
 
     def epoch() -> int:
@@ -397,8 +397,8 @@ def test_a_lost_leader_comes_back_in_an_epoch_that_clients_believe(broker: Broke
         with broker.faults.leader_lost(topic):
             refused = produce(client, topic, batch(b"x"), version=12)
             assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-            told = max(epoch(), refused.current_leader.leader_epoch)
-        assert epoch() >= told
+            seen = max(epoch(), refused.current_leader.leader_epoch)
+        assert epoch() >= seen
 
 
 def test_clients_wait_for_a_lost_leader_and_go_on(broker: Broker) -> None:

@@ -69,10 +69,7 @@ _NOT_OF_NODES: Final[tuple[tuple[Iterable[ConfigKey[Any]], str], ...]] = (
         [*_keys("log.dirs", "log.dir"), *declared(LogProperties), *declared(DiskProperties)],
         "records are kept by the cluster, by its properties",
     ),
-    (
-        [key for key in declared(TopicProperties) if key.name != "auto.create.topics.enable"],
-        "topics are the cluster's, and have its defaults",
-    ),
+    (list(declared(TopicProperties)), "topics are the cluster's, and have its defaults"),
     (
         [
             *declared(GroupProperties),

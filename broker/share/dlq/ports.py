@@ -19,7 +19,7 @@ class QueueTopics(Protocol):
     """
 
     @property
-    def retriable(self) -> Container[ErrorCode]: ...
+    def retriable(self) -> Container[int]: ...
 
     def policy(self) -> QueuePolicy:
         """What the configuration says now."""

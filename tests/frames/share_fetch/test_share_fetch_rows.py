@@ -143,7 +143,7 @@ def test_a_topic_that_becomes_known_later_is_fetched_in_the_same_session(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where topics are mirrored from a cluster a client may know one before the broker does. Clients keep a partition
-    in their session when they are told UNKNOWN_TOPIC_ID, and do not name it again.
+    in their session when they get UNKNOWN_TOPIC_ID, and do not name it again.
     """
     metadata, place = topic.world.services.metadata, topic.places[0]
     with monkeypatch.context() as patched:

@@ -335,8 +335,6 @@ def test_a_node_starts_without_warnings_of_what_it_acts_on() -> None:
         "share.coordinator.state.topic.min.isr": "2",
         "offsets.topic.compression.codec": "1",
         "shareq.cluster.lease.ms": "3000",
-        "shareq.dlq.topics": "dlq.*",
-        "auto.create.topics.enable": "false",
     }
     assert BrokerConfig.load(properties, of_node=True).warnings == ()
 

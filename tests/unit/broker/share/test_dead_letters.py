@@ -36,6 +36,9 @@ class Written:
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
         raise AssertionError(reason)
 
+    def records_came(self, leader: SharePartitionLeader) -> None:
+        raise AssertionError("all records are here")
+
 
 @pytest.fixture
 def writer() -> Written:

@@ -1,0 +1,101 @@
+"""Connections to the other nodes on asyncio, which are there to break when one dies.
+
+A peer that cannot be connected to again at once is lost. One that can has closed the connection for another reason:
+for idleness, or because it has restarted, which the membership sees by itself. A question for versions now and
+then keeps a connection from being idle. Nothing else is said, so TLS without a proof of who is there is enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from struct import pack
+from typing import Final
+
+from shareq.protocol.api_keys import ApiKey
+
+__all__ = ["PeerConnections"]
+
+CONNECT_S: Final = 1.0
+AGAIN_S: Final = 1.0
+"""The pause before a peer that was lost is tried again."""
+ASK_S: Final = 60.0
+"""Between two questions: well below what a broker takes for idleness."""
+MOST_BYTES: Final = 1 << 16
+"""The most that is read of answers at a time; they are not looked at."""
+_QUESTION: Final = pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, 1, -1)
+"""ApiVersions v0: the frame's size, key, version, correlation id, no client id."""
+
+
+class PeerConnections:
+    """One connection to each peer, on the running loop. `opened` and `lost` are called with the peer's id; `lost` also
+    where one could not be opened. `tls`: whether the peers' listener has it.
+    """
+
+    def __init__(self, opened: Callable[[str], None], lost: Callable[[str], None], *, tls: bool) -> None:
+        self._opened: Final = opened
+        self._lost: Final = lost
+        self._tls: Final = _without_proof() if tls else None
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def connect(self, peer: str, host: str, port: int) -> None:
+        """Be connected to a peer from now on, as far as that can be."""
+        self.disconnect(peer)
+        self._tasks[peer] = asyncio.get_running_loop().create_task(self._hold(peer, host, port))
+
+    def disconnect(self, peer: str) -> None:
+        """Close the connection to a peer. No call follows."""
+        task = self._tasks.pop(peer, None)
+        if task is not None:
+            task.cancel()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for peer in list(self._tasks):
+            self.disconnect(peer)
+
+    async def _hold(self, peer: str, host: str, port: int) -> None:
+        was_open, loop = False, asyncio.get_running_loop()
+        while True:
+            try:
+                async with asyncio.timeout(CONNECT_S):
+                    reader, writer = await asyncio.open_connection(host, port, ssl=self._tls)
+            except (OSError, TimeoutError):
+                if was_open:
+                    was_open = False
+                    self._lost(peer)
+                await asyncio.sleep(AGAIN_S)
+                continue
+            began = loop.time()
+            try:
+                if not was_open:
+                    was_open = True
+                    self._opened(peer)
+                await _until_it_ends(reader, writer)
+            finally:
+                writer.close()
+            if loop.time() - began < AGAIN_S:
+                await asyncio.sleep(AGAIN_S)  # a peer that closes each connection is not to be asked without end
+
+
+async def _until_it_ends(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while True:
+            writer.write(_QUESTION)
+            try:
+                async with asyncio.timeout(ASK_S):
+                    while await reader.read(MOST_BYTES):
+                        pass
+                return
+            except TimeoutError:
+                continue
+    except OSError:
+        return
+
+
+def _without_proof() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,314 @@
+"""A Kafka cluster without share groups, as what a broker stands on. The broker is a node then: it keeps no data.
+
+    the cluster     topics, records        mirror, records, forward
+                    __shareq_state         the states of share partitions, each slot written by its owner alone
+                    __shareq_groups        the share groups likewise
+    the nodes       a group of the cluster that shares the slots out: membership
+
+What is owned is served; all else is another node's, or waits.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.service import ConfigService
+from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
+from shareq.broker.coordinator_runtime.ports import CoordinatorHost
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import beginner
+from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.metadata.features import FEATURES, SHARE_VERSION
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.lookup import PartitionLookup
+from shareq.cluster.forward.batches import Batches
+from shareq.cluster.forward.forwarding import Forwarding
+from shareq.cluster.forward.queues import ClusterQueues
+from shareq.cluster.link.ports import Link
+from shareq.cluster.link.versions import Served, features_of_transactions
+from shareq.cluster.membership.group import Membership, MembershipSettings
+from shareq.cluster.membership.lease import LeaseClock, Leases, LeaseWatch
+from shareq.cluster.membership.nodes import NodeMap, SlotId
+from shareq.cluster.membership.ownership import Ownership
+from shareq.cluster.membership.peers import MakePeerLinks, Peers
+from shareq.cluster.mirror.topics import TopicMirror
+from shareq.cluster.node.leaders import NodeLeaders
+from shareq.cluster.node.member import Member
+from shareq.cluster.node.metadata import NodeMetadata
+from shareq.cluster.node.routes import BY_TOPIC, slot_of
+from shareq.cluster.node.slot_logs import SlotLogs
+from shareq.cluster.node.slots import NodeSlots, SlotServices, SlotSettings
+from shareq.cluster.node.state_topics import GROUPS, STATES, StateTopics
+from shareq.cluster.node.table import node_table
+from shareq.cluster.records.feed import RecordFeed
+from shareq.cluster.state.pruning import PruningSettings
+from shareq.cluster.state.slot import StateTopic
+from shareq.cluster.state.take_over import TakeOverSettings
+from shareq.coordinator.group.shard import GroupCoordinatorShard
+from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.share.shard import ShareCoordinatorShard
+from shareq.protocol.names import SHARE_GROUP_STATE
+
+if TYPE_CHECKING:
+    from shareq.broker.services import Services
+    from shareq.cluster.node.metadata import KeptByNodes
+    from shareq.protocol.errors import ApiError
+
+logger = logging.getLogger(__name__)
+
+__all__ = ["Cluster", "NodeGround", "NodeSettings"]
+
+
+class Cluster(NamedTuple):
+    """The cluster as it was found at the start. `topics` are the state topics by the coordinators' names for them;
+    `name` is what texts call it, its bootstrap servers.
+    """
+
+    name: str
+    cluster_id: str
+    served: Served
+    topics: Mapping[str, StateTopic]
+
+
+class NodeSettings(NamedTuple):
+    """The properties of a node beside those of every broker. Bytes and milliseconds. Unless it `proxies`, producers are
+    sent to the cluster.
+    """
+
+    version: str
+    proxies: bool
+    read_ahead_bytes: int
+    lease_ms: int
+    membership: MembershipSettings
+    take_over: TakeOverSettings
+    pruning: PruningSettings = PruningSettings()
+
+
+class NodeGround:
+    """`Ground` of a node. `kept` is what the nodes keep together, `lease_clock` also counts the time in which the
+    machine was suspended, `make_peers` makes the connections to other nodes.
+
+    Once it is open, the node joins the others; `leave` is to be called before `close` where the others shall not have
+    to wait for its session to time out.
+    """
+
+    metrics: Final = "shareq.cluster.node.metrics"
+    states: Final = None
+
+    def __init__(
+        self,
+        env: Environment,
+        config: BrokerConfig,
+        link: Link,
+        cluster: Cluster,
+        settings: NodeSettings,
+        *,
+        kept: KeptByNodes,
+        endpoints: Mapping[str, Endpoint],
+        lease_clock: LeaseClock,
+        make_peers: MakePeerLinks,
+    ) -> None:
+        self.name = f"cluster {cluster.name}"
+        self.link: Final = link
+        self.cluster: Final = cluster
+        self.settings: Final = settings
+        self._env: Final = env
+        self._config: Final = config
+        self._endpoints: Final = endpoints
+        self._slots: Final = cluster.topics[SHARE_GROUP_STATE].partitions
+        self._begin = begin = beginner(env.budget, Turns(env.clock.call_soon).run)
+        self.mirror: Final = TopicMirror(env, link, begin)
+        self.metadata: Final = NodeMetadata(
+            env,
+            self.mirror,
+            kept,
+            cluster_id=cluster.cluster_id,
+            features=_features(config, cluster.served),
+            internal=cluster.topics,
+        )
+        self.internal_topics: Final = StateTopics()
+        self.configs: Final = ConfigService(config, self.metadata)
+        self.leases: Final = Leases(lease_clock, settings.lease_ms)
+        self.leaders: Final = NodeLeaders(self.mirror, self._slot_of, self._may_hand_out)
+        self.logs: Final = SlotLogs(env.clock, cluster.topics)
+        self.host: Final = CoordinatorHost(
+            env, self.metadata, self.logs, self.leaders, routes=BY_TOPIC, believes_absence=False
+        )
+        self.sources = self.fetched = RecordFeed(
+            env,
+            link,
+            self.mirror,
+            self.metadata,
+            begin,
+            budget=settings.read_ahead_bytes,
+            led_epoch=lambda topic_id, _partition: self.leaders.epoch_of(topic_id),
+        )
+        self.lookup: Final = PartitionLookup(self.metadata, self.sources, self.leaders)
+        self.handlers: Final = node_table(cluster.served, proxies=settings.proxies)
+        self._batches: Final = Batches(link, self.mirror, env.clock)
+        self.forwarding: Final = Forwarding(link, self.mirror, self._batches, cluster.name)
+        self.slots: Final = NodeSlots(
+            env,
+            link,
+            begin,
+            topics=cluster.topics,
+            logs=self.logs,
+            leaders=self.leaders,
+            leases=self.leases,
+            slot_of_topic=self._slot_of,
+            settings=SlotSettings(settings.take_over, settings.pruning),
+        )
+        self.ownership: Final = Ownership(self.slots, self.leases)
+        member = Member(
+            config.node_id,
+            settings.version,
+            endpoints,
+            config.broker_rack,
+            cluster.topics,
+            (self.ownership, self._know_nodes),
+        )
+        self.membership: Final = Membership(env, link, member, settings.membership)
+        self._peers: Final = Peers(next(iter(endpoints)))
+        self._peer_links: Final = make_peers(self._peers.opened, self._peer_lost)
+        self._watch: LeaseWatch | None = None
+        self._services: Services | None = None
+        self._is_closed = False
+        self._is_leaving = False
+        self.metadata.on_topic_deleted(self.sources.topic_deleted)
+
+    def queues(self, turns: Turns) -> ClusterQueues:
+        """Return the topics of the cluster, as those that dead letters are written to."""
+        return ClusterQueues(
+            self.link,
+            self.mirror,
+            self._batches,
+            clock=self._env.clock,
+            begin=self._begin,
+            config=lambda: self.configs.broker,
+        )
+
+    async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
+        """Have the cluster create topics, by its own defaults."""
+        return await self.mirror.auto_create(names)
+
+    @property
+    def problem(self) -> str | None:
+        """Return why the slots that are to be this node's are not all served, or the node is no member; else None."""
+        if self.membership.problem is not None:
+            return self.membership.problem
+        waiting = self.slots.waiting
+        return f"{waiting} slots are being taken over" if waiting else None
+
+    # -- start and stop
+
+    def open(self, services: Services) -> None:
+        """Join the other nodes. What this one is to own is taken over, and served, as soon as that is known."""
+        self._services = services
+        self.slots.open(
+            SlotServices(
+                self.ownership,
+                self.membership.hear_soon,
+                {
+                    STATES: _States(services.share_states.partitions),
+                    GROUPS: _Groups(services.groups.coordinator.partitions),
+                },
+                lambda: [(each.topic_id, each.topic, each.partition) for each in self.sources.sources()],
+            )
+        )
+        self._watch = LeaseWatch(
+            self._env.clock, self.leases, lambda: self.ownership.holds, self.slots.say_alive, self._cut_off
+        )
+        self._begin(self.membership.run())
+
+    def leave(self) -> Pending[None]:
+        """Give up all slots, and leave the other nodes; arrives when they know, or cannot be reached."""
+        self._is_leaving = True
+        self._peer_links.close()
+        self.slots.close()
+        return self.membership.leave()
+
+    def close(self, *, clean: bool) -> None:
+        """End all that is under way. What was confirmed is in the cluster."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._peer_links.close()
+        if self._watch is not None:
+            self._watch.close()
+        self.slots.close()
+        self.sources.close()
+        self.mirror.close()
+        self.link.close()
+
+    # -- between the parts
+
+    def _slot_of(self, topic_id: bytes) -> SlotId:
+        return SlotId(STATES, slot_of(topic_id, self._slots))
+
+    def _know_nodes(self, member_id: str, node_map: NodeMap) -> None:
+        """Name the other nodes to clients, and hold a connection to each, by whose end it is seen to die."""
+        self.leaders.take_map(member_id, node_map)
+        changes = self._peers.update(member_id, node_map)
+        for peer in changes.close:
+            self._peer_links.disconnect(peer)
+        if not self._is_leaving:
+            for peer, endpoint in changes.open.items():
+                self._peer_links.connect(peer, *endpoint)
+
+    def _peer_lost(self, peer: str) -> None:
+        if self._peers.lost(peer):
+            logger.info("node %s is lost: the others join again", peer)
+            self.membership.rebalance()
+
+    def _may_hand_out(self, slot: SlotId) -> bool:
+        return self.ownership.may_hand_out(slot)
+
+    def _cut_off(self, is_cut_off: bool) -> None:
+        """Lead nothing for clients while no proof of ownership comes, and send those away that are connected."""
+        self.leaders.is_cut_off = is_cut_off
+        if is_cut_off:
+            logger.warning("cut off from %s: clients are sent to other nodes", self.name)
+            assert self._services is not None
+            self._services.send_clients_away()
+        else:
+            logger.info("%s is heard again", self.name)
+
+
+def _features(config: BrokerConfig, served: Served) -> dict[str, int]:
+    """Return the levels that clients see: of share groups as configured, of transactions as the cluster's."""
+    initial = FEATURES[SHARE_VERSION].initial
+    wanted = config.requested_features.get(SHARE_VERSION, initial)
+    return {**features_of_transactions(served), SHARE_VERSION: initial if wanted is None else wanted}
+
+
+class _States:
+    """The share coordinator, as `Coordinator`."""
+
+    def __init__(self, partitions: CoordinatorPartitions[ShareCoordinatorShard]) -> None:
+        self._partitions = partitions
+
+    def take_over(self, partition: int) -> Pending[bool]:
+        return self._partitions.take_over(partition)
+
+    def needed_from(self, partition: int) -> Pending[int | None]:
+        def ask(shard: ShareCoordinatorShard) -> CoordinatorResult[int | None]:
+            return CoordinatorResult(shard.needed_from())
+
+        return self._partitions.get(partition).run(ask, lambda _error: None)
+
+
+class _Groups:
+    """The group coordinator, as `Coordinator`. Its topic is compacted by the cluster."""
+
+    def __init__(self, partitions: CoordinatorPartitions[GroupCoordinatorShard]) -> None:
+        self._partitions = partitions
+
+    def take_over(self, partition: int) -> Pending[bool]:
+        return self._partitions.take_over(partition)
+
+    def needed_from(self, partition: int) -> Pending[int | None]:
+        return completed(None)

@@ -1,0 +1,136 @@
+"""The nodes that lead what clients ask for, by the slots that they own.
+
+    partition of a coordinator's topic   its own slot; led as soon as it is being loaded
+    topic of the cluster                 the slot of its states; led once that is loaded, in the epoch of its take-over
+
+Every node is a broker for clients, and the one that they ask takes changes of the cluster: it forwards them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Final, Protocol
+
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.broker.topics.leaders import Leader, Node
+from shareq.cluster.membership.nodes import Node as Member
+from shareq.cluster.membership.nodes import NodeMap, SlotId
+from shareq.cluster.node.state_topics import NAMES, slot_of
+from shareq.coordinator.ports import TopicImage
+
+__all__ = ["NodeLeaders"]
+
+
+class KnownTopics(Protocol):
+    """The topics of the cluster that are mirrored."""
+
+    def known(self, name: str) -> TopicImage | None:
+        """Return one of them."""
+
+
+class NodeLeaders:
+    """`Leaders` of one node. `slot_of_topic` returns the slot of a topic's states, by topic id; `may_hand_out` whether
+    the lease of a slot holds.
+
+    `is_cut_off`: no proof of ownership for so long that clients are to look for another node. It leads nothing for them
+    then, and goes on where it was when it is heard again.
+    """
+
+    is_alone: Final = False
+    controller: Final = None
+
+    def __init__(
+        self,
+        topics: KnownTopics,
+        slot_of_topic: Callable[[bytes], SlotId],
+        may_hand_out: Callable[[SlotId], bool],
+    ) -> None:
+        self.is_cut_off = False
+        self._topics: Final = topics
+        self._slot_of_topic: Final = slot_of_topic
+        self._may_hand_out: Final = may_hand_out
+        self._others: dict[str, Node] = {}  # by member id
+        self._owners: Mapping[SlotId, str] = {}  # by the last map
+        self._epochs: dict[SlotId, int] = {}  # the highest that was heard of
+        self._loading: set[SlotId] = set()
+        self._served: dict[SlotId, int] = {}
+        self._moved: list[Callable[[str, int], None]] = []
+
+    # -- what the broker asks
+
+    @property
+    def others(self) -> Collection[Node]:
+        """Return the other nodes of the last map."""
+        return self._others.values()
+
+    def other_leader(self, topic: str, partition: int) -> Leader | None:
+        """Return the node that leads a partition; None: this one does."""
+        if topic in NAMES:
+            slot = slot_of(topic, partition)
+            if slot in self._loading and not self.is_cut_off:
+                return None
+        else:
+            image = self._topics.known(topic)
+            if image is None:
+                return Leader(None, 0)
+            slot = self._slot_of_topic(image.topic_id)
+            if slot in self._served and not self.is_cut_off:
+                return None
+        return Leader(self._others.get(self._owners.get(slot, "")), self._epochs.get(slot, 0))
+
+    def own_epoch(self, topic: str, partition: int) -> int:
+        """Return how often the slot was taken over; for one that is being loaded, as far as that is known."""
+        if topic in NAMES:
+            return self._epochs.get(slot_of(topic, partition), 0)
+        image = self._topics.known(topic)
+        return 0 if image is None else self._epochs.get(self._slot_of_topic(image.topic_id), 0)
+
+    def epoch_of(self, topic_id: bytes) -> int:
+        """Return the epoch in which a topic of the cluster is led."""
+        return self._epochs.get(self._slot_of_topic(topic_id), 0)
+
+    def may_hand_out(self, topic: str, partition: int) -> bool:
+        """Return whether records of a partition that this node leads may be handed out now."""
+        image = self._topics.known(topic)
+        return image is not None and self._may_hand_out(self._slot_of_topic(image.topic_id))
+
+    def on_move(self, listener: Callable[[str, int], None]) -> None:
+        """Call back with topic and partition whenever one has moved."""
+        self._moved.append(listener)
+
+    # -- what the node sets
+
+    def take_map(self, member_id: str, node_map: NodeMap) -> None:
+        """Know the other nodes, and who is to own what."""
+        self._others = {other: _as_broker(node) for other, node in node_map.nodes.items() if other != member_id}
+        self._owners = node_map.owners
+        for node in node_map.nodes.values():
+            for slot, generation in node.holds.items():
+                self._heard_of(slot, generation)
+
+    def begins_to_load(self, slot: SlotId) -> None:
+        """Lead the coordinators' partition, which refuses everything until it is loaded."""
+        self._loading.add(slot)
+
+    def serves(self, slot: SlotId, epoch: int) -> None:
+        """Lead the topics whose states are in a slot."""
+        self._served[slot] = epoch
+        self._heard_of(slot, epoch)
+
+    def leaves(self, slot: SlotId) -> None:
+        """Lead nothing by a slot any more. `moved` is to be called for all that depends on it."""
+        self._loading.discard(slot)
+        self._served.pop(slot, None)
+
+    def moved(self, topic: str, partition: int) -> None:
+        """Notify the listeners that another node leads a partition from now on, or none."""
+        for listener in self._moved:
+            listener(topic, partition)
+
+    def _heard_of(self, slot: SlotId, epoch: int) -> None:
+        self._epochs[slot] = max(epoch, self._epochs.get(slot, 0))
+
+
+def _as_broker(member: Member) -> Node:
+    endpoints = {name: Endpoint(member.node_id, *address) for name, address in member.listeners.items()}
+    return Node(member.node_id, endpoints, member.zone)

@@ -1,0 +1,244 @@
+"""The slots of a node: taken over, loaded, served, given up.
+
+    take over ---> log ---> the coordinator loads it ---> served: topics are led, records handed out
+       ^                                                      |
+       +------ heard from the membership <---- lost: the log is over, or was never to be had
+
+What a slot's log was leaves memory with it: the coordinator's partition resigns, and share partitions are dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, NamedTuple, Protocol
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import Begin, sleep
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import LOOK
+from shareq.cluster.link.ports import Link
+from shareq.cluster.membership.lease import Leases
+from shareq.cluster.membership.nodes import SlotId
+from shareq.cluster.membership.ownership import Ownership
+from shareq.cluster.node.leaders import NodeLeaders
+from shareq.cluster.node.slot_logs import SlotLogs
+from shareq.cluster.node.state_topics import STATES, topic_of
+from shareq.cluster.state.log import SlotLog
+from shareq.cluster.state.pruning import Pruning, PruningSettings
+from shareq.cluster.state.slot import Slot, StateTopic
+from shareq.cluster.state.take_over import TakeOver, TakeOverSettings
+from shareq.cluster.state.upkeep import Upkeep
+
+__all__ = ["Coordinator", "NodeSlots", "SlotServices", "SlotSettings"]
+
+logger = logging.getLogger(__name__)
+
+MOST_TOGETHER: Final = 8
+"""Take-overs that are under way at a time; loads go one after the other."""
+AGAIN_MS: Final = 500
+"""The pause before the membership is asked whether a take-over that failed is to be tried again."""
+UNREADABLE_AGAIN_MS: Final = 10_000
+"""The same where the log could not be loaded, which is not expected to change soon."""
+
+
+class Coordinator(Protocol):
+    """The coordinator whose partitions are the slots of one state topic."""
+
+    def take_over(self, partition: int) -> Pending[bool]:
+        """Load a partition from its new log; see `CoordinatorPartitions.take_over`."""
+
+    def needed_from(self, partition: int) -> Pending[int | None]:
+        """Return the lowest offset that a load still needs; see `NeededFrom`."""
+
+
+class SlotServices(NamedTuple):
+    """What slots serve, and who says which: known when the node begins. `led` are the partitions with records in
+    memory, by topic id and partition, and the names of their topics.
+    """
+
+    ownership: Ownership
+    hear_soon: Callable[[], None]
+    coordinators: Mapping[str, Coordinator]  # by state topic
+    led: Callable[[], list[tuple[bytes, str, int]]]
+
+
+class SlotSettings(NamedTuple):
+    """How slots are taken over and pruned."""
+
+    take_over: TakeOverSettings
+    pruning: PruningSettings = PruningSettings()
+
+
+class NodeSlots:
+    """`Slots` of `Ownership`. `take_overs` counts those that succeeded, `lost` the incarnations that were ended by
+    others.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        link: Link,
+        begin: Begin,
+        *,
+        topics: Mapping[str, StateTopic],
+        logs: SlotLogs,
+        leaders: NodeLeaders,
+        leases: Leases,
+        slot_of_topic: Callable[[bytes], SlotId],
+        settings: SlotSettings,
+    ) -> None:
+        self.take_overs = 0
+        self.lost = 0
+        self._env: Final = env
+        self._link: Final = link
+        self._begin: Final = begin
+        self._topics: Final = {topic.name: topic for topic in topics.values()}
+        self._logs: Final = logs
+        self._leaders: Final = leaders
+        self._leases: Final = leases
+        self._slot_of_topic: Final = slot_of_topic
+        self._settings: Final = settings
+        self._services: SlotServices | None = None
+        self._tries: dict[SlotId, object] = {}  # that are under way, or wait for their turn
+        self._waiting: deque[tuple[SlotId, object]] = deque()
+        self._under_way = 0
+        self._notifying: dict[SlotId, Pending[None]] = {}
+
+    def open(self, services: SlotServices) -> None:
+        """Serve these from now on."""
+        self._services = services
+
+    # -- Slots
+
+    def take_over(self, slot: SlotId) -> None:
+        """Begin a take-over, when its turn comes."""
+        self._tries[slot] = token = object()
+        self._waiting.append((slot, token))
+        self._go_on()
+
+    def give_up(self, slot: SlotId) -> None:
+        """Serve the slot no longer."""
+        self._tries.pop(slot, None)
+        self._leave(slot, "given up")
+
+    def hear_soon(self) -> None:
+        """Have a heartbeat sent now."""
+        self._opened.hear_soon()
+
+    # -- what else the node needs
+
+    @property
+    def waiting(self) -> int:
+        """Return how many slots are to be this node's and are not served."""
+        return len(self._tries.keys() - self._opened.ownership.holds.keys()) if self._services is not None else 0
+
+    def say_alive(self, slot: SlotId) -> None:
+        """Have the owner of a slot prove that it is."""
+        log = self._logs.of(slot)
+        if log is not None:
+            log.say_alive()
+
+    def close(self) -> None:
+        """Give up all slots. The membership is not asked."""
+        self._tries.clear()
+        self._waiting.clear()
+        for slot in list(self._logs.all()):
+            self._leave(slot, "the node stops")
+
+    @property
+    def _opened(self) -> SlotServices:
+        assert self._services is not None, "slots are taken over when the node is open"
+        return self._services
+
+    # -- take-overs
+
+    def _go_on(self) -> None:
+        while self._waiting and self._under_way < MOST_TOGETHER:
+            slot, token = self._waiting.popleft()
+            if self._tries.get(slot) is token:
+                self._under_way += 1
+                self._begin(self._take(slot, token)).on_complete(lambda _none: self._took())
+
+    def _took(self) -> None:
+        self._under_way -= 1
+        self._go_on()
+
+    async def _take(self, slot: SlotId, token: object) -> None:
+        ownership, topic = self._opened.ownership, self._topics[slot.topic]
+        at_cluster = Slot(self._link, topic, slot.partition)
+        taking = TakeOver(self._env, at_cluster, self._settings.take_over)
+
+        def wanted() -> bool:
+            return self._tries.get(slot) is token and ownership.still_wanted(slot)
+
+        log = await taking.run(partial(self._leases.attempt, slot), wanted)
+        if isinstance(log, SlotLog):
+            if not wanted():
+                log.end("the slot is wanted no more")
+            else:
+                await self._load(slot, token, at_cluster, taking, log)
+                return
+        else:
+            logger.warning("%s", log.text)
+        await self._try_later(slot, token, AGAIN_MS)
+
+    async def _load(self, slot: SlotId, token: object, at_cluster: Slot, taking: TakeOver, log: SlotLog) -> None:
+        self._logs.put(slot, log)
+        log.over.on_complete(lambda _reason: self._over(slot, token, log))
+        self._leaders.begins_to_load(slot)
+        coordinator = self._opened.coordinators[slot.topic]
+        loaded = await coordinator.take_over(slot.partition)
+        owner, notifying = log.owner, self._notifying.pop(slot, None)
+        if notifying is not None:
+            await notifying  # or what was loaded by an earlier incarnation would be taken for this one's
+        if log.is_over or self._logs.of(slot) is not log:
+            return
+        if not loaded or owner is None:
+            self._leave(slot, "it could not be loaded")
+            await self._try_later(slot, token, UNREADABLE_AGAIN_MS)
+            return
+        self.take_overs += 1
+        self._leaders.serves(slot, owner.generation)
+        self._opened.ownership.taken_over(slot, owner.generation)
+        logger.debug("%s: served, in epoch %d", at_cluster.name, owner.generation)
+        if not self.waiting:
+            logger.info("slots: all %d that are this node's are served", len(self._opened.ownership.holds))
+        Upkeep(self._env.clock, log, lambda: self._begin(taking.new_producer()))
+        if not at_cluster.topic.compacted:
+            needed_from = partial(coordinator.needed_from, slot.partition)
+            Pruning(self._env.clock, at_cluster, log, needed_from, self._settings.pruning)
+
+    async def _try_later(self, slot: SlotId, token: object, after_ms: int) -> None:
+        await sleep(self._env.clock, after_ms)
+        if self._tries.get(slot) is token:
+            self._opened.ownership.lost(slot)
+
+    # -- ends
+
+    def _over(self, slot: SlotId, token: object, log: SlotLog) -> None:
+        """Notice that a log ended by itself."""
+        if self._logs.of(slot) is log:
+            self.lost += 1
+            self._leave(slot, "its log is over")
+            if self._tries.get(slot) is token:
+                self._opened.ownership.lost(slot)
+
+    def _leave(self, slot: SlotId, reason: str) -> None:
+        """Lead nothing by a slot any more; then notify everything that depended on it."""
+        log = self._logs.remove(slot)
+        self._leaders.leaves(slot)
+        if log is None:
+            return
+        log.end(reason)
+        self._leaders.moved(topic_of(slot), slot.partition)
+        if slot.topic == STATES:
+            self._notifying[slot] = self._begin(self._notify_of_topics(slot))
+
+    async def _notify_of_topics(self, slot: SlotId) -> None:
+        for topic_id, topic, partition in self._opened.led():
+            if self._slot_of_topic(topic_id) == slot:
+                self._leaders.moved(topic, partition)
+            await self._env.budget.breathe(LOOK)

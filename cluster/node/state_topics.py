@@ -1,0 +1,42 @@
+"""The state topics of the nodes, and the slot that keeps what belongs to a topic.
+
+The coordinators know their topics by the names that they have on one machine; in the cluster they have names of the
+nodes' own, so that nothing of theirs is taken for a coordinator of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from shareq.cluster.membership.nodes import SlotId
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+
+__all__ = ["GROUPS", "NAMES", "STATES", "StateTopics", "slot_of", "topic_of"]
+
+STATES: Final = "__shareq_state"
+GROUPS: Final = "__shareq_groups"
+
+NAMES: Final[Mapping[str, str]] = {SHARE_GROUP_STATE: STATES, CONSUMER_OFFSETS: GROUPS}
+"""The topic of the cluster by the coordinators' name for it."""
+
+_TOPICS: Final = {name: topic for topic, name in NAMES.items()}
+
+
+def slot_of(topic: str, partition: int) -> SlotId:
+    """Return the slot that is a partition of a coordinator's topic. KeyError for another topic."""
+    return SlotId(NAMES[topic], partition)
+
+
+def topic_of(slot: SlotId) -> str:
+    """Return the coordinators' name for the topic of a slot."""
+    return _TOPICS[slot.topic]
+
+
+class StateTopics:
+    """`CoordinatorTopics` of a node: those of share groups were made before it started, and it has no others."""
+
+    async def made(self, *names: str) -> ApiError:
+        """Return that they exist, or that there is no such coordinator here."""
+        return NO_ERROR if NAMES.keys() >= set(names) else ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE)

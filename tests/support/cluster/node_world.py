@@ -1,0 +1,143 @@
+"""Nodes before a simulated cluster, and clients of theirs: frames in and out, on virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+from typing import Final, TypeVar
+
+from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
+from shareq.broker.broker import Broker
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
+from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.cluster.link.versions import served_by_all
+from shareq.cluster.membership.group import MembershipSettings
+from shareq.cluster.node.ground import Cluster, NodeGround, NodeSettings
+from shareq.cluster.node.state_topics import GROUPS, STATES
+from shareq.cluster.state.slot import StateTopic
+from shareq.cluster.state.take_over import TakeOverSettings
+from shareq.cluster.state.topics import WantedTopic, check_topic
+from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from shareq.protocol.primitives import Message
+from tests.support.cluster.settings import ClusterSettings
+from tests.support.cluster.world import ClusterWorld
+from tests.support.fakes.kept_by_nodes import MemoryKept
+
+R = TypeVar("R", bound=Message)
+
+NODE_ID: Final = 1_000_000
+SLOTS: Final = 4
+
+
+class NoPeerLinks:
+    """`PeerLinks` by which nobody is ever seen to die: the membership has to find out."""
+
+    def connect(self, peer: str, host: str, port: int) -> None: ...
+
+    def disconnect(self, peer: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+PATIENCE_MS: Final = 60_000
+
+
+class PatientConnection(MockConnection):
+    """A connection whose client waits for answers as long as a minute."""
+
+    def receive(self, response_class: type[R]) -> R:
+        """Let time pass until the answer is there, and return it."""
+        for _ in range(PATIENCE_MS // 10):
+            self._clock.run_until_idle()
+            if self.frames or self.closed:
+                break
+            self._clock.advance(10)
+        return super().receive(response_class)
+
+
+class NodeWorld(BrokerWorld):
+    """One node, and the cluster behind it, on one clock."""
+
+    def __init__(
+        self,
+        settings: ClusterSettings | None = None,
+        properties: Mapping[str, str] | None = None,
+        *,
+        behind: ClusterWorld | None = None,
+        kept: MemoryKept | None = None,
+        node_id: int = NODE_ID,
+    ) -> None:
+        self.behind = behind or ClusterWorld(settings)
+        self.cluster = self.behind.cluster
+        self.link = self.behind.new_link(f"node-{node_id}")
+        self.grounds: list[NodeGround] = []
+        self.kept = kept or MemoryKept(self.behind.clock.call_soon)
+        super().__init__({"node.id": str(node_id), **(properties or {})}, clock=self.behind.clock)
+
+    @property
+    def stands_on(self) -> NodeGround:
+        """What the node stands on since its last start."""
+        return self.grounds[-1]
+
+    def look(self) -> Cluster:
+        """Return the cluster as a node finds it at its start."""
+        begin = beginner(self.behind.env.budget, in_ticks(self.clock.call_soon))
+        topics: dict[str, StateTopic] = {}
+        for name, known_as, compacted in ((STATES, SHARE_GROUP_STATE, False), (GROUPS, CONSUMER_OFFSETS, True)):
+            wanted = WantedTopic(name, SLOTS, compacted, replication_factor=1, min_insync_replicas=1)
+            checked = self.behind.wait(begin(check_topic(self.behind.env, self.link, wanted)))
+            assert checked.topic is not None, checked.refusals
+            topics[known_as] = checked.topic
+        answer = self.behind.wait(self.link.send(None, ApiVersionsRequest("shareq", "1")))
+        assert isinstance(answer, ApiVersionsResponse)
+        return Cluster("broker-1:9092", "simulated", served_by_all([answer]), topics)
+
+    def _boot(self) -> Broker:
+        cluster = self.look()
+        env = Environment(self.clock, Random(self._seed), self.fs)
+        endpoints = {"PLAINTEXT": Endpoint(self.config.node_id, "127.0.0.1", 9092)}
+        ground = NodeGround(
+            env,
+            self.config,
+            self.link,
+            cluster,
+            NodeSettings(
+                version="test",
+                proxies=True,
+                read_ahead_bytes=16 << 20,
+                lease_ms=6_000,
+                membership=MembershipSettings(),
+                take_over=TakeOverSettings(self.config.node_id),
+            ),
+            endpoints=endpoints,
+            lease_clock=self.clock,
+            kept=self.kept,
+            make_peers=lambda _opened, _lost: NoPeerLinks(),
+        )
+        self.grounds.append(ground)
+        broker = Broker(env, self.config, ground, endpoints=endpoints)
+        broker.start()
+        return broker
+
+    def connect(
+        self,
+        *,
+        client_id: str | None = "mock",
+        limits: ConnectionLimits | None = None,
+        listener: str = "PLAINTEXT",
+    ) -> MockConnection:
+        """A client's connection."""
+        self._connections += 1
+        return PatientConnection(self, self._connections, client_id, limits or ConnectionLimits(), listener)
+
+    def until_it_serves(self) -> None:
+        """Let time pass until every slot is owned."""
+        slots = sum(topic.partitions for topic in self.stands_on.cluster.topics.values())
+        for _ in range(600):
+            if len(self.stands_on.ownership.holds) == slots:
+                return
+            self.clock.advance(100)
+        raise AssertionError(f"{len(self.stands_on.ownership.holds)} of {slots} slots are owned after a minute")

@@ -1,0 +1,117 @@
+"""Connections to peers over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from shareq.cluster.link import peer_connections
+from shareq.cluster.link.peer_connections import PeerConnections
+
+
+class Peer:
+    """A peer that reads and says nothing. `drop` ends its connections, `stop` also the listener."""
+
+    def __init__(self) -> None:
+        self.heard = b""
+        self.connections = 0
+        self._writers: list[asyncio.StreamWriter] = []
+        self._server: asyncio.Server | None = None
+
+    async def start(self, port: int = 0) -> int:
+        self._server = await asyncio.start_server(self._talk, "127.0.0.1", port)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._writers.append(writer)
+        while data := await reader.read(100):
+            self.heard += data
+        writer.close()
+
+    def drop(self) -> None:
+        for writer in self._writers:
+            writer.close()
+        self._writers.clear()
+
+    def stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        self.drop()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def run(scene: Callable[[Peer, PeerConnections, list[str]], Awaitable[None]]) -> None:
+    async def play() -> None:
+        peer, news = Peer(), list[str]()
+        connections = PeerConnections(
+            lambda each: news.append(f"{each} opened"), lambda each: news.append(f"{each} lost"), tls=False
+        )
+        try:
+            await scene(peer, connections, news)
+        finally:
+            connections.close()
+            peer.stop()
+            await asyncio.sleep(0)
+
+    asyncio.run(play())
+
+
+def test_a_peer_that_dies_is_lost_once_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peer_connections, "AGAIN_S", 0.01)
+
+    async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:
+        port = await peer.start()
+        connections.connect("a", "127.0.0.1", port)
+        await until(lambda: news == ["a opened"] and len(peer.heard) == 14)
+        peer.stop()
+        await until(lambda: news == ["a opened", "a lost"])
+        await asyncio.sleep(0.05)
+        assert news == ["a opened", "a lost"]
+        await peer.start(port)
+        await until(lambda: news == ["a opened", "a lost", "a opened"])
+
+    run(scene)
+
+
+def test_a_peer_that_only_closes_a_connection_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peer_connections, "AGAIN_S", 0.01)
+
+    async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:
+        connections.connect("a", "127.0.0.1", await peer.start())
+        await until(lambda: peer.connections == 1)
+        peer.drop()
+        await until(lambda: peer.connections == 2)
+        assert news == ["a opened"]
+
+    run(scene)
+
+
+def test_a_connection_that_is_wanted_no_more_is_closed_without_a_word() -> None:
+    async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:
+        connections.connect("a", "127.0.0.1", await peer.start())
+        await until(lambda: news == ["a opened"])
+        connections.disconnect("a")
+        peer.stop()
+        await asyncio.sleep(0.05)
+        assert news == ["a opened"]
+
+    run(scene)
+
+
+def test_questions_keep_a_connection_from_being_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peer_connections, "ASK_S", 0.01)
+
+    async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:
+        connections.connect("a", "127.0.0.1", await peer.start())
+        await until(lambda: len(peer.heard) >= 5 * 14)
+        assert peer.connections == 1
+
+    run(scene)
