@@ -101,11 +101,6 @@ class Ownership:
         """The slots that are owned, and their generations: what the node says of itself when it joins."""
         return self._generations
 
-    @property
-    def awaited(self) -> int:
-        """The number of slots that are to be owned by the last map, and are not."""
-        return len(self._stages) - len(self._generations)
-
     def still_wanted(self, slot: SlotId) -> bool:
         """Return whether a take-over that is under way may go on: not after the process stood still in the middle."""
         return self._stages.get(slot) is _Stage.TAKING and self.leases.is_member

@@ -28,6 +28,7 @@ from shareq.broker.topics.lookup import PartitionLookup
 from shareq.cluster.forward.batches import Batches
 from shareq.cluster.forward.forwarding import Forwarding
 from shareq.cluster.forward.queues import ClusterQueues
+from shareq.cluster.link.counted import CountedLink
 from shareq.cluster.link.ports import Link
 from shareq.cluster.link.versions import Served, features_of_transactions
 from shareq.cluster.membership.group import Membership, MembershipSettings
@@ -113,7 +114,8 @@ class NodeGround:
         make_peers: MakePeerLinks,
     ) -> None:
         self.name = f"cluster {cluster.name}"
-        self.link: Final = link
+        self.link: Final = CountedLink(env.clock, link)
+        link = self.link
         self.cluster: Final = cluster
         self.settings: Final = settings
         self._env: Final = env
@@ -198,8 +200,10 @@ class NodeGround:
     @property
     def problem(self) -> str | None:
         """Return why the slots that are to be this node's are not all served, or the node is no member; else None."""
+        if self.leaders.is_cut_off:
+            return f"cut off from {self.name}"
         if self.membership.problem is not None:
-            return self.membership.problem
+            return f"no member of group {self.settings.membership.group_id}: {self.membership.problem}"
         waiting = self.slots.waiting
         return f"{waiting} slots are being taken over" if waiting else None
 

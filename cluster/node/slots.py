@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple, Protocol
 
+from shareq.broker.foundation.durations import Durations
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import Begin, sleep
 from shareq.broker.foundation.pending import Pending
@@ -73,7 +74,7 @@ class SlotSettings(NamedTuple):
 
 
 class NodeSlots:
-    """`Slots` of `Ownership`. `take_overs` counts those that succeeded, `lost` the incarnations that were ended by
+    """`Slots` of `Ownership`. `take_overs` are those that succeeded, `lost` counts the incarnations that were ended by
     others.
     """
 
@@ -90,7 +91,7 @@ class NodeSlots:
         slot_of_topic: Callable[[bytes], SlotId],
         settings: SlotSettings,
     ) -> None:
-        self.take_overs = 0
+        self.take_overs: Final = Durations()
         self.lost = 0
         self._env: Final = env
         self._link: Final = link
@@ -170,6 +171,7 @@ class NodeSlots:
         ownership, topic = self._opened.ownership, self._topics[slot.topic]
         at_cluster = Slot(self._link, topic, slot.partition)
         taking = TakeOver(self._env, at_cluster, self._settings.take_over)
+        began_ns = self._env.clock.now_ns()
 
         def wanted() -> bool:
             return self._tries.get(slot) is token and ownership.still_wanted(slot)
@@ -179,13 +181,15 @@ class NodeSlots:
             if not wanted():
                 log.end("the slot is wanted no more")
             else:
-                await self._load(slot, token, at_cluster, taking, log)
+                if await self._load(slot, token, at_cluster, taking, log):
+                    self.take_overs.add(self._env.clock.now_ns() - began_ns)
                 return
         else:
             logger.warning("%s", log.text)
         await self._try_later(slot, token, AGAIN_MS)
 
-    async def _load(self, slot: SlotId, token: object, at_cluster: Slot, taking: TakeOver, log: SlotLog) -> None:
+    async def _load(self, slot: SlotId, token: object, at_cluster: Slot, taking: TakeOver, log: SlotLog) -> bool:
+        """Have the coordinator load a log that was taken over, and serve the slot; return whether it is served."""
         self._logs.put(slot, log)
         log.over.on_complete(lambda _reason: self._over(slot, token, log))
         self._leaders.begins_to_load(slot)
@@ -195,12 +199,11 @@ class NodeSlots:
         if notifying is not None:
             await notifying  # or what was loaded by an earlier incarnation would be taken for this one's
         if log.is_over or self._logs.of(slot) is not log:
-            return
+            return False
         if not loaded or owner is None:
             self._leave(slot, "it could not be loaded")
             await self._try_later(slot, token, UNREADABLE_AGAIN_MS)
-            return
-        self.take_overs += 1
+            return False
         self._leaders.serves(slot, owner.generation)
         self._opened.ownership.taken_over(slot, owner.generation)
         logger.debug("%s: served, in epoch %d", at_cluster.name, owner.generation)
@@ -210,6 +213,7 @@ class NodeSlots:
         if not at_cluster.topic.compacted:
             needed_from = partial(coordinator.needed_from, slot.partition)
             Pruning(self._env.clock, at_cluster, log, needed_from, self._settings.pruning)
+        return True
 
     async def _try_later(self, slot: SlotId, token: object, after_ms: int) -> None:
         await sleep(self._env.clock, after_ms)

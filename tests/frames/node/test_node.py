@@ -101,7 +101,7 @@ def test_a_node_that_is_cut_off_sends_its_clients_away_and_goes_on_when_it_is_he
     world.cluster.heal(world.link.name)
     world.clock.advance(8_000)
     assert shown_leader(world, "t")[0] is ErrorCode.NONE
-    take_overs = world.stands_on.slots.take_overs
+    take_overs = world.stands_on.slots.take_overs.count
     assert (client.acknowledge(place, (0, 0, ACCEPT)), take_overs) == (ErrorCode.NONE, 8)
 
 

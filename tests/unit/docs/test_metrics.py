@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 import pytest
 
-from shareq.broker.metrics.data_folder import FAMILIES
+from shareq.broker.metrics import data_folder
 from shareq.broker.metrics.family import Family, Kind
+from shareq.cluster.node import metrics as node
 from tests.support.each import for_each
 
+FAMILIES = tuple({family.name: family for family in (*data_folder.FAMILIES, *node.FAMILIES)}.values())
 TEXT = (Path(__file__).resolve().parents[3] / "docs" / "metrics.md").read_text()
 
 # Apache Kafka 4.4.0: the metrics that came with share groups, those of the coordinators and of their runtime.
