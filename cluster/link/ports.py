@@ -19,6 +19,7 @@ class Purpose(Enum):
     STATE = "state"  # appends to state topics, and what a take-over reads
     TAIL = "tail"  # fetches that wait for records
     BEHIND = "behind"  # fetches for readers that are behind
+    CONFIG = "config"  # a fetch that waits for what other nodes set
     MEMBERSHIP = "membership"
     FORWARD = "forward"  # what clients asked
 

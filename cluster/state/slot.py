@@ -176,8 +176,10 @@ class Slot:
                 return Produced(each.base_offset, each.log_start_offset)
         return self._refused("Produce", ErrorCode.UNKNOWN_SERVER_ERROR)
 
-    def fetch(self, offset: int, max_wait_ms: int) -> Pending[Fetched | Refused]:
-        """Ask for up to `MOST_BYTES` from an offset on; a larger batch comes alone."""
+    def fetch(self, offset: int, max_wait_ms: int, *, purpose: Purpose = Purpose.STATE) -> Pending[Fetched | Refused]:
+        """Ask for up to `MOST_BYTES` from an offset on; a larger batch comes alone. `purpose`: its connection's, for
+        one that waits.
+        """
         wanted = FetchPartition(self.partition, -1, offset, partition_max_bytes=MOST_BYTES)
         request = FetchRequest(
             max_wait_ms=max_wait_ms,
@@ -185,7 +187,7 @@ class Slot:
             max_bytes=MOST_BYTES,
             topics=[FetchTopic(self.topic.name, self.topic.topic_id, [wanted])],
         )
-        return self._ask(self.leader, request, FetchResponse, self._fetched)
+        return self._ask(self.leader, request, FetchResponse, self._fetched, purpose=purpose)
 
     def _fetched(self, answer: FetchResponse) -> Fetched | Refused:
         if answer.error_code:
@@ -232,8 +234,9 @@ class Slot:
         *,
         min_version: int = 0,
         timeout_ms: int | None = None,
+        purpose: Purpose = Purpose.STATE,
     ) -> Pending[T | Refused]:
-        """Send a request over the connection for states: all of a slot's are handled in their order."""
+        """Send a request, over the connection for states unless said otherwise: those are handled in their order."""
         if node is None and kind in _BY_LEADER:
             return completed(self._refused("no broker leads it", ErrorCode.LEADER_NOT_AVAILABLE))
 
@@ -245,7 +248,7 @@ class Slot:
             return read(answer)
 
         timeout = self._timeout_ms if timeout_ms is None else timeout_ms
-        sent = self._link.send(node, request, purpose=Purpose.STATE, timeout_ms=timeout, min_version=min_version)
+        sent = self._link.send(node, request, purpose=purpose, timeout_ms=timeout, min_version=min_version)
         return sent.then(heard)
 
     def _refused(self, what: str, code: int) -> Refused:

@@ -1,0 +1,447 @@
+"""`__shareq_config`: what nodes keep together beside share groups, as properties of groups, users, rights and quotas.
+
+    write ---> Produce, acks=all ---> the log ---> read by every node, in its order ---> the state, and news of it
+
+A topic of one partition that is compacted; any node writes, a row's last record counts. A node's own changes are
+applied when they are read back, like all others: so no two nodes see them in different orders. A batch is applied as a
+whole.
+
+*A read that fails begins again with the log's start*, and what it comes to is compared with the state: a broker that
+leads the partition now may have lost the end of what another one had, and nothing in a log says so by itself.
+
+*A write is answered when it was read back*, where its answer said that it lies, with what was sent. What brokers refuse
+that do not lead the partition is sent again for a while. What they may append yet is not: it would perhaps come after
+a change that its client makes later. Without an answer it is looked for in what is read, and at last answered as timed
+out. What nobody can read is passed over by all alike, with a line.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import Begin, sleep
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.turn_budget import pieces
+from shareq.broker.metadata.changes import MetaChange, MetaState
+from shareq.cluster.link.ports import Failure, Link, Purpose
+from shareq.cluster.state.config_records import Change, OwnSecret, differences, is_kept, read, record_of
+from shareq.cluster.state.slot import Fetched, Produced, Refused, Slot, StateTopic
+from shareq.cluster.state.topics import WantedTopic
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, MalformedMessage, is_retriable
+from shareq.protocol.primitives import uuid_to_text
+from shareq.protocol.records.batch import (
+    MAGIC,
+    BatchHeader,
+    Record,
+    batch_headers,
+    build_batch,
+    crc_matches,
+    decode_records,
+)
+
+__all__ = ["CONFIG_TOPIC", "ConfigLog", "wanted_config_topic"]
+
+logger = logging.getLogger(__name__)
+
+CONFIG_TOPIC: Final = "__shareq_config"
+MESSAGE_BYTES: Final = 1 << 20
+
+MOST_STATE_BYTES: Final = 32 << 20
+"""Keys and values that are kept. A record that would make it more is passed over, and not written."""
+MOST_BATCH_BYTES: Final = 8 << 20
+"""A batch with more, once it is decompressed, is passed over, as is one with more records than the next number."""
+MOST_RECORDS: Final = 20_000
+MOST_WAITING_BYTES: Final = 8 << 20
+"""Of changes that are on their way to the log."""
+NOTIFIED_TOGETHER: Final = 1_000
+"""Changes that one call names, where a read came to another state."""
+
+WAIT_MS: Final = 5_000
+"""The time that a fetch waits at the end of the log."""
+PAUSE_MS: Final = 100
+"""Between two tries."""
+LAG_MS: Final = 10_000
+"""The time that a new leader is given to know that what was read before is in its log."""
+WRITE_MS: Final = 15_000
+"""The time in which a change is read back, or its writer is not answered with success."""
+PATIENCE_MS: Final = 30_000
+"""The time in which the log is to be read at a start."""
+_SECRET_BYTES: Final = 32
+
+_MOST_PASSED: Final = 10_000
+_MOST_LINES: Final = 20
+_RECORD_ELEMENTS: Final = 10  # that take as long as a record
+
+_SENT_AGAIN: Final = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+    }
+)
+"""Errors after which a broker appends nothing any more. One that was deposed meanwhile may have: then it is there
+twice, as if its client had sent it twice.
+"""
+
+
+def wanted_config_topic(replication_factor: int, min_insync_replicas: int) -> WantedTopic:
+    """Return the topic as it should be."""
+    return WantedTopic(
+        CONFIG_TOPIC,
+        partitions=1,
+        compacted=True,
+        replication_factor=replication_factor,
+        min_insync_replicas=min_insync_replicas,
+        max_message_bytes=MESSAGE_BYTES,
+    )
+
+
+class _Row(NamedTuple):
+    """A change as a record has it: its key, and the size of both key and value, 0 for one that is gone."""
+
+    key: bytes
+    size: int
+    change: Change
+
+
+class _Image:
+    """What the log came to, read from its start up to some place."""
+
+    __slots__ = ("_sizes", "at", "passed", "secret", "size", "state")
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        """The offset of the next batch."""
+        self.passed: dict[int, int] = {}
+        """What was read at which offset while a write is under way, as `_meaning` has it."""
+        self.state = MetaState()
+        self.secret: bytes | None = None
+        self.size = 0
+        self._sizes: dict[bytes, int] = {}
+
+    def apply(self, rows: Sequence[_Row]) -> bool:
+        """Apply what a batch says, if there is room for it."""
+        sizes = {row.key: row.size for row in rows}
+        size = self.size + sum(sizes.values()) - sum(self._sizes.get(key, 0) for key in sizes)
+        if size > max(MOST_STATE_BYTES, self.size):
+            return False
+        self.size = size
+        for key, one in sizes.items():
+            if one:
+                self._sizes[key] = one
+            else:
+                self._sizes.pop(key, None)
+        for _, _, change in rows:
+            if not isinstance(change, OwnSecret):
+                self.state.apply(change)
+            elif self.secret is None:
+                self.secret = change.secret
+        return True
+
+
+class _Written:
+    """A write that has not been read back. `offset` is where it lies, once that is known; `is_doubtful`: it will not
+    be.
+    """
+
+    __slots__ = ("answer", "is_doubtful", "meaning", "offset", "size")
+
+    def __init__(self, changes: Sequence[Change], size: int) -> None:
+        self.answer: Pending[ApiError] = Pending()
+        self.meaning = _meaning(changes)
+        self.offset: int | None = None
+        self.is_doubtful = False
+        self.size = size
+
+
+class ConfigLog:
+    """The log, as one node reads and writes it: `KeptByNodes`. `begin` drives what it does by itself."""
+
+    def __init__(self, env: Environment, link: Link, topic: StateTopic, begin: Begin) -> None:
+        self._env: Final = env
+        self._slot: Final = Slot(link, topic, 0)
+        self._begin: Final = begin
+        self._image = _Image(0)
+        self._secret: bytes | None = None
+        self._written: Final[list[_Written]] = []
+        self._listeners: Final[list[Callable[[Sequence[MetaChange]], None]]] = []
+        self._problem = "it has not been read"
+        self._suspected: Final[set[int]] = set()  # base offsets of batches that came damaged once
+        self._is_open = False
+        self._is_closed = False
+        self.reads = 0
+        """How often the log was read from its start."""
+        self.skipped = 0
+        """Records and batches that were passed over."""
+
+    # -- KeptByNodes
+
+    @property
+    def state(self) -> MetaState:
+        return self._image.state
+
+    @property
+    def secret(self) -> bytes:
+        """Random bytes that all nodes know. RuntimeError before the log is open."""
+        if self._secret is None:
+            raise RuntimeError(f"{self._slot.name} is not open")
+        return self._secret
+
+    def on_change(self, listener: Callable[[Sequence[MetaChange]], None]) -> None:
+        """Call back with changes of any node, when `state` shows them."""
+        self._listeners.append(listener)
+
+    def write(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
+        """Have all changes kept, or none. Arrives when `state` shows them. REQUEST_TIMED_OUT: it is not known whether
+        it will; KAFKA_STORAGE_ERROR: the cluster refuses; POLICY_VIOLATION: there is no room. ValueError for changes
+        of what nodes do not keep together.
+        """
+        if not all(map(is_kept, changes)):
+            raise ValueError(f"{self._slot.name}: a change that nodes do not keep together")
+        return self._write(changes)
+
+    # -- start and stop
+
+    async def open(self, patience_ms: int = PATIENCE_MS) -> str | None:
+        """Read the log to its end, and follow it from now on; return why it could not be read."""
+        clock = self._env.clock
+        give_up_ms = clock.now_ms() + patience_ms
+        self._begin(self._follow())
+        offer = OwnSecret(uuid_to_text(self._env.random_uuid()), self._env.secret_bytes(_SECRET_BYTES))
+        while self._secret is None:
+            if self._is_open:
+                failure = await self._write([offer])
+                self._problem = failure.message or self._problem
+            if self._is_closed or (self._secret is None and clock.now_ms() >= give_up_ms):
+                return f"{self._slot.name}: {self._problem}"
+            if self._secret is None:
+                await sleep(clock, PAUSE_MS)
+        return None
+
+    def close(self) -> None:
+        """Read no more, and answer all that wait."""
+        self._is_closed = True
+        for written in list(self._written):
+            self._end(written, ErrorCode.REQUEST_TIMED_OUT, "the node stops")
+
+    # -- reading
+
+    async def _follow(self) -> None:
+        """Read from the start and go on, again and again, until the log is closed."""
+        while not self._is_closed:
+            problem = await self._read_on()
+            if self._is_closed:
+                return
+            if problem != self._problem:
+                logger.warning("%s; it is read again", problem)
+            self._problem = problem
+            await sleep(self._env.clock, PAUSE_MS)
+
+    async def _read_on(self) -> str:
+        """Read from the start to the end, and go on there; return what went wrong then."""
+        image = await self._read_all()
+        if isinstance(image, Refused):
+            return image.text
+        if not self._is_closed:
+            await self._take_over(image)
+        while not self._is_closed:
+            fetched = await self._slot.fetch(image.at, WAIT_MS, purpose=Purpose.CONFIG)
+            problem = await self._take_in(image, fetched, self._show)
+            if problem is not None:
+                return problem.text
+            if isinstance(fetched, Fetched) and fetched.high_watermark < image.at:
+                await sleep(self._env.clock, PAUSE_MS)  # a new leader that does not know yet how far the others are
+        return f"{self._slot.name}: closed"
+
+    async def _read_all(self) -> _Image | Refused:
+        """Read what is in the log now; where it seems to end before what was read of it already, wait a while."""
+        clock = self._env.clock
+        found = await self._slot.find_leader()
+        start = found if isinstance(found, Refused) else await self._slot.find_start()
+        if isinstance(start, Refused):
+            return start
+        self.reads += 1
+        image = _Image(start)
+        end, give_up_ms = self._image.at, clock.now_ms() + LAG_MS
+        while not self._is_closed:
+            fetched = await self._slot.fetch(image.at, 0)
+            problem = await self._take_in(image, fetched, lambda _rows: None)
+            if problem is not None:
+                return problem
+            assert isinstance(fetched, Fetched)
+            if image.at >= max(end, fetched.high_watermark):
+                break
+            if not fetched.records:
+                if clock.now_ms() >= give_up_ms:
+                    break
+                await sleep(clock, PAUSE_MS)
+        return image
+
+    async def _take_over(self, image: _Image) -> None:
+        """Show what was read instead of what was known."""
+        before, self._image = self._image.state, image
+        self._is_open = True
+        self._secret = self._secret or image.secret
+        for some in pieces(list(differences(before, image.state)), NOTIFIED_TOGETHER):
+            self._notify(some)
+            await self._env.budget.breathe(len(some))
+        self._settle()
+
+    async def _take_in(
+        self, image: _Image, fetched: Fetched | Refused, applied: Callable[[Sequence[_Row]], None]
+    ) -> Refused | None:
+        """Apply what was fetched to an image, batch by batch; return why it could not be."""
+        if isinstance(fetched, Refused):
+            return fetched
+        if not fetched.records:
+            image.at = max(image.at, fetched.high_watermark)  # compaction has left nothing of what lies between
+            return None
+        before, view = image.at, memoryview(fetched.records)
+        try:
+            for at, header in batch_headers(fetched.records):
+                if header.last_offset < image.at:
+                    continue  # a broker may begin before the offset that it was asked for
+                is_sound = header.magic == MAGIC and crc_matches(view, at, header)
+                if not is_sound and header.base_offset not in self._suspected:
+                    self._suspected.add(header.base_offset)
+                    return Refused(f"{self._slot.name}: the batch at offset {header.base_offset} came damaged")
+                rows = await self._rows(header, view[at : at + header.size] if is_sound else None)
+                if self._is_closed:
+                    return None
+                self._apply(image, header, rows, applied)
+        except MalformedMessage as error:
+            return Refused(f"{self._slot.name}: from offset {image.at} on: {error}")
+        return (
+            Refused(f"{self._slot.name}: no whole batch came from offset {before} on") if image.at == before else None
+        )
+
+    def _apply(
+        self, image: _Image, header: BatchHeader, rows: Sequence[_Row], applied: Callable[[Sequence[_Row]], None]
+    ) -> None:
+        image.at = header.next_offset
+        if not image.apply(rows):
+            self._skip(header.base_offset, f"{MOST_STATE_BYTES} bytes are kept at most")
+            return
+        if self._written:
+            image.passed[header.base_offset] = _meaning([row.change for row in rows])
+            if len(image.passed) > _MOST_PASSED:
+                del image.passed[next(iter(image.passed))]
+        applied(rows)
+
+    async def _rows(self, header: BatchHeader, batch: memoryview | None) -> list[_Row]:
+        """Return what a batch says; None: one that is damaged."""
+        records: Sequence[Record] = ()
+        if batch is None:
+            self._skip(header.base_offset, "damaged")
+        elif header.is_control:
+            return []
+        elif header.records_count > MOST_RECORDS:
+            self._skip(header.base_offset, f"{header.records_count} records in a batch")
+        else:
+            try:
+                records = decode_records(batch, MOST_BATCH_BYTES)
+            except MalformedMessage as error:
+                self._skip(header.base_offset, str(error))
+        rows: list[_Row] = []
+        for record in records:
+            change = read(record.key, record.value)
+            if change is None or isinstance(change, str):
+                self._skip(record.offset, change or "it is of a later release")
+            else:
+                size = 0 if record.value is None else len(record.key or b"") + len(record.value)
+                rows.append(_Row(bytes(record.key or b""), size, change))
+            await self._env.budget.breathe(_RECORD_ELEMENTS)
+        return rows
+
+    def _skip(self, offset: int, why: str) -> None:
+        self.skipped += 1
+        if self.skipped <= _MOST_LINES:
+            logger.warning("%s: offset %d is passed over: %s", self._slot.name, offset, why)
+
+    # -- news
+
+    def _show(self, rows: Sequence[_Row]) -> None:
+        """Notify of a batch that was applied to the state, and answer its writer."""
+        self._secret = self._secret or self._image.secret
+        changes = [row.change for row in rows if not isinstance(row.change, OwnSecret)]
+        if changes:
+            self._notify(changes)
+        self._settle()
+
+    def _notify(self, changes: Sequence[MetaChange]) -> None:
+        for listener in self._listeners:
+            listener(changes)
+
+    # -- writing
+
+    def _write(self, changes: Sequence[Change]) -> Pending[ApiError]:
+        clock = self._env.clock
+        records = [record_of(change) for change in changes]
+        batch = build_batch(records, timestamp_ms=clock.wall_ms())
+        most = self._slot.topic.max_message_bytes
+        if len(batch) > most:
+            return completed(self._error(ErrorCode.POLICY_VIOLATION, f"{len(batch)} bytes, {most} are allowed"))
+        if self._image.size + len(batch) > MOST_STATE_BYTES and any(each.value is not None for each in records):
+            return completed(self._error(ErrorCode.POLICY_VIOLATION, f"{MOST_STATE_BYTES} bytes are kept at most"))
+        if self._is_closed or sum(each.size for each in self._written) + len(batch) > MOST_WAITING_BYTES:
+            return completed(self._error(ErrorCode.REQUEST_TIMED_OUT, "too many changes are on their way"))
+        written = _Written(changes, len(batch))
+        self._written.append(written)
+        timer = clock.call_at(
+            clock.now_ms() + WRITE_MS,
+            lambda: self._end(written, ErrorCode.REQUEST_TIMED_OUT, f"not read back in {WRITE_MS} ms"),
+        )
+        written.answer.on_complete(lambda _outcome: timer.cancel())
+        self._begin(self._send(written, batch))
+        return written.answer
+
+    async def _send(self, written: _Written, batch: bytearray) -> None:
+        """Send a batch until it lies somewhere, or may lie there."""
+        while not written.answer.done:
+            answer = await self._slot.produce(batch, WRITE_MS)
+            if isinstance(answer, Produced):
+                written.offset = answer.base_offset
+                break
+            if answer.error in _SENT_AGAIN or answer.failure is Failure.NOT_SENT:
+                await sleep(self._env.clock, PAUSE_MS)
+                await self._slot.find_leader()
+            elif answer.is_large:
+                self._end(written, ErrorCode.POLICY_VIOLATION, answer.text)
+            elif answer.error is not None and not is_retriable(answer.error):
+                self._end(written, ErrorCode.KAFKA_STORAGE_ERROR, answer.text)
+            else:
+                logger.warning("%s: %d bytes may be appended", answer.text, len(batch))
+                written.is_doubtful = True
+                break
+        self._settle()
+
+    def _settle(self) -> None:
+        """Answer what was read back, or was not where it should be."""
+        for written in [each for each in self._written if each.offset is not None or each.is_doubtful]:
+            offset = written.offset
+            if offset is None:
+                if written.meaning in self._image.passed.values():
+                    self._end(written, ErrorCode.NONE)
+            elif self._image.passed.get(offset) == written.meaning:
+                self._end(written, ErrorCode.NONE)
+
+    def _end(self, written: _Written, error: ErrorCode, why: str = "") -> None:
+        if written.answer.done:
+            return
+        self._written.remove(written)
+        if not self._written:
+            self._image.passed.clear()
+        written.answer.complete(self._error(error, why) if error else NO_ERROR)
+
+    def _error(self, error: ErrorCode, why: str) -> ApiError:
+        return ApiError(error, f"{self._slot.name}: {why}")
+
+
+def _meaning(changes: Sequence[Change]) -> int:
+    """Return a number by which a batch is known again. Changes of two kinds may be equal as tuples."""
+    return hash(tuple((type(change), change) for change in changes))

@@ -1,0 +1,204 @@
+"""What nodes keep together, as records of `__shareq_config`: each says what one thing is, or that it is gone.
+
+    key    a JSON list: the table, then what names a row in it
+    value  a JSON object: "format": 1, and the rest of the row; null: there is no such row
+
+    configs   kind, name, key                    value                 kind is group or broker, named by a node's id
+    acls      all of it                          nothing
+    scram     name, mechanism                    salt, stored_key, server_key, iterations; bytes in hex
+    quotas    user, client_id, ip, key           value
+    secrets   a number that no other has         secret, in hex        the first one in the log counts
+
+Tables and their columns are those of the metadata's journal. A later release may add tables, and columns behind these,
+which are passed over here; what it means otherwise has a higher format, and is passed over whole. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from shareq.broker.metadata.change_kinds import BY_TAG, TABLES, ChangeKind, Effect, Value, kind_of
+from shareq.broker.metadata.changes import DropAcl, MetaChange, MetaState, PutAcl, PutConfig, PutQuota, PutScram
+from shareq.broker.quotas.entity import value_problem
+from shareq.broker.security.acls import acl_problem
+from shareq.broker.security.credentials import SCRAM_MECHANISMS
+from shareq.protocol.records.batch import RecordData
+
+__all__ = ["Change", "OwnSecret", "differences", "is_kept", "read", "record_of"]
+
+FORMAT: Final = 1
+_SECRETS: Final = "secrets"
+_KINDS: Final = ("group", "broker")
+_MOST_ITERATIONS: Final = 2**31 - 1
+
+
+class OwnSecret(NamedTuple):
+    """A secret that a node offers to all others. `number` is of this offer alone."""
+
+    number: str
+    secret: bytes
+
+
+Change: TypeAlias = MetaChange | OwnSecret
+
+
+class _Table(NamedTuple):
+    """A change that makes a row, one that removes it, and the columns that name it."""
+
+    put: ChangeKind
+    drop: ChangeKind
+
+    @property
+    def rest(self) -> list[str]:
+        """The columns that do not name a row."""
+        return [column for column in self.put.columns if column not in self.drop.columns]
+
+
+_TABLES: Final[Mapping[str, _Table]] = {
+    drop.table: _Table(next(kind for kind in BY_TAG.values() if kind.table == drop.table and kind is not drop), drop)
+    for drop in (BY_TAG[tag] for tag in ("drop-config", "drop-acl", "drop-scram", "drop-quota"))
+}
+
+
+def is_kept(change: MetaChange) -> bool:
+    """Return whether a change is of what nodes keep together, and makes sense."""
+    return isinstance(change, (PutConfig, PutAcl, DropAcl, PutScram, PutQuota)) and _problem(change) is None
+
+
+def record_of(change: Change) -> RecordData:
+    """Return the record that says it. Equal rows have equal keys."""
+    if isinstance(change, OwnSecret):
+        return RecordData(_json([_SECRETS, change.number]), _json({"format": FORMAT, "secret": change.secret.hex()}))
+    kind = kind_of(change)
+    table = _TABLES[kind.table]
+    row = dict(zip(kind.columns, map(_text, kind.values(change)), strict=True))
+    key = _json([kind.table, *(row[column] for column in table.drop.columns)])
+    if kind.effect is Effect.REMOVE:
+        return RecordData(key, None)
+    return RecordData(key, _json({"format": FORMAT, **{column: row[column] for column in table.rest}}))
+
+
+def read(key: bytes | None, value: bytes | None) -> Change | str | None:
+    """Return what a record says, or why it cannot be believed; None: it is of a later release."""
+    try:
+        names = json.loads(key or b"")
+        row = None if value is None else json.loads(value)
+    except (ValueError, RecursionError):
+        return "it is no JSON"
+    if not isinstance(names, list) or not names or not isinstance(row, dict | None):
+        return "it is no list with an object"
+    number = FORMAT if row is None else row.get("format")
+    if type(number) is not int or number < FORMAT:
+        return "it has no format"
+    if number > FORMAT:
+        return None
+    if names[0] == _SECRETS:
+        return _secret(names, row)
+    table = _TABLES.get(names[0]) if isinstance(names[0], str) else None
+    if table is None or len(names) != 1 + len(table.drop.columns):
+        return None
+    kind = table.drop if row is None else table.put
+    named = dict(zip(table.drop.columns, names[1:], strict=True))
+    values = [
+        _value(kind.table, column, (named if column in named else row or {}).get(column)) for column in kind.columns
+    ]
+    if any(each is None for each in values):
+        return "a value is missing, or of another type"
+    try:
+        change = kind.made_of(*values)
+    except ValueError:
+        return "a value is of another type"
+    return _problem(change) or change
+
+
+def _secret(names: list[Any], row: Mapping[str, Any] | None) -> OwnSecret | str | None:  # Any: JSON
+    number, text = names[1:2], None if row is None else row.get("secret")
+    secret = _bytes(text)
+    if row is None:
+        return None
+    if secret is None or not number or not isinstance(number[0], str):
+        return "it is no secret"
+    return OwnSecret(number[0], secret)
+
+
+def _problem(change: MetaChange) -> str | None:
+    """Return why a change makes no sense."""
+    match change:
+        case PutConfig(resource, key, _):
+            return None if resource.kind in _KINDS and resource.name and key else f"{resource} has no property {key!r}"
+        case PutAcl(acl):
+            return acl_problem(acl)
+        case PutScram(key, credential):
+            if key.mechanism not in SCRAM_MECHANISMS or not key.user:
+                return "there is no such user or mechanism"
+            if credential is not None and not 0 < credential.iterations <= _MOST_ITERATIONS:
+                return f"{credential.iterations} iterations"
+        case PutQuota(entity, key, value):
+            if not any(name is not None for name in entity):
+                return "it is nobody's quota"
+            return None if value is None else value_problem(entity, key, value)
+    return None
+
+
+# -- states
+
+
+def differences(before: MetaState, after: MetaState) -> Iterator[MetaChange]:
+    """Yield the changes that make one state of the other. Rights that go come before those that are added."""
+    for resource in {**before.configs, **after.configs}:
+        old, new = before.configs.get(resource, {}), after.configs.get(resource, {})
+        for name in {**old, **new}:
+            if old.get(name) != new.get(name):
+                yield PutConfig(resource, name, new.get(name))
+    yield from (DropAcl(acl) for acl in before.acls if acl not in after.acls)
+    yield from (PutAcl(acl) for acl in after.acls if acl not in before.acls)
+    for user in {**before.scram, **after.scram}:
+        if before.scram.get(user) != after.scram.get(user):
+            yield PutScram(user, after.scram.get(user))
+    for entity in {**before.quotas, **after.quotas}:
+        limits, limits_now = before.quotas.get(entity, {}), after.quotas.get(entity, {})
+        for name in {**limits, **limits_now}:
+            if limits.get(name) != limits_now.get(name):
+                yield PutQuota(entity, name, limits_now.get(name))
+
+
+# -- JSON
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _text(value: Value) -> str | int:
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def _value(table: str, column: str, found: object) -> Value | None:
+    """Return a value of a column's type; None: it is missing, or of another."""
+    wanted = TABLES[table][column]
+    if wanted is bytes:
+        return _bytes(found)
+    if type(found) is not wanted:  # True is no number
+        return None
+    if isinstance(found, str):
+        return found if _is_text(found) else None
+    assert isinstance(found, int)
+    return found
+
+
+def _bytes(found: object) -> bytes | None:
+    try:
+        return bytes.fromhex(found) if isinstance(found, str) else None
+    except ValueError:
+        return None
+
+
+def _is_text(found: str) -> bool:
+    """Return whether it can be sent: JSON may have halves of characters."""
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
