@@ -37,10 +37,11 @@ class LeaseClock(Protocol):
 
 
 class Leases:
-    """The proofs of one node. `lease_ms`: `shareq.cluster.lease.ms`."""
+    """The proofs of one node. `lease_ms`: `shareq.cluster.lease.ms`. `on_proof` is called behind each of them."""
 
     def __init__(self, clock: LeaseClock, lease_ms: int = LEASE_MS) -> None:
         self.lease_ms: Final = lease_ms
+        self.on_proof: Callable[[], None] = lambda: None
         self._clock = clock
         self._member_at: int | None = None  # when the last heartbeat was sent that succeeded
         self._owner_at: dict[SlotId, int] = {}  # when the last append was sent that got its offset
@@ -56,6 +57,7 @@ class Leases:
                 self._member_at = sent if self._member_at is None else max(self._member_at, sent)
             else:
                 self._owner_at[slot] = max(self._owner_at.get(slot, sent), sent)
+            self.on_proof()
 
         return proved
 
@@ -86,8 +88,8 @@ class Leases:
 
 class LeaseWatch:
     """The timer over the leases: it has slots without heartbeats say that they are alive, and notes a node that is cut
-    off, and one that is back. Changes are noticed within a quarter of a lease; what may be handed out is asked of
-    `Leases` each time.
+    off, within a quarter of a lease, and one that is back, before anything else follows from the proof: what it takes
+    over then, it leads. What may be handed out is asked of `Leases` each time.
     """
 
     def __init__(
@@ -106,6 +108,7 @@ class LeaseWatch:
         self._say_alive = say_alive
         self._on_cut_off = on_cut_off
         self._timer: TimerHandle | None = None
+        leases.on_proof = self._proved
         self._arm()
 
     def close(self) -> None:
@@ -123,6 +126,13 @@ class LeaseWatch:
             age = self._leases.age_ms(slot)
             if age is None or age * 2 >= self._leases.lease_ms:
                 self._say_alive(slot)
+        self._compare()
+
+    def _proved(self) -> None:
+        if self.is_cut_off:
+            self._compare()
+
+    def _compare(self) -> None:
         if self._leases.is_cut_off is not self.is_cut_off:
             self.is_cut_off = not self.is_cut_off
             self._on_cut_off(self.is_cut_off)

@@ -105,6 +105,21 @@ def test_a_node_that_is_cut_off_sends_its_clients_away_and_goes_on_when_it_is_he
     assert (client.acknowledge(place, (0, 0, ACCEPT)), take_overs) == (ErrorCode.NONE, 8)
 
 
+def test_a_node_that_lost_its_slots_while_it_was_cut_off_serves_them_as_soon_as_it_is_a_member(
+    world: NodeWorld,
+) -> None:
+    world.cluster.cut(world.link.name)
+    world.clock.advance(60_000)
+    assert not world.stands_on.ownership.holds
+    world.cluster.heal(world.link.name)
+    for _ in range(100):
+        world.clock.advance(100)
+        if world.stands_on.membership.problem is None:
+            break
+    world.clock.advance(500)
+    assert len(world.stands_on.ownership.holds) == 8
+
+
 def shown_leader(world: NodeWorld, topic: str) -> tuple[ErrorCode, int, int]:
     """Return a partition's error, leader and epoch by Metadata."""
     request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)

@@ -113,7 +113,12 @@ def test_a_node_without_any_proof_for_two_leases_is_cut_off_until_one_comes() ->
     assert not world.leases.is_cut_off
     world.clock.advance(LEASE_MS // 4)
     assert world.cut_off == [True]
+    late = world.leases.attempt(OTHER)
+    world.clock.advance(3 * LEASE_MS)
+    late()
+    assert world.cut_off == [True], "it is as old as its request"
     world.prove(OTHER)
+    assert world.cut_off == [True, False]
     world.clock.advance(LEASE_MS // 4)
     assert world.cut_off == [True, False]
 
