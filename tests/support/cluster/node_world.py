@@ -15,6 +15,7 @@ from shareq.broker.topics.endpoint import Endpoint
 from shareq.cluster.link.versions import served_by_all
 from shareq.cluster.membership.group import MembershipSettings
 from shareq.cluster.node.ground import Cluster, NodeGround, NodeSettings
+from shareq.cluster.node.metadata import KeptByNodes
 from shareq.cluster.node.state_topics import GROUPS, STATES
 from shareq.cluster.state.slot import StateTopic
 from shareq.cluster.state.take_over import TakeOverSettings
@@ -67,14 +68,14 @@ class NodeWorld(BrokerWorld):
         properties: Mapping[str, str] | None = None,
         *,
         behind: ClusterWorld | None = None,
-        kept: MemoryKept | None = None,
+        kept: KeptByNodes | None = None,
         node_id: int = NODE_ID,
     ) -> None:
         self.behind = behind or ClusterWorld(settings)
         self.cluster = self.behind.cluster
         self.link = self.behind.new_link(f"node-{node_id}")
         self.grounds: list[NodeGround] = []
-        self.kept = kept or MemoryKept(self.behind.clock.call_soon)
+        self.kept: KeptByNodes = kept or MemoryKept(self.behind.clock.call_soon)
         super().__init__({"node.id": str(node_id), **(properties or {})}, clock=self.behind.clock)
 
     @property
