@@ -6,8 +6,8 @@ import pytest
 
 from shareq.broker.metrics.family import Kind
 from shareq.cluster.node.metrics import FAMILIES
-from tests.frames.node.test_node import acquired, append, assigned
-from tests.support.clients.share_client import ACCEPT, ShareClient, from_the_start
+from tests.frames.node.test_node import acquired, assigned
+from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
 from tests.support.cluster.node_world import SLOTS, NodeWorld
 from tests.support.worlds.metrics import scraped
 
