@@ -1,7 +1,7 @@
 """The cluster's topics as dead-letter queues: looked up, created and appended to as the node, with its rights.
 
     find    ---> mirror, then the topic's properties; both are believed for a while
-    create  ---> the controller, then the mirror until some broker has heard of it
+    create  ---> the controller, then as find, until brokers have heard of it
     append  ---> Produce with acks=all, by the partition's leader
 
 A topic takes letters if its errors.deadletterqueue.group.enable says so. Clusters before Apache Kafka 4.4 have no such
@@ -189,11 +189,11 @@ class ClusterQueues:
         self._known.pop(name, None)
         by_ms = self._clock.now_ms() + HEARD_MS
         while self._clock.now_ms() < by_ms:
-            found = await self._topics.find(name)
-            if not isinstance(found, ErrorCode):
-                return NO_ERROR
-            if found not in RETRIABLE:
-                return ApiError(found)
+            found = await self._look_up(name)
+            if isinstance(found, QueueTopic):
+                return NO_ERROR  # and the next `find` has it
+            if found is not None and found.code not in RETRIABLE:
+                return found
             await sleep(self._clock, PAUSE_MS)
         return ApiError(ErrorCode.LEADER_NOT_AVAILABLE, "it was created, and no broker has heard of it yet")
 

@@ -28,7 +28,7 @@ class QueueTopics(Protocol):
         """The topic; None: there is none of that name. An error: it cannot be said now, or not at all."""
 
     def create(self, name: str) -> Pending[ApiError]:
-        """Create the topic, as a queue, unless it exists when that may be done."""
+        """Create the topic, as a queue, unless it exists when that may be done. NO_ERROR: `find` finds it now."""
 
     def append(self, name: str, partition: int, batch: bytearray, on_durable: OnDurable) -> ErrorCode:
         """Append as a client would; NONE: `on_durable` is called, maybe with an error that was found later. Else what a

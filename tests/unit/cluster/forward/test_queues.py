@@ -294,6 +294,26 @@ def test_a_queue_that_no_broker_has_heard_of_for_seconds() -> None:
     assert node.create() == NO_ERROR
 
 
+def test_a_broker_that_has_not_heard_of_a_queue_is_not_asked_without_end() -> None:
+    """One has, so the mirror knows it; the controller says that it exists."""
+    node = Node()
+    node.cluster.hold_news(1)
+    node.make(errors_deadletterqueue_group_enable="true")
+    node.world.link.send(1, MetadataRequest([]))  # any request goes there from now on
+    node.world.clock.run_until_idle()
+    for _ in range(20):
+        node.mirror.find(QUEUE)
+        node.world.clock.advance(5_000)
+    assert node.mirror.known(QUEUE) is not None
+    node.sent.clear()
+    assert node.find() is None
+    assert node.create().code is ErrorCode.LEADER_NOT_AVAILABLE
+    assert len(node.sent) < 200
+    node.cluster.release_news(1)
+    assert node.create() == NO_ERROR
+    assert node.queues.find(QUEUE).value == QueueTopic(QUEUE, 1, True, DEFAULT_MESSAGE_BYTES)
+
+
 def test_a_creation_that_is_refused() -> None:
     node = Node()
     node.cluster.rights.deny(Resource.TOPIC, QUEUE, Operation.CREATE)

@@ -1,0 +1,71 @@
+"""Fixed seeds of a node's dead letters on a simulated cluster, and faults that they must notice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+import pytest
+
+from tests.simulation.cluster import planted_letters as planted
+from tests.simulation.cluster.letters_run import run
+from tests.support.planting import Fault
+
+SEEDS: Final = 40
+CHUNK: Final = 10
+
+# What they must have brought about together, at least.
+AT_LEAST: Final = {
+    "letters": 3_000,
+    "letters that came again": 100,
+    "letters without content": 50,
+    "retries": 200,
+    "take-overs": 50,
+    "queues that were deleted": 10,
+    "partitions whose order was looked at": 5,
+}
+
+KNOWN_SEEDS: Final[dict[Fault, int]] = {
+    planted.what_is_not_here_is_not_there: 0,
+    planted.letters_hold_the_next_record: 0,
+    planted.what_is_not_here_is_looked_for_once: 0,
+    planted.letters_whose_answer_is_lost_are_written: 0,
+    planted.letters_need_no_follower: 30,
+    planted.the_last_to_die_come_first: 39,
+    planted.letters_of_all_partitions_go_to_one: 0,
+    planted.kept_dead_are_given_up: 0,
+    planted.what_was_known_of_queues_stays_so: 4,
+    planted.a_missing_queue_is_never_created: 4,
+}
+
+_seen: Counter[str] = Counter()
+_ran: set[int] = set()
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+def test_every_dead_record_has_its_letter(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        _seen.update(run(seed))
+        _ran.add(seed)
+
+
+def test_enough_happened_over_the_fixed_seeds() -> None:
+    if len(_ran) < SEEDS:
+        pytest.skip("not all of the fixed seeds were run")
+    assert {name: _seen[name] for name, least in AT_LEAST.items() if _seen[name] < least} == {}
+
+
+@pytest.mark.parametrize("seed", [299, 470])
+def test_a_queue_that_one_broker_has_not_heard_of_is_asked_for_with_pauses(seed: int) -> None:
+    """The controller said that it exists, its properties were unknown, and the controller was asked at once again."""
+    run(seed)
+
+
+def test_every_planted_fault_has_a_known_seed() -> None:
+    assert set(KNOWN_SEEDS) == set(planted.FAULTS)
+
+
+@pytest.mark.parametrize("fault", planted.FAULTS, ids=lambda fault: fault.__name__)
+def test_a_planted_fault_is_noticed(fault: Fault) -> None:
+    with fault(), pytest.raises((AssertionError, RuntimeError)):
+        run(KNOWN_SEEDS[fault])
