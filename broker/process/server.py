@@ -160,6 +160,14 @@ class Server:
         return os.path.abspath(self._config.data_dir)
 
     @property
+    def stands_on(self) -> str:
+        """Where everything is kept, as the end of a sentence about the broker. RuntimeError before `start`."""
+        services = self.broker.services
+        if self._make_ground == self._open_data_folder:
+            return f"data in {self.data_dir}"
+        return f"node {services.started_with.node_id} of {services.ground.name}, id {services.metadata.cluster_id}"
+
+    @property
     def uses_scram(self) -> bool:
         """Whether clients may authenticate with SCRAM."""
         return any(each.startswith("SCRAM-") for one in self._config.security.values() for each in one.mechanisms)

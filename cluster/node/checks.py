@@ -11,6 +11,7 @@ brokers, or will be missing. Each names the resource, and the command that mends
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
@@ -35,6 +36,8 @@ from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatRespo
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 __all__ = ["Checked", "Lack", "Reached", "Unreachable", "Wanted", "check_cluster", "lacks", "reach"]
+
+logger = logging.getLogger(__name__)
 
 PATIENCE_MS: Final = 30_000
 AGAIN_MS: Final = 500
@@ -92,10 +95,14 @@ class Checked:
 async def reach(env: Environment, link: Link, patience_ms: int = PATIENCE_MS) -> Reached | Unreachable:
     """Ask every broker what it serves, until all of them answer or patience is at its end."""
     give_up_ms = env.clock.now_ms() + patience_ms
+    failed = ""
     while True:
         found = await _ask_all(link)
         if isinstance(found, Reached) or found.refused or env.clock.now_ms() + AGAIN_MS >= give_up_ms:
             return found
+        if found.text != failed:
+            logger.warning("the cluster is not reached yet: %s", found.text)
+            failed = found.text
         await sleep(env.clock, AGAIN_MS)
 
 

@@ -29,7 +29,6 @@ from shareq.cluster.forward.batches import Batches
 from shareq.cluster.forward.forwarding import Forwarding
 from shareq.cluster.forward.queues import ClusterQueues
 from shareq.cluster.link.counted import CountedLink
-from shareq.cluster.link.ports import Link
 from shareq.cluster.link.versions import Served, features_of_transactions
 from shareq.cluster.membership.group import Membership, MembershipSettings
 from shareq.cluster.membership.lease import LeaseClock, Leases, LeaseWatch
@@ -104,7 +103,7 @@ class NodeGround:
         self,
         env: Environment,
         config: BrokerConfig,
-        link: Link,
+        link: CountedLink,
         cluster: Cluster,
         settings: NodeSettings,
         *,
@@ -114,12 +113,12 @@ class NodeGround:
         make_peers: MakePeerLinks,
     ) -> None:
         self.name = f"cluster {cluster.name}"
-        self.link: Final = CountedLink(env.clock, link)
-        link = self.link
+        self.link: Final = link
         self.cluster: Final = cluster
         self.settings: Final = settings
         self._env: Final = env
         self._config: Final = config
+        self._kept: Final = kept
         self._endpoints: Final = endpoints
         self._slots: Final = cluster.topics[SHARE_GROUP_STATE].partitions
         self._begin = begin = beginner(env.budget, Turns(env.clock.call_soon).run)
@@ -246,6 +245,7 @@ class NodeGround:
         self.slots.close()
         self.sources.close()
         self.mirror.close()
+        self._kept.close()
         self.link.close()
 
     # -- between the parts

@@ -68,6 +68,9 @@ class KeptByNodes(Protocol):
     def on_change(self, listener: Callable[[Sequence[MetaChange]], None]) -> None:
         """Call back with changes of any node, when `state` shows them."""
 
+    def close(self) -> None:
+        """Hear of no more changes, and answer all that wait."""
+
 
 class NodeMetadata:
     """`Metadata` of a node, and its `Hearing`. `internal` are the state topics by the coordinators' names for them,

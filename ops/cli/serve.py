@@ -44,6 +44,11 @@ Examples:
   shareq serve --console 127.0.0.1:8080
       A web console at http://127.0.0.1:8080 (needs pip install 'shareq[console]'); --console-token-file lets it change.
 
+  shareq serve --cluster kafka-1:9092,kafka-2:9092 --listen 0.0.0.0:9092 --config server.properties
+      No data here: share groups for a Kafka cluster that has none, by this address. Several of these share the work.
+  shareq serve --cluster kafka:9093 --cluster-config client.properties
+      The cluster wants TLS or a login: the properties of any Kafka client, security.protocol=SASL_SSL and so on.
+
 \b
 Then point any Kafka client at the address, for example:
   kcat -b 127.0.0.1:9092 -L
@@ -71,6 +76,13 @@ Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
 @click.option("--config", "config_file", metavar="FILE", help="A server.properties file with Apache Kafka's names.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="One property, over the file. Repeatable.")
 @click.option("--feature", "features", metavar="NAME=LEVEL", multiple=True, help="A feature's level. Repeatable.")
+@click.option(
+    "--cluster",
+    metavar="HOST:PORT,...",
+    help="Be a node before this Kafka cluster, which keeps all data; nothing is kept here.",
+)
+@click.option("--cluster-config", metavar="FILE", help="Properties of a client, if the cluster wants TLS or a login.")
+@click.option("--no-proxy", is_flag=True, help="Of a node: refuse producers, which are to use the cluster itself.")
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus at this address [default: nowhere].")
 @click.option(
     "--ephemeral",
@@ -113,6 +125,7 @@ def command(**given: Any) -> None:
     """Run the broker until SIGTERM, SIGINT or, without TLS, SIGHUP.
 
     Prints one line with its addresses and the data folder once it listens; that is when every log has been recovered.
+    With --cluster it has no data folder: the line names the cluster, which was reached and checked then.
     Where clients are to connect to other addresses (advertised.listeners), these are in the line, too.
     On a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
     """
@@ -148,7 +161,7 @@ def _say_ready(server: Server, console_url: str | None) -> None:
     metrics = f", metrics at {server.metrics_url}" if server.metrics_url is not None else ""
     records = f", records API at {server.records_api_url}" if server.records_api_url is not None else ""
     console = f", console at {console_url}" if console_url is not None else ""
-    where = f"listening on {', '.join(addresses)}{clients}, data in {server.data_dir}{metrics}{records}{console}"
+    where = f"listening on {', '.join(addresses)}{clients}, {server.stands_on}{metrics}{records}{console}"
     try:
         click.echo(f"shareq {__version__} {where}")
     except OSError as error:  # it serves all the same, as it would with a line that no one reads

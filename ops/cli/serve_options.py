@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from shareq.ops.cli.shared.exits import USAGE, exit_with, host_and_port, pairs, read_properties, warn_of_readers
 
 if TYPE_CHECKING:
+    from shareq.broker.config.broker_config import BrokerConfig
     from shareq.broker.process.http.console import ConsoleOptions
     from shareq.broker.process.scram_option import NewScramUser
     from shareq.broker.process.serve import Wanted
+    from shareq.cluster.command import Node
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +39,9 @@ class ServeOptions(NamedTuple):
     console_config: str | None
     log_level: str
     log_format: str
+    cluster: str | None
+    cluster_config: str | None
+    no_proxy: bool
 
 
 def wanted_of(options: ServeOptions, environ: Mapping[str, str] = os.environ) -> Wanted:
@@ -45,6 +50,7 @@ def wanted_of(options: ServeOptions, environ: Mapping[str, str] = os.environ) ->
     from shareq.broker.process.serve import Wanted
     from shareq.protocol.config_def import ConfigError
 
+    refuse_without_effect(options)
     try:
         properties = read_properties(options.config_file) if options.config_file is not None else {}
         overrides = pairs("--set", options.settings)
@@ -56,11 +62,43 @@ def wanted_of(options: ServeOptions, environ: Mapping[str, str] = os.environ) ->
         console_options = console_options_of(options.console, options.console_token_file, options.console_config)
         if console_options is not None:
             console_options = apply_console({**properties, **set_by(environment)}, overrides, console_options)
-        config = BrokerConfig.load(properties, overrides, environment)
+        config = BrokerConfig.load(properties, overrides, environment, of_node=options.cluster is not None)
     except ConfigError as error:
         exit_with(USAGE, str(error))
     address = None if options.metrics is None else host_and_port("--metrics", options.metrics, 9464)
-    return Wanted(config, levels_of(options.features), address, scram_users_of(options.scram_users), console_options)
+    levels, users = levels_of(options.features), scram_users_of(options.scram_users)
+    if options.cluster is None:
+        return Wanted(config, levels, address, users, console_options)
+    node = node_of(config, options.cluster, options.cluster_config, proxies=not options.no_proxy)
+    return Wanted(node.config, levels, address, users, console_options, node.ground)
+
+
+def refuse_without_effect(options: ServeOptions) -> None:
+    """End the command for options that have no meaning with or without a cluster."""
+    if options.cluster is None:
+        if options.cluster_config is not None or options.no_proxy:
+            exit_with(USAGE, "--cluster-config and --no-proxy need --cluster")
+        return
+    if options.data_dir is not None:
+        exit_with(USAGE, "--data-dir: a node keeps no data; what it confirms is kept by the cluster of --cluster")
+    if options.ephemeral:
+        exit_with(USAGE, "--ephemeral: what a node confirms is kept by the cluster of --cluster, and is not removed")
+    if options.features:
+        exit_with(USAGE, "--feature: the levels of features are those of the cluster of --cluster")
+
+
+def node_of(config: BrokerConfig, bootstrap: str, client_file: str | None, *, proxies: bool) -> Node:
+    """Return the node of --cluster, --cluster-config and --no-proxy."""
+    from shareq.client.errors import ConfigError
+    from shareq.cluster import command
+
+    client = {} if client_file is None else read_properties(client_file, "--cluster-config")
+    if client_file is not None and any("password" in name or "jaas" in name for name in client):
+        warn_of_readers("--cluster-config", client_file)
+    try:
+        return command.node_of(config, bootstrap, client, proxies=proxies)
+    except ConfigError as error:
+        exit_with(USAGE, f"--cluster {bootstrap}: {error}")
 
 
 def refuse_secrets(settings: Iterable[str]) -> None:

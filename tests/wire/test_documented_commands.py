@@ -18,6 +18,7 @@ RUN_BY: Final = {
     "asyncio.md": "tests/wire/test_asyncio_page.py",
     "celery.md": "tests/wire/test_celery_page.py",
     "cli.md": "tests/unit/docs/test_cli.py",
+    "cluster.md": "tests/wire/test_node.py",
     "coming-from.md": PAGES,
     "concepts/faults.md": PAGES,
     "concepts/lock.md": PAGES,

@@ -12,6 +12,7 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
 from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.topics.endpoint import Endpoint
+from shareq.cluster.link.counted import CountedLink
 from shareq.cluster.link.versions import served_by_all
 from shareq.cluster.membership.group import MembershipSettings
 from shareq.cluster.node.ground import Cluster, NodeGround, NodeSettings
@@ -103,7 +104,7 @@ class NodeWorld(BrokerWorld):
         ground = NodeGround(
             env,
             self.config,
-            self.link,
+            CountedLink(self.clock, self.link),
             cluster,
             NodeSettings(
                 version="test",

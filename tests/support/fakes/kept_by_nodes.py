@@ -39,3 +39,5 @@ class MemoryKept:
 
     def on_change(self, listener: Callable[[Sequence[MetaChange]], None]) -> None:
         self._listeners.append(listener)
+
+    def close(self) -> None: ...

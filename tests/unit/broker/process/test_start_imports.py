@@ -34,10 +34,17 @@ _LATER = (
 )
 
 
-_NOT_ASKED_FOR = ("aiohttp", "shareq.broker.process.http.console", "shareq.client", "subprocess", "asyncio.subprocess")
+_NOT_ASKED_FOR = (
+    "aiohttp",
+    "shareq.broker.process.http.console",
+    "shareq.client",
+    "shareq.cluster",
+    "subprocess",
+    "asyncio.subprocess",
+)
 
 
-def test_without_a_console_nothing_of_it_is_imported() -> None:
+def test_without_a_console_or_a_cluster_nothing_of_them_is_imported() -> None:
     script = "import sys, shareq.ops.cli.main, shareq.broker.process.serve; print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     bare = subprocess.run(

@@ -1,0 +1,175 @@
+"""A node on the network, for `shareq serve --cluster`: how it reaches its cluster, checks it, and stands on it.
+
+    node_of   at the command line: what the options and properties mean
+    make      when its listeners are bound: the link, the checks, the ground
+
+Of the nodes' package the command line imports this module alone, and only for a node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Mapping
+from functools import partial
+from random import SystemRandom
+from typing import Final, NamedTuple, TypeVar
+
+from shareq import __version__
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.foundation.environment import Environment
+from shareq.broker.foundation.loop.coroutines import Begin, beginner
+from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.process.sockets import ServeError
+from shareq.broker.topics.endpoint import Endpoint
+from shareq.cluster.link.boot_clock import BootClock
+from shareq.cluster.link.counted import CountedLink
+from shareq.cluster.link.network import NetworkLink
+from shareq.cluster.link.peer_connections import PeerConnections
+from shareq.cluster.link.ports import Link
+from shareq.cluster.membership.group import MembershipSettings
+from shareq.cluster.node.checks import PATIENCE_MS, Checked, Unreachable, Wanted, check_cluster, reach
+from shareq.cluster.node.ground import Cluster, NodeGround, NodeSettings
+from shareq.cluster.node.options import ClusterOptions, cluster_options, node_id_of, replication_of
+from shareq.cluster.node.state_topics import GROUPS, NAMES, STATES
+from shareq.cluster.state.config_log import CONFIG_TOPIC, ConfigLog, wanted_config_topic
+from shareq.cluster.state.pruning import PruningSettings
+from shareq.cluster.state.take_over import TakeOverSettings
+from shareq.cluster.state.topics import WantedTopic
+
+__all__ = ["Node", "NodeStart", "node_of"]
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Node(NamedTuple):
+    """The configuration of a node, with a number, and what opens its ground."""
+
+    config: BrokerConfig
+    ground: NodeStart
+
+
+def node_of(config: BrokerConfig, bootstrap: str, client: Mapping[str, str], *, proxies: bool) -> Node:
+    """Return the node of these options. `client` are the properties by which it reaches its cluster, as a client's.
+
+    Raises the ConfigError of clients.
+    """
+    options = cluster_options(bootstrap, client, proxies=proxies)
+    node_id = node_id_of(config, socket.gethostname(), SystemRandom().randrange)
+    numbered = config.with_dynamic({"node.id": str(node_id)})
+    return Node(numbered, NodeStart(numbered, options))
+
+
+class NodeStart:
+    """What opens a node's ground, and knows when nothing of it is open any more: `OtherGround`."""
+
+    def __init__(self, config: BrokerConfig, options: ClusterOptions) -> None:
+        self._config: Final = config
+        self._options: Final = options
+        self._link: NetworkLink | None = None
+        self._kept: ConfigLog | None = None
+
+    async def make(self, env: Environment, endpoints: Mapping[str, Endpoint]) -> NodeGround:
+        """Reach the cluster, check it, and make what the node stands on. Raises ServeError."""
+        self._link = NetworkLink(self._options.client)
+        link = CountedLink(env.clock, self._link)
+        begin = beginner(env.budget, Turns(env.clock.call_soon).run)
+        try:
+            checked = await self._check(env, link, begin)
+            self._kept = ConfigLog(env, link, checked.topics[CONFIG_TOPIC], begin)
+            problem = await _answer(begin(self._kept.open()))
+            if problem is not None:
+                raise ServeError(f"cluster {self._options.bootstrap}: {problem}")
+            return self._ground(env, endpoints, link, checked)
+        except BaseException:
+            self._close()
+            raise
+
+    async def wait_closed(self) -> None:
+        """Return when no connection to the cluster is open."""
+        self._close()
+        if self._link is not None:
+            await self._link.wait_closed()
+
+    def _close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+        if self._link is not None:
+            self._link.close()
+
+    async def _check(self, env: Environment, link: Link, begin: Begin) -> Checked:
+        name = self._options.bootstrap
+        found = await _answer(begin(reach(env, link, PATIENCE_MS)))
+        if isinstance(found, Unreachable):
+            what = "it refuses the node" if found.refused else f"it was not reached in {PATIENCE_MS / 1000:g} s"
+            raise ServeError(f"cluster {name}: {what}: {found.text}")
+        checked = await _answer(begin(check_cluster(env, link, self._wanted(), found)))
+        for warning in checked.warnings:
+            logger.warning("cluster %s: %s", name, warning)
+        for refusal in checked.refusals[1:]:
+            logger.error("cluster %s: %s", name, refusal)
+        if checked.refusals:
+            others = f" ({len(checked.refusals) - 1} more in the log)" if len(checked.refusals) > 1 else ""
+            raise ServeError(f"cluster {name}: {checked.refusals[0]}{others}")
+        return checked
+
+    def _wanted(self) -> Wanted:
+        slots, replication = self._config.shareq_cluster_slots, replication_of(self._config)
+        topics = (
+            WantedTopic(STATES, slots, compacted=False),
+            WantedTopic(GROUPS, slots, compacted=True),
+            wanted_config_topic(replication.factor, replication.min_isr),
+        )
+        return Wanted(topics, replication, self._config.shareq_cluster_group)
+
+    def _ground(
+        self, env: Environment, endpoints: Mapping[str, Endpoint], link: CountedLink, checked: Checked
+    ) -> NodeGround:
+        assert self._kept is not None
+        topics = {name: checked.topics[topic] for name, topic in NAMES.items()}
+        cluster = Cluster(self._options.bootstrap, checked.cluster.cluster_id, checked.cluster.served, topics)
+        among_nodes = self._config.security[next(iter(endpoints))]
+        return NodeGround(
+            env,
+            self._config,
+            link,
+            cluster,
+            settings_of(self._config, self._options),
+            kept=self._kept,
+            endpoints=endpoints,
+            lease_clock=BootClock(),
+            make_peers=partial(PeerConnections, tls=among_nodes.tls is not None),
+        )
+
+
+def settings_of(config: BrokerConfig, options: ClusterOptions) -> NodeSettings:
+    """Return what a node's properties and options mean to its parts."""
+    return NodeSettings(
+        version=__version__,
+        proxies=options.proxies,
+        read_ahead_bytes=config.shareq_cluster_read_ahead_bytes,
+        lease_ms=config.shareq_cluster_lease_ms,
+        membership=MembershipSettings(
+            group_id=config.shareq_cluster_group,
+            session_timeout_ms=config.shareq_cluster_session_timeout_ms,
+            heartbeat_interval_ms=config.shareq_cluster_heartbeat_interval_ms,
+        ),
+        take_over=TakeOverSettings(config.node_id),
+        pruning=PruningSettings(config.share_coordinator_state_topic_prune_interval_ms),
+    )
+
+
+async def _answer(pending: Pending[T]) -> T:
+    """Wait in a task for what a coroutine of the broker's own kind comes to."""
+    answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def arrived(value: T) -> None:
+        if not answer.done():  # the start was given up
+            answer.set_result(value)
+
+    pending.on_complete(arrived)
+    return await answer

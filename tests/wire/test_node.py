@@ -1,0 +1,263 @@
+"""`shareq serve --cluster` as a user starts it, with shareq itself as the cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from devtools.ports import free_port
+from shareq.aio import Producer, ShareConsumer
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.process.server import Server
+from shareq.broker.process.sockets import ServeError
+from shareq.cluster import command
+from shareq.cluster.node.options import cluster_options
+from shareq.testing import Broker
+from shareq.testing.broker import child_environment
+from tests.support.waiting import until
+from tests.wire.test_documents import DOCS
+
+JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required username=carol password="
+
+
+class NodeProcess:
+    """A node in a process of its own, in an empty folder."""
+
+    def __init__(self, process: subprocess.Popen[str], folder: Path, log: Path) -> None:
+        self.process = process
+        self.folder = folder
+        self._log = log
+        self.line = ""
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text()
+
+    @property
+    def bootstrap(self) -> str:
+        return self.line.split("listening on ")[1].partition(",")[0]
+
+    def wait_until_ready(self) -> None:
+        """Read the line that is printed when it listens."""
+        assert self.process.stdout is not None
+        self.line = self.process.stdout.readline()
+        assert self.line, self.log
+
+    def stop(self) -> tuple[int, float]:
+        """Send SIGTERM; return the exit code, and how long the stop took."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=30), time.monotonic() - began
+
+
+@contextlib.contextmanager
+def node_process(tmp_path: Path, cluster: str) -> Iterator[NodeProcess]:
+    """A node before the cluster at an address."""
+    with command_line(tmp_path, ["serve", "--cluster", cluster, "--listen", "127.0.0.1:0"]) as node:
+        yield node
+
+
+@contextlib.contextmanager
+def command_line(tmp_path: Path, arguments: Sequence[str]) -> Iterator[NodeProcess]:
+    """A node that is started by this command line."""
+    folder = Path(tempfile.mkdtemp(dir=tmp_path))
+    log = folder.with_suffix(".log")
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "shareq", *arguments],
+            cwd=folder,
+            env=child_environment(),
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+    try:
+        yield NodeProcess(process, folder, log)
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Broker]:
+    with Broker() as broker:
+        yield broker
+
+
+async def produced(bootstrap: str, topic: str, *values: bytes) -> None:
+    async with Producer(bootstrap) as producer:
+        for value in values:
+            await producer.send_and_wait(topic, value)
+
+
+async def accepted(bootstrap: str, group: str, topic: str, count: int) -> list[bytes]:
+    """Receive and accept that many records, each confirmed."""
+    found: list[bytes] = []
+    async with ShareConsumer(bootstrap, group, [topic], acknowledgement="explicit") as consumer:
+        while len(found) < count:
+            record = await consumer.getone(timeout_s=30)
+            await record.accept()
+            assert record.value is not None
+            found.append(bytes(record.value))
+        await consumer.commit()
+    return found
+
+
+def test_a_node_serves_share_groups_and_the_next_one_goes_on_where_it_was(tmp_path: Path, cluster: Broker) -> None:
+    """A confirmed record does not come again; nothing is kept on this machine."""
+    topic = cluster.topic("parcels", 1)
+    with node_process(tmp_path, cluster.bootstrap) as node:
+        node.wait_until_ready()
+        assert f"node {number(node)} of cluster {cluster.bootstrap}, id " in node.line
+        configure(node.bootstrap, "packers")
+        asyncio.run(produced(node.bootstrap, topic, b"a", b"b", b"c"))
+        assert asyncio.run(accepted(node.bootstrap, "packers", topic, 2)) == [b"a", b"b"]
+        code, took_s = node.stop()
+        assert (code, os.listdir(node.folder)) == (0, [])
+        assert took_s < 5
+        assert "Traceback" not in node.log
+        assert "WARNING shareq.cluster.state" not in node.log
+    with node_process(tmp_path, cluster.bootstrap) as node:
+        node.wait_until_ready()
+        assert asyncio.run(accepted(node.bootstrap, "packers", topic, 1)) == [b"c"]
+        assert node.stop()[0] == 0
+
+
+def number(node: NodeProcess) -> int:
+    return int(node.line.split(", node ")[1].partition(" ")[0])
+
+
+def configure(bootstrap: str, group: str) -> None:
+    """Have a group begin with the first record, as an operator does."""
+    shareq("configs", "alter", "group", group, "--set", "share.auto.offset.reset=earliest", "-b", bootstrap)
+
+
+def shareq(*arguments: str) -> str:
+    """Run a command to its end, and return what it prints."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "shareq", *arguments],
+        env=child_environment(),
+        check=True,
+        timeout=60,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return ran.stdout
+
+
+def test_a_second_node_goes_on_when_the_first_is_killed(tmp_path: Path, cluster: Broker) -> None:
+    topic = cluster.topic("killed", 1)
+    with (
+        node_process(tmp_path, cluster.bootstrap) as first,
+        node_process(tmp_path, cluster.bootstrap) as second,
+    ):
+        first.wait_until_ready()
+        second.wait_until_ready()
+        assert number(first) != number(second)
+        owner, waiting = owner_first(first, second)
+        configure(first.bootstrap, "others")
+        asyncio.run(produced(first.bootstrap, topic, b"a", b"b"))
+        assert asyncio.run(accepted(first.bootstrap, "others", topic, 1)) == [b"a"]
+        owner.process.kill()
+        assert asyncio.run(accepted(waiting.bootstrap, "others", topic, 1)) == [b"b"]
+
+
+def owner_first(first: NodeProcess, second: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
+    """The node that serves all slots once both are members, and the other one."""
+
+    def owners() -> list[NodeProcess]:
+        return [node for node in (first, second) if "2 nodes, 96 slots here" in node.log]
+
+    until(lambda: bool(owners()))
+    owner = owners()[0]
+    return (first, second) if owner is first else (second, first)
+
+
+def test_the_page_shows_how_a_node_is_started_and_used(tmp_path: Path, cluster: Broker) -> None:
+    """Every command of docs/cluster.md as it is, but for names and ports."""
+    topic, port = cluster.topic("orders", 1), free_port()
+    cluster.produce(topic, b"an order")
+    text = (DOCS / "cluster.md").read_text().replace("kafka-1:9092,kafka-2:9092", cluster.bootstrap)
+    text = text.replace("0.0.0.0:9092", f"127.0.0.1:{port}").replace("node-1.example.com:9092", f"localhost:{port}")
+    begin, use = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    name, *arguments = shlex.split(begin)
+    assert name == "shareq"
+    with command_line(tmp_path, arguments) as node:
+        node.wait_until_ready()
+        for line in use.splitlines():
+            name, *arguments = shlex.split(line)
+            assert name == "shareq"
+            shown = shareq(*arguments)
+        assert "an order" in shown
+
+
+def test_a_signal_ends_the_wait_for_a_cluster(tmp_path: Path) -> None:
+    with node_process(tmp_path, f"127.0.0.1:{free_port()}") as node:
+        until(lambda: "not reached yet" in node.log)
+        code, took_s = node.stop()
+        assert code == 0
+        assert took_s < 5
+        assert node.log.splitlines()[-1].endswith("SIGTERM: stopping")
+
+
+async def start_of_node(bootstrap: str, client: Mapping[str, str] | None = None) -> None:
+    config = BrokerConfig.load({"listeners": "PLAINTEXT://127.0.0.1:0"}, of_node=True)
+    start = command.NodeStart(config, cluster_options(bootstrap, client or {}))
+    try:
+        await Server(config, make_ground=start.make).start()
+    finally:
+        await start.wait_closed()
+
+
+async def test_a_cluster_that_is_not_reached_is_one_line_with_its_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "PATIENCE_MS", 600)
+    bootstrap = f"127.0.0.1:{free_port()}"
+    with pytest.raises(ServeError) as refused:
+        await start_of_node(bootstrap)
+    text = str(refused.value)
+    assert text.startswith(f"cluster {bootstrap}: it was not reached in 0.6 s: {bootstrap} cannot be reached: ")
+    assert "\n" not in text
+    assert not refused.value.usage
+
+
+async def test_a_cluster_that_does_not_know_the_node_is_not_asked_again(tmp_path: Path) -> None:
+    user = ["--add-scram", "SCRAM-SHA-256=[name=carol,password=secret]"]
+    secured = {
+        "listeners": "CLIENTS://127.0.0.1:0",
+        "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+    }
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "SCRAM-SHA-256",
+        "sasl.jaas.config": f'{JAAS}"wrong";',
+    }
+    right = {**login, "sasl.jaas.config": f'{JAAS}"secret";'}
+    with Broker(config=secured, options=user, client_properties=right) as cluster:
+        began = time.monotonic()
+        with pytest.raises(ServeError, match="it refuses the node: ") as refused:
+            await start_of_node(cluster.bootstrap, login)
+        assert time.monotonic() - began < 10
+        assert "wrong" not in str(refused.value)
+
+
+async def test_a_state_topic_that_loses_what_was_confirmed_refuses_the_start() -> None:
+    with Broker() as cluster:
+        cluster.topic("__shareq_state", 4, {"cleanup.policy": "compact"})
+        with pytest.raises(ServeError, match=r"topic __shareq_state: cleanup\.policy is 'compact'") as refused:
+            await start_of_node(cluster.bootstrap)
+    assert str(refused.value).endswith("Mend: shareq configs alter topic __shareq_state --set cleanup.policy=delete")
