@@ -141,6 +141,23 @@ class NonEmptyList:
         return isinstance(value, tuple) and bool(value) and all(value) and len(set(value)) == len(value)
 
 
+_IN_NAMES: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+
+class NamesOrBeginnings:
+    """A list of names of topics, or of how they begin with `*` behind it; `is_named` looks a topic up in it."""
+
+    allowed: Final = "must be names of topics, or how they begin and a *, with commas between"
+
+    def accepts(self, value: ConfigValue) -> bool:
+        return isinstance(value, tuple) and all(each and _IN_NAMES.issuperset(each.removesuffix("*")) for each in value)
+
+
+def is_named(patterns: Iterable[str], name: str) -> bool:
+    """Return whether a topic is named by one of the patterns: by its name, or by how it begins."""
+    return any(name.startswith(each[:-1]) if each.endswith("*") else name == each for each in patterns)
+
+
 class LevelOrDefault:
     """A compression level from `low` to `high` inclusive, or the codec's own default number."""
 

@@ -28,6 +28,7 @@ DLQ_COPY_RECORD: Final = "errors.deadletterqueue.copy.record.enable"
 # Properties of a topic and of a broker about dead-letter queues (KIP-1191).
 DLQ_GROUP_ENABLE: Final = "errors.deadletterqueue.group.enable"
 DLQ_TOPIC_NAME_PREFIX: Final = "errors.deadletterqueue.topic.name.prefix"
+DLQ_TOPICS: Final = "shareq.dlq.topics"
 DLQ_AUTO_CREATE_TOPICS: Final = "errors.deadletterqueue.auto.create.topics.enable"
 
 # Headers of a dead letter (KIP-1191; the last three after the draft KIP-1317, SHAREQ_ERROR our own).

@@ -10,6 +10,7 @@ from shareq.client.admin.configs import Configs
 from shareq.client.admin.groups import Groups
 from shareq.client.admin.topics import Topics
 from shareq.client.errors import BrokerError, ClientError, UnsupportedApi
+from shareq.protocol.config_def import is_named
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.cancel_redrive import CancelRedriveRequest, CancelRedriveResponse
 from shareq.protocol.generated.describe_redrives import (
@@ -24,6 +25,7 @@ from shareq.protocol.names import (
     DLQ_GROUP_ENABLE,
     DLQ_TOPIC_NAME,
     DLQ_TOPIC_NAME_PREFIX,
+    DLQ_TOPICS,
 )
 
 _MOST_DIGITS: Final = 19
@@ -41,10 +43,13 @@ class Queue(NamedTuple):
 
 
 class QueueRules(NamedTuple):
-    """What a broker asks of a queue: how its name begins ("": in any way), and whether it creates one."""
+    """What a broker asks of a queue: how its name begins ("": in any way), and whether it creates one. `topics` are
+    those that a node before a cluster takes as queues, by `is_named`, where topics of the cluster cannot say so.
+    """
 
     prefix: str = "dlq."
     creates: bool = False
+    topics: tuple[str, ...] = ()
 
     def problem(self, queue: Queue) -> str | None:
         """Return why no dead letter is written to the queue; None if they are, or it will be created."""
@@ -180,10 +185,7 @@ class Redrives:
         configs = Configs(self._calls)
         groups = self._queues_of_groups(configs)
         names = [topic.name for topic in Topics(self._calls).all() if not topic.internal]
-        enabled: set[str] = set()
-        for (_, name), outcome in configs.describe([("topic", each) for each in names], [DLQ_GROUP_ENABLE]):
-            if not isinstance(outcome, ClientError) and any(each.value == "true" for each in outcome):
-                enabled.add(name)
+        enabled = {name for name, is_enabled in self._enabled(configs, names).items() if is_enabled}
         return [
             Queue(name, name in names, name in enabled, tuple(sorted(groups.get(name, ()))))
             for name in sorted(enabled | groups.keys())
@@ -208,26 +210,42 @@ class Redrives:
         """Return what the brokers ask of queues; None where they do not say, or this user may not look."""
         broker = str(min(self._calls.network.brokers()))
         for _, outcome in Configs(self._calls).describe(
-            [("broker", broker)], [DLQ_TOPIC_NAME_PREFIX, DLQ_AUTO_CREATE_TOPICS]
+            [("broker", broker)], [DLQ_TOPIC_NAME_PREFIX, DLQ_AUTO_CREATE_TOPICS, DLQ_TOPICS]
         ):
             if not isinstance(outcome, ClientError):
-                found = {each.name: each.value for each in outcome}
+                found = {each.name: each.value or "" for each in outcome}
                 if DLQ_TOPIC_NAME_PREFIX in found:
-                    return QueueRules(found[DLQ_TOPIC_NAME_PREFIX] or "", found.get(DLQ_AUTO_CREATE_TOPICS) == "true")
+                    topics = tuple(each for each in found.get(DLQ_TOPICS, "").split(",") if each)
+                    creates = found.get(DLQ_AUTO_CREATE_TOPICS) == "true"
+                    return QueueRules(found[DLQ_TOPIC_NAME_PREFIX], creates, topics)
         return None
 
     def is_queue(self, topic: str) -> bool | None:
         """Whether a topic is enabled as a queue, or groups name it as theirs; None: this user may not look."""
         configs = Configs(self._calls)
-        for _, outcome in configs.describe([("topic", topic)], [DLQ_GROUP_ENABLE]):
-            if isinstance(outcome, ClientError):
-                return None
-            if any(each.value == "true" for each in outcome):
-                return True
+        is_enabled = self._enabled(configs, [topic])[topic]
+        if is_enabled is not False:
+            return is_enabled
         try:
             return topic in self._queues_of_groups(configs)
         except BrokerError:
             return None
+
+    def _enabled(self, configs: Configs, topics: Sequence[str]) -> dict[str, bool | None]:
+        """Whether topics are enabled as queues; None: this user may not look. Those of a cluster that has no such
+        property are if the node before it names them.
+        """
+        enabled: dict[str, bool | None] = {}
+        undecided: list[str] = []
+        for (_, name), outcome in configs.describe([("topic", each) for each in topics], [DLQ_GROUP_ENABLE]):
+            if isinstance(outcome, ClientError):
+                enabled[name] = None
+            elif outcome:
+                enabled[name] = any(each.value == "true" for each in outcome)
+            else:
+                undecided.append(name)
+        named = self.queue_rules().topics if undecided else ()
+        return enabled | {name: is_named(named, name) for name in undecided}
 
     def _queues_of_groups(self, configs: Configs) -> dict[str, list[str]]:
         """The groups that name a queue. A group may have configs before it exists."""

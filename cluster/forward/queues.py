@@ -28,6 +28,7 @@ from shareq.cluster.forward.forwarding import controller_of, failure_error, is_h
 from shareq.cluster.forward.ports import Topics
 from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
+from shareq.protocol.config_def import is_named
 from shareq.protocol.errors import NO_ERROR, RETRIABLE, ApiError, ErrorCode
 from shareq.protocol.generated.create_topics import (
     CreatableTopic,
@@ -43,7 +44,7 @@ from shareq.protocol.generated.describe_configs import (
 from shareq.protocol.generated.produce import PartitionProduceResponse
 from shareq.protocol.names import DLQ_GROUP_ENABLE
 
-__all__ = ["ClusterQueues", "names_topic"]
+__all__ = ["ClusterQueues"]
 
 AGE_MS: Final = 10_000
 """How long a topic's properties are believed, unless it refuses something before."""
@@ -151,7 +152,7 @@ class ClusterQueues:
             self._topics.refresh(image.topic_id)  # it was deleted, or is so new that this broker has not heard of it
             return None if self.policy().creates else configs  # the controller knows
         consent = configs.get(DLQ_GROUP_ENABLE)
-        takes_letters = names_topic(self._config().shareq_dlq_topics, name) if consent is None else consent == "true"
+        takes_letters = is_named(self._config().shareq_dlq_topics, name) if consent is None else consent == "true"
         limit = min(int(configs.get(each, DEFAULT_MESSAGE_BYTES)) for each in _LIMITS)
         queue = QueueTopic(name, image.partitions, takes_letters, limit)
         self._known.pop(name, None)
@@ -180,7 +181,7 @@ class ClusterQueues:
     async def _make(self, name: str) -> ApiError:
         error = await self._ask_controller(name, CREATED_WITH)
         if error.code is ErrorCode.INVALID_CONFIG:
-            if not names_topic(self._config().shareq_dlq_topics, name):
+            if not is_named(self._config().shareq_dlq_topics, name):
                 return ApiError(error.code, f"{error.message or ''} Is it named by shareq.dlq.topics?".lstrip())
             rest = [each for each in CREATED_WITH if each[0] != DLQ_GROUP_ENABLE]
             error = await self._ask_controller(name, rest)
@@ -211,8 +212,3 @@ class ClusterQueues:
             return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
         row = answer.topics[0]
         return ApiError(error_of(row.error_code), row.error_message)
-
-
-def names_topic(patterns: Sequence[str], name: str) -> bool:
-    """Return whether a topic is named by one of `patterns`: by its name, or by how it begins and `*`."""
-    return any(name.startswith(each[:-1]) if each.endswith("*") else name == each for each in patterns)

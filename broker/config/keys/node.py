@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from string import ascii_letters, digits
 from typing import Final
 
-from shareq.protocol.config_def import ConfigValue, UpdateMode, integer, long, text, words
+from shareq.protocol.config_def import NamesOrBeginnings, UpdateMode, integer, long, text, words
+from shareq.protocol.names import DLQ_TOPICS
 
 FIRST_NODE_ID: Final = 1_000_000
 """Where the numbers of nodes begin, far above those of the cluster's brokers."""
 _MIB: Final = 1 << 20
-
-
-_IN_NAMES: Final = frozenset(f"{ascii_letters}{digits}._-")
-
-
-class NamesOrBeginnings:
-    """A list of names of topics, or of how they begin with `*` behind it."""
-
-    allowed: Final = "must be names of topics, or how they begin and a *, with commas between"
-
-    def accepts(self, value: ConfigValue) -> bool:
-        return isinstance(value, tuple) and all(each and _IN_NAMES.issuperset(each.removesuffix("*")) for each in value)
 
 
 class NodeProperties:
@@ -69,7 +57,7 @@ class NodeProperties:
         at_least=1_000,
     )
     shareq_dlq_topics = words(
-        "shareq.dlq.topics",
+        DLQ_TOPICS,
         (),
         "Of a node: the topics that share groups may use as their dead-letter queues, by name or, with a `*` at the "
         "end, by how they begin. Where the cluster has `errors.deadletterqueue.group.enable`, which Apache Kafka has "

@@ -15,10 +15,11 @@ from shareq.broker.share.dlq.rules import QueueTopic
 from shareq.broker.share.dlq.topics import warn_of_queue
 from shareq.cluster.forward import queues
 from shareq.cluster.forward.batches import Batches
-from shareq.cluster.forward.queues import AGE_MS, DEFAULT_MESSAGE_BYTES, ClusterQueues, names_topic
+from shareq.cluster.forward.queues import AGE_MS, DEFAULT_MESSAGE_BYTES, ClusterQueues
 from shareq.cluster.link.ports import Purpose
 from shareq.cluster.mirror.doubts import PROOF_MS
 from shareq.cluster.mirror.topics import TopicMirror
+from shareq.protocol.config_def import is_named
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.create_topics import CreateTopicsRequest
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -132,11 +133,11 @@ def test_a_cluster_without_the_property_has_the_nodes(release: KafkaRelease, con
 
 
 def test_names_and_how_they_begin() -> None:
-    assert names_topic(["a", "dlq.*"], "dlq.")
-    assert names_topic(["*"], "anything")
-    assert not names_topic(["a", "dlq.*"], "ab")
-    assert not names_topic(["dlq.a"], "dlq.ab")
-    assert not names_topic([], "")
+    assert is_named(["a", "dlq.*"], "dlq.")
+    assert is_named(["*"], "anything")
+    assert not is_named(["a", "dlq.*"], "ab")
+    assert not is_named(["dlq.a"], "dlq.ab")
+    assert not is_named([], "")
 
 
 def test_where_properties_may_not_be_asked_for_the_nodes_own_counts() -> None:
