@@ -59,7 +59,7 @@ class MembershipSettings(NamedTuple):
     group_id: str = "__shareq"
     placement: Placement = Placement.ONE
     session_timeout_ms: int = 6_000
-    rebalance_timeout_ms: int = 2_000
+    rebalance_timeout_ms: int = 1_500
     heartbeat_interval_ms: int = 500
     heartbeat_timeout_ms: int = 3_000
     join_timeout_ms: int = 30_000

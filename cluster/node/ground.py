@@ -266,6 +266,7 @@ class NodeGround:
     def _peer_lost(self, peer: str) -> None:
         if self._peers.lost(peer):
             logger.info("node %s is lost: the others join again", peer)
+            self.leaders.lose(peer)
             self.membership.rebalance()
 
     def _may_hand_out(self, slot: SlotId) -> bool:

@@ -108,6 +108,12 @@ class NodeLeaders:
             for slot, generation in node.holds.items():
                 self._heard_of(slot, generation)
 
+    def lose(self, member_id: str) -> None:
+        """Name a node no longer that is not reached. Until the next map says who owns what it had, clients that ask for
+        the leader are answered that there is none, and ask again soon, rather than try one that is gone.
+        """
+        self._others.pop(member_id, None)
+
     def begins_to_load(self, slot: SlotId) -> None:
         """Lead the coordinators' partition, which refuses everything until it is loaded."""
         self._loading.add(slot)
