@@ -26,9 +26,10 @@ if settings.get_current_profile_name() == "default":
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--broker",
-        choices=["ours", "apache"],
+        choices=["ours", "apache", "node"],
         default="ours",
-        help="which broker the interop tests run against: shareq, or Apache Kafka as the judge of the tests",
+        help="which broker the interop tests run against: shareq, Apache Kafka as the judge of the tests, or a node of "
+        "shareq before the cluster that NODE_CLUSTER names (4.3.1, 3.9.1, ours)",
     )
     parser.addoption(
         "--protocol",

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from devtools.kafka.apache_kafka import ApacheKafka
 from devtools.ports import free_port
-from tests.interop.support.broker_under_test import APACHE_JVM, Kind, OurProcess
+from tests.interop.support.broker_under_test import APACHE_JVM, Kind
+from tests.interop.support.node_under_test import NodeProcess
+from tests.interop.support.our_process import OurProcess
 
 _NODE_ID = "0"  # as the tests have it
 # A broker that stopped may register again after a shorter time than nine seconds; everything else is the broker's own.
@@ -25,11 +27,15 @@ class OneBroker:
     def __init__(self, kind: Kind, settings: Mapping[str, str], features: Mapping[str, int]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=f"shareq-kafka-tests-{kind}-"))
         levels = [word for name, level in features.items() for word in ("--feature", f"{name}={level}")]
-        self._process: OurProcess | ApacheKafka
-        if kind == "ours":
-            self._process = OurProcess(self.folder, {"node.id": _NODE_ID, **settings}, options=levels)
-        else:
-            self._process = _apache(self.folder, settings, levels)
+        self._process: OurProcess | ApacheKafka | NodeProcess
+        match kind:
+            case "ours":
+                self._process = OurProcess(self.folder, {"node.id": _NODE_ID, **settings}, options=levels)
+            case "apache":
+                self._process = _apache(self.folder, settings, levels)
+            case "node":  # its features are its release's, or the cluster's
+                own = {"node.id": _NODE_ID, **settings}
+                self._process = NodeProcess(self.folder, own, free_port(), APACHE_JVM)
         self.start()
 
     @property
@@ -51,6 +57,8 @@ class OneBroker:
     def remove(self) -> None:
         """Kill it, and delete its folder."""
         self._process.kill()
+        if isinstance(self._process, NodeProcess):
+            self._process.stop_cluster()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

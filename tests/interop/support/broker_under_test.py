@@ -1,32 +1,30 @@
-"""The broker that the interop tests talk to: shareq, or Apache Kafka as their judge."""
+"""The broker that the interop tests talk to: shareq, Apache Kafka as their judge, or a node before a cluster."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
-import ssl
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from devtools.clients.wire import WireClient
-from devtools.kafka.apache_kafka import ApacheKafka, answers, why_unavailable
+from devtools.kafka.apache_kafka import ApacheKafka, why_unavailable
 from devtools.ports import free_port
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from shareq.testing.launch import options_of
 from tests.interop.support import protocol
+from tests.interop.support.node_under_test import NodeProcess, why_no_node
+from tests.interop.support.our_process import OurProcess
 
-Kind = Literal["ours", "apache"]
+Kind = Literal["ours", "apache", "node"]
 
 # Small and quick, for tests only: no thread pools for hundreds of clients, few internal partitions, short heartbeats.
 APACHE_JVM = (
@@ -46,59 +44,6 @@ APACHE_SETTINGS = {
     "broker.heartbeat.interval.ms": "500",
     "broker.session.timeout.ms": "2000",  # how long a killed broker's registration stands in the way of the next
 }
-
-
-@dataclass(slots=True)
-class OurProcess:
-    """`python -m shareq serve` as a child process. `start` again after an end: same data, same port.
-
-    `settings` with several `listeners` give all addresses; `port` is one of them then. `tls` where it has TLS.
-    """
-
-    folder: Path
-    settings: Mapping[str, str]
-    port: int = field(default_factory=free_port)
-    options: Sequence[str] = ()
-    tls: ssl.SSLContext | None = None
-    process: subprocess.Popen[bytes] | None = None
-
-    def start(self, timeout_s: float = 20) -> float:
-        """Start and wait for the first answer; seconds that took. RuntimeError with the log when it does not come."""
-        command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(self.folder / "data")]
-        if "," not in self.settings.get("listeners", ""):
-            command += ["--listen", f"127.0.0.1:{self.port}"]
-        words, secrets = options_of(self.settings)
-        command += [*words, *self.options]
-        with (self.folder / "broker.log").open("ab") as log:
-            started = time.perf_counter()
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **secrets}
-            )
-        while not answers(self.port, tls=self.tls):
-            if self.process.poll() is not None or time.perf_counter() - started > timeout_s:
-                self.kill()
-                raise RuntimeError(f"shareq did not start:\n{self.log_tail()}")
-            time.sleep(0.005)
-        return time.perf_counter() - started
-
-    def stop(self, timeout_s: float = 20) -> None:
-        """SIGTERM, and SIGKILL when that takes too long."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(timeout_s)
-            except subprocess.TimeoutExpired:
-                self.kill()
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-
-    def log_tail(self, size: int = 4000) -> str:
-        """The end of what the process wrote."""
-        return (self.folder / "broker.log").read_text(errors="replace")[-size:]
 
 
 class BrokerUnderTest:
@@ -123,16 +68,19 @@ class BrokerUnderTest:
         given = dict(settings or {})
         port = free_port() if port is None else port
         tls = None
-        if (listener := protocol.listener_for(kind, port, given)) is not None:
+        if (listener := protocol.listener_for("apache" if kind == "apache" else "ours", port, given)) is not None:
             given = {**listener.settings, **given}
             scram_users, tls = [*scram_users, *listener.scram_users], listener.tls
         added = [word for user in scram_users for word in ("--add-scram", user)]
         ours = [*added, "--metrics", f"127.0.0.1:{metrics_port}"] if metrics_port is not None else added
-        self._process: OurProcess | ApacheKafka = (
-            OurProcess(self.folder, given, port, ours, tls)
-            if kind == "ours"
-            else ApacheKafka(self.folder, {**APACHE_SETTINGS, **given}, APACHE_JVM, port, added, tls=tls)
-        )
+        self._process: OurProcess | ApacheKafka | NodeProcess
+        match kind:
+            case "ours":
+                self._process = OurProcess(self.folder, given, port, ours, tls)
+            case "apache":
+                self._process = ApacheKafka(self.folder, {**APACHE_SETTINGS, **given}, APACHE_JVM, port, added, tls=tls)
+            case "node":
+                self._process = NodeProcess(self.folder, {**APACHE_SETTINGS, **given}, port, APACHE_JVM, options=ours)
 
     @property
     def port(self) -> int:
@@ -233,6 +181,8 @@ class BrokerUnderTest:
     def remove(self) -> None:
         """Stop, and delete the folder (kept when SHAREQ_KEEP_DATA is set)."""
         self.stop()
+        if isinstance(self._process, NodeProcess):
+            self._process.stop_cluster()
         if os.environ.get("SHAREQ_KEEP_DATA"):
             print(f"data kept in {self.folder}", file=sys.stderr)
         else:
@@ -241,4 +191,10 @@ class BrokerUnderTest:
 
 def why_unavailable_here(kind: Kind) -> str | None:
     """Why this kind of broker cannot run on this machine; None when it can."""
-    return why_unavailable() if kind == "apache" else None
+    match kind:
+        case "ours":
+            return None
+        case "apache":
+            return why_unavailable()
+        case "node":
+            return why_no_node()

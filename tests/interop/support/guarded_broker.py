@@ -32,7 +32,7 @@ def guarded_broker(
     """
     port = free_port()
     given = {
-        **one_listener(kind, port, "SASL_PLAINTEXT", plain, PASSWORD),
+        **one_listener("apache" if kind == "apache" else "ours", port, "SASL_PLAINTEXT", plain, PASSWORD),
         "authorizer.class.name": STANDARD,
         **(settings or {}),
     }

@@ -1,0 +1,102 @@
+"""A node before a cluster of one broker, as the broker that interop tests talk to.
+
+The cluster is Apache Kafka of the version in NODE_CLUSTER, without share groups of its own, or `ours`: shareq, which
+speaks for brokers where there is no Java.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from devtools.kafka.apache_kafka import ApacheKafka, why_unavailable
+from devtools.ports import free_port
+from tests.interop.support.our_process import OurProcess
+
+NODE_CLUSTER: Final = os.environ.get("NODE_CLUSTER") or "4.3.1"
+OURS: Final = "ours"
+
+_OF_CLUSTERS: Final = (
+    "auto.create.",
+    "broker.heartbeat.",
+    "broker.session.",
+    "compression.type",
+    "delete.topic.",
+    "group.initial.",
+    "log.",
+    "message.",
+    "min.insync.",
+    "num.partitions",
+    "offsets.",
+    "replica.",
+    "transaction",
+)
+"""The beginnings of properties that are about data, or other groups: the cluster has them, the node all others."""
+_NODE: Final = {"shareq.cluster.slots": "4", "shareq.cluster.heartbeat.interval.ms": "200"}
+_APACHE: Final = {"auto.create.topics.enable": "true"}
+_FIRST_WITH_SHARE_GROUPS: Final = (4, 1)
+
+
+class NodeProcess:
+    """A node as a child process, and its cluster. `start` again after `stop` or `kill`: the cluster runs on.
+
+    `settings` are those of a broker; each goes to the process that it is about.
+    """
+
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str], port: int, jvm: Sequence[str], *, options: Sequence[str] = ()
+    ) -> None:
+        of_cluster = {key: value for key, value in settings.items() if key.startswith(_OF_CLUSTERS)}
+        of_node = {key: value for key, value in settings.items() if key not in of_cluster}
+        self.port = port
+        self.cluster: Final = cluster_of(NODE_CLUSTER, folder / "cluster", of_cluster, jvm)
+        self._cluster_runs = False
+        where = ["--cluster", f"127.0.0.1:{self.cluster.port}"]
+        self._node = OurProcess(folder, {**_NODE, **of_node}, port, [*where, *options], has_data=False)
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """The node's."""
+        return self._node.process
+
+    def start(self, timeout_s: float = 60) -> float:
+        """Start the cluster unless it runs, then the node; seconds until the node's first answer."""
+        if not self._cluster_runs:
+            self.cluster.start()
+            self._cluster_runs = True
+        return self._node.start(timeout_s)
+
+    def stop(self) -> None:
+        """SIGTERM for the node."""
+        self._node.stop()
+
+    def kill(self) -> None:
+        """SIGKILL for the node."""
+        self._node.kill()
+
+    def stop_cluster(self) -> None:
+        """Stop the cluster, too."""
+        self.cluster.stop()
+        self._cluster_runs = False
+
+    def log_tail(self, size: int = 4000) -> str:
+        """The end of what the node wrote."""
+        return self._node.log_tail(size)
+
+
+def why_no_node() -> str | None:
+    """Return what is missing to run a cluster of that kind."""
+    return None if NODE_CLUSTER == OURS else why_unavailable(NODE_CLUSTER)
+
+
+def cluster_of(kind: str, folder: Path, settings: Mapping[str, str], jvm: Sequence[str]) -> OurProcess | ApacheKafka:
+    """Return a cluster of one broker, not started: Apache Kafka of a version, or `ours`."""
+    folder.mkdir(parents=True)
+    if kind == OURS:
+        return OurProcess(folder, {"group.initial.rebalance.delay.ms": "0", **settings})
+    major, minor, *_ = map(int, kind.split("."))
+    without = ["--feature", "share.version=0"] if (major, minor) >= _FIRST_WITH_SHARE_GROUPS else []
+    return ApacheKafka(folder, {**_APACHE, **settings}, tuple(jvm), free_port(), without, version=kind)
