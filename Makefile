@@ -38,7 +38,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -64,6 +64,7 @@ help:
 	@echo "  make storage-kills  50 kills under mixed load, everything judged by its history; ARGS=--kills=n, ARGS=--help"
 	@echo "  make order-kills  20 kills under 12 members of a group with order by key, 100,000 records; ARGS=--help"
 	@echo "  make dlq-kills KILLS=n  n kills (default 200) under groups with dead-letter queues, and redrives; n / 5 in removals (15 minutes); ARGS=--help"
+	@echo "  make cluster-kills  nodes before a cluster killed, ended, stopped under consumers; ARGS='--rounds=20 --cluster=4.3.1' (40 minutes); ARGS=--help"
 	@echo "  make celery-kills  20 kills of Celery's workers and of the broker under load; ARGS=--kills=n, ARGS=--help"
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
@@ -247,6 +248,9 @@ storage-kills: $(READY)
 
 order-kills: $(READY)
 	@$(RUN) -m tests.campaign.order_kills $(ARGS)
+
+cluster-kills: $(READY)
+	@$(RUN) -m tests.campaign.cluster_kills $(ARGS)
 
 dlq-kills: $(READY)
 	@$(RUN) -m tests.campaign.dlq_kills --kills=$(KILLS) $(ARGS)
