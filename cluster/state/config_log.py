@@ -9,10 +9,11 @@ whole.
 *A read that fails begins again with the log's start*, and what it comes to is compared with the state: a broker that
 leads the partition now may have lost the end of what another one had, and nothing in a log says so by itself.
 
-*A write is answered when it was read back*, where its answer said that it lies, with what was sent. What brokers refuse
-that do not lead the partition is sent again for a while. What they may append yet is not: it would perhaps come after
-a change that its client makes later. Without an answer it is looked for in what is read, and at last answered as timed
-out. What nobody can read is passed over by all alike, with a line.
+*A write is answered when it was read back*: it is known by a mark, a header of its first record. What brokers refuse
+that do not lead the partition is sent again for a while. What may be appended yet is not: it would perhaps come after
+a change that its client makes later. It may still be read back; else it is answered as timed out.
+
+What nobody can read is passed over by all alike, with a line.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ WRITE_MS: Final = 15_000
 PATIENCE_MS: Final = 30_000
 """The time in which the log is to be read at a start."""
 _SECRET_BYTES: Final = 32
+_MARK: Final = "write"
 
-_MOST_PASSED: Final = 10_000
 _MOST_LINES: Final = 20
 _RECORD_ELEMENTS: Final = 10  # that take as long as a record
 
@@ -112,13 +113,13 @@ class _Row(NamedTuple):
 class _Image:
     """What the log came to, read from its start up to some place."""
 
-    __slots__ = ("_sizes", "at", "passed", "secret", "size", "state")
+    __slots__ = ("_sizes", "at", "marks", "secret", "size", "state")
 
     def __init__(self, at: int) -> None:
         self.at = at
         """The offset of the next batch."""
-        self.passed: dict[int, int] = {}
-        """What was read at which offset while a write is under way, as `_meaning` has it."""
+        self.marks: set[bytes] = set()
+        """Those of the writes under way that are in it."""
         self.state = MetaState()
         self.secret: bytes | None = None
         self.size = 0
@@ -145,17 +146,13 @@ class _Image:
 
 
 class _Written:
-    """A write that has not been read back. `offset` is where it lies, once that is known; `is_doubtful`: it will not
-    be.
-    """
+    """A write that has not been answered. `is_sent`: it will not be sent again."""
 
-    __slots__ = ("answer", "is_doubtful", "meaning", "offset", "size")
+    __slots__ = ("answer", "is_sent", "size")
 
-    def __init__(self, changes: Sequence[Change], size: int) -> None:
+    def __init__(self, size: int) -> None:
         self.answer: Pending[ApiError] = Pending()
-        self.meaning = _meaning(changes)
-        self.offset: int | None = None
-        self.is_doubtful = False
+        self.is_sent = False
         self.size = size
 
 
@@ -168,7 +165,7 @@ class ConfigLog:
         self._begin: Final = begin
         self._image = _Image(0)
         self._secret: bytes | None = None
-        self._written: Final[list[_Written]] = []
+        self._written: Final[dict[bytes, _Written]] = {}  # by their marks
         self._listeners: Final[list[Callable[[Sequence[MetaChange]], None]]] = []
         self._problem = "it has not been read"
         self._suspected: Final[set[int]] = set()  # base offsets of batches that came damaged once
@@ -226,8 +223,8 @@ class ConfigLog:
     def close(self) -> None:
         """Read no more, and answer all that wait."""
         self._is_closed = True
-        for written in list(self._written):
-            self._end(written, ErrorCode.REQUEST_TIMED_OUT, "the node stops")
+        for mark in list(self._written):
+            self._end(mark, ErrorCode.REQUEST_TIMED_OUT, "the node stops")
 
     # -- reading
 
@@ -310,36 +307,29 @@ class ConfigLog:
                 if not is_sound and header.base_offset not in self._suspected:
                     self._suspected.add(header.base_offset)
                     return Refused(f"{self._slot.name}: the batch at offset {header.base_offset} came damaged")
-                rows = await self._rows(header, view[at : at + header.size] if is_sound else None)
+                mark, rows = await self._rows(header, view[at : at + header.size] if is_sound else None)
                 if self._is_closed:
                     return None
-                self._apply(image, header, rows, applied)
+                image.at = header.next_offset
+                if not image.apply(rows):
+                    self._skip(header.base_offset, f"{MOST_STATE_BYTES} bytes are kept at most")
+                    continue
+                if mark in self._written:
+                    image.marks.add(mark)
+                applied(rows)
         except MalformedMessage as error:
             return Refused(f"{self._slot.name}: from offset {image.at} on: {error}")
         return (
             Refused(f"{self._slot.name}: no whole batch came from offset {before} on") if image.at == before else None
         )
 
-    def _apply(
-        self, image: _Image, header: BatchHeader, rows: Sequence[_Row], applied: Callable[[Sequence[_Row]], None]
-    ) -> None:
-        image.at = header.next_offset
-        if not image.apply(rows):
-            self._skip(header.base_offset, f"{MOST_STATE_BYTES} bytes are kept at most")
-            return
-        if self._written:
-            image.passed[header.base_offset] = _meaning([row.change for row in rows])
-            if len(image.passed) > _MOST_PASSED:
-                del image.passed[next(iter(image.passed))]
-        applied(rows)
-
-    async def _rows(self, header: BatchHeader, batch: memoryview | None) -> list[_Row]:
-        """Return what a batch says; None: one that is damaged."""
+    async def _rows(self, header: BatchHeader, batch: memoryview | None) -> tuple[bytes, list[_Row]]:
+        """Return the mark of a batch, and what it says; None: one that is damaged."""
         records: Sequence[Record] = ()
         if batch is None:
             self._skip(header.base_offset, "damaged")
         elif header.is_control:
-            return []
+            return b"", []
         elif header.records_count > MOST_RECORDS:
             self._skip(header.base_offset, f"{header.records_count} records in a batch")
         else:
@@ -356,7 +346,7 @@ class ConfigLog:
                 size = 0 if record.value is None else len(record.key or b"") + len(record.value)
                 rows.append(_Row(bytes(record.key or b""), size, change))
             await self._env.budget.breathe(_RECORD_ELEMENTS)
-        return rows
+        return _mark_of(records), rows
 
     def _skip(self, offset: int, why: str) -> None:
         self.skipped += 1
@@ -381,67 +371,65 @@ class ConfigLog:
 
     def _write(self, changes: Sequence[Change]) -> Pending[ApiError]:
         clock = self._env.clock
+        mark = self._env.random_uuid()
         records = [record_of(change) for change in changes]
+        records[0] = records[0]._replace(headers=((_MARK, mark),))
         batch = build_batch(records, timestamp_ms=clock.wall_ms())
         most = self._slot.topic.max_message_bytes
         if len(batch) > most:
             return completed(self._error(ErrorCode.POLICY_VIOLATION, f"{len(batch)} bytes, {most} are allowed"))
         if self._image.size + len(batch) > MOST_STATE_BYTES and any(each.value is not None for each in records):
             return completed(self._error(ErrorCode.POLICY_VIOLATION, f"{MOST_STATE_BYTES} bytes are kept at most"))
-        if self._is_closed or sum(each.size for each in self._written) + len(batch) > MOST_WAITING_BYTES:
+        if self._is_closed or sum(each.size for each in self._written.values()) + len(batch) > MOST_WAITING_BYTES:
             return completed(self._error(ErrorCode.REQUEST_TIMED_OUT, "too many changes are on their way"))
-        written = _Written(changes, len(batch))
-        self._written.append(written)
+        written = self._written[mark] = _Written(len(batch))
         timer = clock.call_at(
             clock.now_ms() + WRITE_MS,
-            lambda: self._end(written, ErrorCode.REQUEST_TIMED_OUT, f"not read back in {WRITE_MS} ms"),
+            lambda: self._end(mark, ErrorCode.REQUEST_TIMED_OUT, f"not read back in {WRITE_MS} ms"),
         )
         written.answer.on_complete(lambda _outcome: timer.cancel())
-        self._begin(self._send(written, batch))
+        self._begin(self._send(mark, written, batch))
         return written.answer
 
-    async def _send(self, written: _Written, batch: bytearray) -> None:
-        """Send a batch until it lies somewhere, or may lie there."""
+    async def _send(self, mark: bytes, written: _Written, batch: bytearray) -> None:
+        """Send a batch until it is in the log, or may be."""
+        times = 0
         while not written.answer.done:
+            times += 1
             answer = await self._slot.produce(batch, WRITE_MS)
             if isinstance(answer, Produced):
-                written.offset = answer.base_offset
+                written.is_sent = True
                 break
             if answer.error in _SENT_AGAIN or answer.failure is Failure.NOT_SENT:
                 await sleep(self._env.clock, PAUSE_MS)
                 await self._slot.find_leader()
             elif answer.is_large:
-                self._end(written, ErrorCode.POLICY_VIOLATION, answer.text)
+                self._end(mark, ErrorCode.POLICY_VIOLATION, answer.text)
             elif answer.error is not None and not is_retriable(answer.error):
-                self._end(written, ErrorCode.KAFKA_STORAGE_ERROR, answer.text)
+                self._end(mark, ErrorCode.KAFKA_STORAGE_ERROR, answer.text)
+            elif times > 1:  # it may be there already, and come once more
+                self._end(mark, ErrorCode.REQUEST_TIMED_OUT, answer.text)
             else:
-                logger.warning("%s: %d bytes may be appended", answer.text, len(batch))
-                written.is_doubtful = True
+                logger.warning("%s: whether a change was appended is not known", answer.text)
+                written.is_sent = True
                 break
         self._settle()
 
     def _settle(self) -> None:
-        """Answer what was read back, or was not where it should be."""
-        for written in [each for each in self._written if each.offset is not None or each.is_doubtful]:
-            offset = written.offset
-            if offset is None:
-                if written.meaning in self._image.passed.values():
-                    self._end(written, ErrorCode.NONE)
-            elif self._image.passed.get(offset) == written.meaning:
-                self._end(written, ErrorCode.NONE)
+        """Answer what was read back."""
+        for mark in [each for each in self._image.marks if each in self._written and self._written[each].is_sent]:
+            self._end(mark, ErrorCode.NONE)
 
-    def _end(self, written: _Written, error: ErrorCode, why: str = "") -> None:
-        if written.answer.done:
-            return
-        self._written.remove(written)
-        if not self._written:
-            self._image.passed.clear()
-        written.answer.complete(self._error(error, why) if error else NO_ERROR)
+    def _end(self, mark: bytes, error: ErrorCode, why: str = "") -> None:
+        written = self._written.pop(mark, None)
+        self._image.marks.discard(mark)
+        if written is not None:
+            written.answer.complete(self._error(error, why) if error else NO_ERROR)
 
     def _error(self, error: ErrorCode, why: str) -> ApiError:
         return ApiError(error, f"{self._slot.name}: {why}")
 
 
-def _meaning(changes: Sequence[Change]) -> int:
-    """Return a number by which a batch is known again. Changes of two kinds may be equal as tuples."""
-    return hash(tuple((type(change), change) for change in changes))
+def _mark_of(records: Sequence[Record]) -> bytes:
+    """Return the mark of a batch; empty for one that another program wrote, or that compaction has changed."""
+    return next((bytes(value or b"") for key, value in records[0].headers if key == _MARK), b"") if records else b""

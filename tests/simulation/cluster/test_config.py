@@ -1,0 +1,61 @@
+"""Fixed seeds of what nodes keep together on a simulated cluster, and faults that they must notice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+import pytest
+
+from tests.simulation.cluster import planted_config as planted
+from tests.simulation.cluster.config_run import run
+from tests.support.planting import Fault
+
+SEEDS: Final = 40
+CHUNK: Final = 10
+
+# What they must have brought about together, at least.
+AT_LEAST: Final = {
+    "changes": 4_000,
+    "answered NONE": 2_000,
+    "answered REQUEST_TIMED_OUT": 300,
+    "elections": 150,
+    "reads from the start": 300,
+    "records that were lost": 10,
+}
+
+KNOWN_SEEDS: Final[dict[Fault, int]] = {
+    planted.what_is_read_again_is_no_news: 0,
+    planted.rows_that_are_gone_stay: 0,
+    planted.the_last_secret_counts: 1,
+    planted.doubtful_writes_are_confirmed: 0,
+    planted.writes_are_confirmed_before_they_are_read_back: 0,
+    planted.a_read_goes_on_where_it_failed: 0,
+    planted.what_may_be_appended_is_sent_again: 21,
+}
+
+_seen: Counter[str] = Counter()
+_ran: set[int] = set()
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+def test_all_nodes_have_what_the_log_has(first: int) -> None:
+    for seed in range(first, first + CHUNK):
+        _seen.update(run(seed))
+        _ran.add(seed)
+
+
+def test_enough_happened_over_the_fixed_seeds() -> None:
+    if len(_ran) < SEEDS:
+        pytest.skip("not all of the fixed seeds were run")
+    assert {name: _seen[name] for name, least in AT_LEAST.items() if _seen[name] < least} == {}
+
+
+def test_every_planted_fault_has_a_known_seed() -> None:
+    assert set(KNOWN_SEEDS) == set(planted.FAULTS)
+
+
+@pytest.mark.parametrize("fault", planted.FAULTS, ids=lambda fault: fault.__name__)
+def test_a_planted_fault_is_noticed(fault: Fault) -> None:
+    with fault(), pytest.raises((AssertionError, RuntimeError)):
+        run(KNOWN_SEEDS[fault])
