@@ -128,6 +128,34 @@ def test_letters_that_a_killed_node_owed_are_written_by_its_successor_with_their
     assert [letter.value for letter in letters(world)] == [b"v"] * 3
 
 
+@pytest.mark.parametrize("killed", [False, True])
+def test_letters_that_are_owed_outlive_the_topic_of_their_records(killed: bool) -> None:
+    """Also where the owner has only the state of them, and a member that asked for more."""
+    world = node(shareq_dlq_keep="true")
+    client = ShareClient(world)
+    assigned(client, "t")
+    world.cluster.rights.deny(Resource.TOPIC, QUEUE, Operation.CREATE)
+    reject(world, client, 3)
+    world.clock.advance(5_000)
+    owner = world
+    if killed:
+        owner = NodeWorld(behind=world.behind, kept=world.kept, node_id=NODE_ID + 1, properties={**CREATES, **CONSENT})
+        world.clock.advance(5_000)
+        world.broker.close(clean=False)
+        owner.until_it_serves()
+        client = ShareClient(owner)
+        assigned(client, "t")
+        assert client.acquire((world.cluster.topic("t").topic_id, 0)) == []
+    world.cluster.controller.delete_topic("t")
+    owner.clock.advance(120_000)
+    world.cluster.rights.allow(Resource.TOPIC, QUEUE, Operation.CREATE)
+    owner.clock.advance(60_000)
+    assert sorted(set(offsets(world))) == [0, 1, 2]
+    queues = owner.services.share.dead_letters.queues
+    assert queues is not None
+    assert queues.waiting() == {}
+
+
 def test_offsets_of_a_group_are_deleted_once_its_letters_are_written() -> None:
     world = node(shareq_dlq_keep="true")
     client = ShareClient(world)
