@@ -242,7 +242,7 @@ async def _topic_rights(link: Link, names: Sequence[str], checked: Checked) -> N
                 checked.refusals.append(
                     f"topic {name}: no right to {operation} it: {without}{grant('topic', name, operation)}"
                 )
-        if not bits >> DELETE & 1:
+        if not (bits >> DELETE & 1 or checked.topics[name].compacted):
             checked.warnings.append(
                 f"topic {name}: no right to delete its records: it cannot be pruned, and grows"
                 f"{grant('topic', name, 'delete')}"

@@ -21,10 +21,8 @@ def create(topic: str, partitions: int, replicas: int, configs: Mapping[str, str
     return f". Mend: shareq topics create {topic} --partitions {partitions} --replication-factor {replicas}{settings}"
 
 
-def grant(resource: str, name: str, operation: str, *, pattern: str = "literal") -> str:
-    """Return how the node's user is given a right."""
+def grant(resource: str, name: str, *operations: str, pattern: str = "literal") -> str:
+    """Return how the node's user is given rights."""
     prefixed = "" if pattern == "literal" else f" --pattern {pattern}"
-    return (
-        f". Mend: shareq acls create --principal User:NODE --resource {resource} --name {name}{prefixed} "
-        f"--operation {operation}"
-    )
+    rights = "".join(f" --operation {operation}" for operation in operations)
+    return f". Mend: shareq acls create --principal User:NODE --resource {resource} --name {name}{prefixed}{rights}"

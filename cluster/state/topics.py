@@ -132,7 +132,7 @@ async def _find(link: Link, wanted: WantedTopic) -> MetadataResponseTopic | str 
     if topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         return None
     if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-        return f"topic {wanted.name}: no right to describe it{grant('topic', wanted.name, 'describe')}"
+        return f"topic {wanted.name}: no right to describe it{grant('topic', wanted.name, 'read', 'write')}"
     return f"topic {wanted.name}: {error_of(topic.error_code).name}" if topic.error_code else topic
 
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ from shareq.testing.broker import child_environment
 from tests.support.waiting import until
 from tests.wire.test_documents import DOCS
 
-JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule required username=carol password="
+TOPICS = ("__shareq_state", "__shareq_groups", "__shareq_config")
 
 
 class NodeProcess:
@@ -217,8 +218,10 @@ def test_a_signal_ends_the_wait_for_a_cluster(tmp_path: Path) -> None:
 async def start_of_node(bootstrap: str, client: Mapping[str, str] | None = None) -> None:
     config = BrokerConfig.load({"listeners": "PLAINTEXT://127.0.0.1:0"}, of_node=True)
     start = command.NodeStart(config, cluster_options(bootstrap, client or {}))
+    server = Server(config, make_ground=start.make)
     try:
-        await Server(config, make_ground=start.make).start()
+        await server.start()
+        await server.stop()
     finally:
         await start.wait_closed()
 
@@ -234,25 +237,85 @@ async def test_a_cluster_that_is_not_reached_is_one_line_with_its_addresses(monk
     assert not refused.value.usage
 
 
-async def test_a_cluster_that_does_not_know_the_node_is_not_asked_again(tmp_path: Path) -> None:
-    user = ["--add-scram", "SCRAM-SHA-256=[name=carol,password=secret]"]
-    secured = {
-        "listeners": "CLIENTS://127.0.0.1:0",
-        "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT",
-        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
-    }
-    login = {
+SECURED = {
+    "listeners": "CLIENTS://127.0.0.1:0",
+    "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT",
+    "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:carol",
+}
+
+
+def user(name: str) -> str:
+    return f"SCRAM-SHA-256=[name={name},password=secret]"
+
+
+def login(name: str, password: str = "secret") -> dict[str, str]:
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    return {
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "SCRAM-SHA-256",
-        "sasl.jaas.config": f'{JAAS}"wrong";',
+        "sasl.jaas.config": f'{module} required username="{name}" password="{password}";',
     }
-    right = {**login, "sasl.jaas.config": f'{JAAS}"secret";'}
-    with Broker(config=secured, options=user, client_properties=right) as cluster:
-        began = time.monotonic()
-        with pytest.raises(ServeError, match="it refuses the node: ") as refused:
-            await start_of_node(cluster.bootstrap, login)
-        assert time.monotonic() - began < 10
-        assert "wrong" not in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def secured() -> Iterator[Broker]:
+    users = ["--add-scram", user("carol"), "--add-scram", user("node")]
+    with Broker(config=SECURED, options=users, client_properties=login("carol")) as broker:
+        yield broker
+
+
+async def test_a_cluster_that_does_not_know_the_node_is_not_asked_again(secured: Broker) -> None:
+    began = time.monotonic()
+    with pytest.raises(ServeError, match="it refuses the node: ") as refused:
+        await start_of_node(secured.bootstrap, login("node", "wrong"))
+    assert time.monotonic() - began < 10
+    assert "wrong" not in str(refused.value)
+
+
+RIGHTS = {
+    *(("topic", name, right) for name in TOPICS for right in ("read", "write", "describe-configs")),
+    ("topic", "__shareq_state", "delete"),
+    ("group", "__shareq", "read"),
+    ("transactional-id", "shareq-", "write"),
+}
+
+
+def rights_in(arguments: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield resource, name and operation of each right that a command gives."""
+    of = [*pairwise(arguments)]
+    resource, name = dict(of)["--resource"], dict(of)["--name"]
+    return ((resource, name, value) for option, value in of if option == "--operation")
+
+
+async def test_what_a_node_says_at_its_start_gets_its_user_the_rights_that_it_needs(
+    tmp_path: Path, secured: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each command behind "Mend:" is run as it is, by the cluster's operator, until nothing is left to mend."""
+    operator = tmp_path / "operator.properties"
+    operator.write_text("".join(f"{name}={value}\n" for name, value in login("carol").items()))
+    operator.chmod(0o600)
+    where = ["--bootstrap-server", secured.bootstrap, "--config", str(operator)]
+    given: set[tuple[str, str, str]] = set()
+    for _ in range(10):
+        caplog.clear()
+        lines = []
+        try:
+            await start_of_node(secured.bootstrap, login("node"))
+        except ServeError as error:
+            lines = [str(error)]
+        lines += [record.getMessage() for record in caplog.records if record.name == command.__name__]
+        mends = [re.sub(r" \(\d+ more .*", "", line.partition("Mend: ")[2]) for line in lines if "Mend: " in line]
+        if not mends:
+            break
+        for mend in mends:
+            _, *arguments = shlex.split(mend.replace("User:NODE", "User:node"))
+            await asyncio.to_thread(shareq, *arguments, *where)
+            if arguments[0] == "acls":
+                given.update(rights_in(arguments))
+    assert not mends, mends
+    assert given == RIGHTS
 
 
 async def test_a_state_topic_that_loses_what_was_confirmed_refuses_the_start() -> None:

@@ -118,7 +118,9 @@ def test_a_topic_that_may_not_be_seen_is_refused(world: ClusterWorld) -> None:
     world.cluster.rights.deny(Resource.TOPIC, STATES.name, Operation.DESCRIBE)
     found = checked(world, STATES)
     assert found.topic is None
-    assert [each.endswith("--name __shareq_state --operation describe") for each in found.refusals] == [True]
+    assert [each.endswith("--name __shareq_state --operation read --operation write") for each in found.refusals] == [
+        True
+    ]
 
 
 def test_a_cluster_that_cannot_be_reached_is_a_refusal(world: ClusterWorld) -> None:
