@@ -13,7 +13,7 @@ Where a client asks for all topics, the cluster is asked for all, and what it na
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
@@ -47,6 +47,8 @@ PAUSE_MS: Final = 100
 """Between two rounds of questions."""
 MOST_TOPICS: Final = 200
 """The most topics of one request."""
+MOST_GONE: Final = 10_000
+"""Ids of deleted topics that are remembered: brokers may be late in hearing of a deletion."""
 MOST_ABSENT: Final = 1_000
 """Names and ids of no topic that are asked for again and again, those that were asked for last."""
 
@@ -106,7 +108,8 @@ class TopicMirror:
         self._topics: Final[dict[bytes, _Mirrored]] = {}
         self._by_name: Final[dict[str, bytes]] = {}
         self._absent: Final[dict[Key, _Absent]] = {}  # the one asked for last is the last one
-        self._for_all: Final[list[Pending[ErrorCode]]] = []  # that wait for an answer about all topics
+        self._gone: Final[dict[bytes, None]] = {}  # the one that was deleted last is the last one
+        self._for_all: Final[list[tuple[Pending[ErrorCode], Callable[[str], bool]]]] = []
         self._leaders: Final = LeaderTable()
         self._created: Final[list[Callable[[TopicImage], None]]] = []
         self._grown: Final[list[Callable[[TopicImage, int], None]]] = []
@@ -183,14 +186,14 @@ class TopicMirror:
             self._look_at(absent.due_ms)
         return answer
 
-    def find_all(self) -> Pending[ErrorCode]:
-        """Have the topics mirrored that the cluster names when it is asked for all from now on; arrives with NONE, or
-        with REQUEST_TIMED_OUT when no broker answers.
+    def find_all(self, wanted: Callable[[str], bool]) -> Pending[ErrorCode]:
+        """Have the topics mirrored that the cluster names when it is asked for all from now on, and that are `wanted`
+        by name; arrives with NONE, or with REQUEST_TIMED_OUT when no broker answers.
         """
         if self._is_closed:
             return completed(ErrorCode.REQUEST_TIMED_OUT)
         answer: Pending[ErrorCode] = Pending()
-        self._for_all.append(answer)
+        self._for_all.append((answer, wanted))
         self._look_at(self._clock.now_ms())
         return answer
 
@@ -223,6 +226,15 @@ class TopicMirror:
             self._by_name[image.name] = image.topic_id
             self._look_at(self._clock.now_ms())
 
+    def deleted(self, topic_id: bytes) -> None:
+        """Take over that the cluster has deleted a topic, as it answered a client that asked for it. That is proof: an
+        id is never given again.
+        """
+        self._note_gone(topic_id)
+        mirrored = self._topics.get(topic_id)
+        if mirrored is not None:
+            self._delete(mirrored.image)
+
     def refresh(self, topic_id: bytes) -> None:
         """Ask for a topic again soon."""
         mirrored = self._topics.get(topic_id)
@@ -251,7 +263,8 @@ class TopicMirror:
             self._timer.cancel()
         for absent in self._absent.values():
             absent.answer(ErrorCode.REQUEST_TIMED_OUT)
-        self._answer_all(self._for_all, ErrorCode.REQUEST_TIMED_OUT)
+        for answer, _ in self._for_all:
+            answer.complete(ErrorCode.REQUEST_TIMED_OUT)
 
     # -- what is due
 
@@ -307,26 +320,27 @@ class TopicMirror:
         waiting = list(self._for_all)
         self._for_all.clear()
         answer = await self._ask(self._next_node(()), None, _NAMED_IDS_FROM)
+        error = ErrorCode.NONE
         if isinstance(answer, LinkFailure):
-            self._answer_all(waiting, ErrorCode.REQUEST_TIMED_OUT)
-            return
+            error = ErrorCode.REQUEST_TIMED_OUT
+        else:
+            await self._take_in_all(answer, {wanted for _, wanted in waiting})
+        for each, _ in waiting:
+            each.complete(error)
+
+    async def _take_in_all(self, answer: MetadataResponse, wanted: Collection[Callable[[str], bool]]) -> None:
         left_out = 0
         for row in answer.topics:
-            if row.name is None or row.error_code:
+            name = row.name
+            if name is None or row.error_code or not any(wants(name) for wants in wanted):
                 continue
             if row.topic_id in self._topics or len(self._topics) < MOST_FOUND:
-                self._take_in(row.name, row, answer)
+                self._take_in(name, row, answer)
             else:
                 left_out += 1
             await self._budget.breathe(1 + len(row.partitions))
         if left_out:
             logger.warning("%d topics are left out of the list of all: %d are known", left_out, len(self._topics))
-        self._answer_all(waiting, ErrorCode.NONE)
-
-    @staticmethod
-    def _answer_all(waiting: list[Pending[ErrorCode]], error: ErrorCode) -> None:
-        for each in waiting:
-            each.complete(error)
 
     async def _ask_names(self, names: Sequence[str]) -> None:
         node = self._next_node(names)
@@ -429,6 +443,10 @@ class TopicMirror:
         if error is not ErrorCode.NONE or row.name is None or row.topic_id == ZERO_UUID:
             self._absent_again(key, error or ErrorCode.UNSUPPORTED_VERSION)
             return
+        if row.topic_id in self._gone:  # this broker has not heard of it
+            by_name = isinstance(key, str)
+            self._absent_again(key, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if by_name else ErrorCode.UNKNOWN_TOPIC_ID)
+            return
         racks = _racks(row, answer)
         mirrored = self._topics.get(row.topic_id)
         partitions = max(len(row.partitions), 0 if mirrored is None else mirrored.image.partitions)
@@ -458,12 +476,19 @@ class TopicMirror:
 
     def _delete(self, image: TopicImage) -> None:
         logger.info("topic %s: deleted, id %s", image.name, uuid_to_text(image.topic_id))
+        self._note_gone(image.topic_id)
         del self._topics[image.topic_id]
         del self._by_name[image.name]
         self._leaders.forget(image.topic_id)
         if not _is_own(image.name):
             _call(self._deleted, image)
         self._want(image.name)  # there may be another one by that name
+
+    def _note_gone(self, topic_id: bytes) -> None:
+        self._gone.pop(topic_id, None)
+        self._gone[topic_id] = None
+        if len(self._gone) > MOST_GONE:
+            del self._gone[next(iter(self._gone))]
 
 
 def _is_own(name: str) -> bool:

@@ -170,7 +170,7 @@ class NodeMetadata:
     def _is_lacking(self, key: str | bytes) -> bool:
         if isinstance(key, bytes):
             return key != ZERO_UUID and key not in self._internal_by_id
-        return name_error(key) is None and not is_hidden(key) and self._mirror.known(key) is None
+        return self._mirror.known(key) is None and name_error(key) is None and _is_shown(key)
 
     async def _ask_for(self, keys: Iterable[str | bytes]) -> list[str | bytes]:
         asked = [(key, self._mirror.find(key)) for key in keys]
@@ -178,7 +178,7 @@ class NodeMetadata:
 
     async def of_all(self) -> None:
         """Have the mirror ask for all topics; where nothing is heard, those that are known have to do."""
-        await self._mirror.find_all()
+        await self._mirror.find_all(_is_shown)
 
     # -- what the nodes keep
 
@@ -257,3 +257,8 @@ class NodeMetadata:
     def on_acls_changed(self, listener: Callable[[Sequence[PutAcl | DropAcl]], None]) -> None:
         """Call back with changes of rights."""
         self._news.acls.append(listener)
+
+
+def _is_shown(name: str) -> bool:
+    """Return whether clients see a topic of the cluster."""
+    return not is_hidden(name)

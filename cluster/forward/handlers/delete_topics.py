@@ -52,7 +52,9 @@ async def handle(ctx: ForwardContext, request: DeleteTopicsRequest) -> DeleteTop
             assert isinstance(answer, DeleteTopicsResponse)
             response.responses += answer.responses
             for row in answer.responses:
-                if not row.error_code:
+                if not row.error_code and row.topic_id != ZERO_UUID:
+                    ctx.forwarding.topics.deleted(row.topic_id)
+                elif not row.error_code:  # a version without ids: it may be another topic by now that has the name
                     await ctx.look_again(row.topic_id if row.name is None else row.name)
                 await ctx.breathe()
     return response

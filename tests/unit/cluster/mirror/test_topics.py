@@ -8,6 +8,7 @@ import pytest
 
 from shareq.broker.foundation.loop.coroutines import Begin, beginner, in_ticks
 from shareq.cluster.link.leaders import PartitionLeader
+from shareq.cluster.mirror import topics
 from shareq.cluster.mirror.doubts import PROOF_MS, Doubt, Witness, judged
 from shareq.cluster.mirror.topics import ABSENT_MS, AGE_MS, Found, TopicMirror
 from shareq.coordinator.ports import TopicImage
@@ -245,3 +246,67 @@ def test_what_proves_a_deletion() -> None:
     assert judged(doubt, ID, Witness(2, ErrorCode.NONE, UNKNOWN, None), 2_000, 3) is None
     hidden = Witness(2, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED, None)
     assert judged(doubt, ID, hidden, 1_000 + 2 * PROOF_MS, 3) == doubt
+
+
+def test_a_topic_whose_deletion_was_answered_is_gone_at_once_and_stays_so() -> None:
+    """Brokers that are late still name it; an id is never given again."""
+    rig = Rig()
+    topic = rig.cluster.create_topic("orders")
+    rig.find("orders")
+    for late in (1, 2, 3):
+        rig.cluster.hold_news(late)
+    rig.cluster.controller.delete_topic("orders")
+    rig.mirror.deleted(topic.topic_id)
+    assert rig.news[-1] == ("deleted", "orders", 1)
+    assert rig.find("orders") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert rig.find(topic.topic_id) is ErrorCode.UNKNOWN_TOPIC_ID
+    rig.pass_ms(2 * PROOF_MS)
+    assert [what for what, *_ in rig.news] == ["created", "deleted"]
+
+
+def test_another_topic_has_its_name_as_soon_as_there_is_one() -> None:
+    rig = Rig()
+    topic = rig.cluster.create_topic("orders")
+    rig.find("orders")
+    rig.cluster.controller.delete_topic("orders")
+    again = rig.cluster.create_topic("orders", partitions=2)
+    assert rig.find("orders") == TopicImage("orders", topic.topic_id, 1)
+    rig.mirror.deleted(topic.topic_id)
+    assert rig.find("orders") == TopicImage("orders", again.topic_id, 2)
+    rig.mirror.deleted(b"?" * 16)
+    assert rig.mirror.topic("orders") == TopicImage("orders", again.topic_id, 2)
+
+
+def test_all_topics_are_asked_for_once_for_all_who_wait() -> None:
+    rig = Rig(ClusterSettings(latency_ms=(5, 5)))
+    for name in ("a", "b", "hidden"):
+        rig.cluster.create_topic(name)
+    answers = [rig.mirror.find_all(lambda name: name != "hidden") for _ in range(3)]
+    assert [rig.world.wait(answer) for answer in answers] == [ErrorCode.NONE] * 3
+    assert [image.name for image in rig.mirror.topics()] == ["a", "b"]
+    rig.cluster.create_topic("c")
+    rig.world.wait(rig.mirror.find_all(lambda _name: True))
+    assert [image.name for image in rig.mirror.topics()] == ["a", "b", "c", "hidden"]
+
+
+def test_the_list_of_all_topics_is_bounded(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """What is asked for by name is mirrored all the same."""
+    monkeypatch.setattr(topics, "MOST_FOUND", 3)
+    rig = Rig()
+    for number in range(5):
+        rig.cluster.create_topic(f"t{number}")
+    rig.world.wait(rig.mirror.find_all(lambda _name: True))
+    assert len(rig.mirror.topics()) == 3
+    assert "2 topics are left out of the list of all: 3 are known" in caplog.text
+    assert isinstance(rig.find("t4"), TopicImage)
+
+
+def test_who_waits_for_all_topics_is_answered_when_nobody_answers_or_the_node_stops() -> None:
+    rig = Rig()
+    for broker in (1, 2, 3):
+        rig.cluster.kill(broker)
+    assert rig.world.wait(rig.mirror.find_all(lambda _name: True)) is ErrorCode.REQUEST_TIMED_OUT
+    waiting = rig.mirror.find_all(lambda _name: True)
+    rig.mirror.close()
+    assert waiting.value is ErrorCode.REQUEST_TIMED_OUT
+    assert rig.mirror.find_all(lambda _name: True).value is ErrorCode.REQUEST_TIMED_OUT
