@@ -29,16 +29,17 @@ CLEAR       := $(call another,$(RUN))
 SPARK_CLEAR := $(call another,$(SPARK_RUN))
 CLUSTER := tests/interop/test_client_cluster.py
 SIMULATED := tests/interop/test_simulated_cluster.py
+NODES := tests/interop/test_nodes.py
 KAFKA_TESTS := tests/interop/test_kafka_share_tests.py
 # They mostly wait for their brokers and clients, so several at once; each file has a broker of its own. In the order of
 # tests/support/file_order.py, not by how many tests a file has.
-INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --no-loadscope-reorder --ignore=tests/differential --ignore=$(CLUSTER) --ignore=$(SIMULATED)
+INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --no-loadscope-reorder --ignore=tests/differential --ignore=$(CLUSTER) --ignore=$(SIMULATED) --ignore=$(NODES)
 SOURCES := tests devtools bench examples scripts
 # Compiled by the set-up, as pip does with what is not editable: else, with PYTHONDONTWRITEBYTECODE, by every start.
 PACKAGES := aio broker client coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -56,6 +57,7 @@ help:
 	@echo "  make interop-tls  the same tests, and those that need only Python, with every client behind TLS and a login (SASL_SSL); ARGS=--broker=apache"
 	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
 	@echo "  make interop-simulated-cluster  Apache Kafka 3.9.1 and 4.3.1 judge the cluster that tests of nodes simulate (2 minutes); ARGS=--update-transcripts"
+	@echo "  make interop-nodes  nodes before Apache Kafka 3.9.1 and 4.3.1: clients, a kill, rights that are missing (a minute)"
 	@echo "  make interop-kafka-tests  Apache Kafka's own share tests on this broker (10 minutes); ARGS=--broker=apache: on Apache Kafka"
 	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
 	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches half a gigabyte once"
@@ -223,6 +225,9 @@ interop-cluster: $(READY)
 
 interop-simulated-cluster: $(READY)
 	$(WITHIN) 600 $(BIN)/pytest -q -rfEsP -m interop $(SIMULATED) $(ARGS)
+
+interop-nodes: $(READY)
+	$(WITHIN) 600 $(BIN)/pytest -q -rfEs -m interop $(NODES) $(ARGS)
 
 interop-kafka-tests: $(READY)
 	$(BIN)/pytest -q -rfEsx -m interop $(KAFKA_TESTS) $(ARGS)

@@ -42,6 +42,11 @@ class ApacheCluster:
             self.deny(Resource.CLUSTER, "kafka-cluster", Operation.CREATE, Operation.DELETE)
         self.offered = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
 
+    @property
+    def address(self) -> str:
+        """HOST:PORT of the broker."""
+        return self._broker.address
+
     def _connection(self, name: str) -> WireClient:
         found = self._connections.get(name)
         if found is None:

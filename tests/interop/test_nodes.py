@@ -1,0 +1,156 @@
+"""Nodes before Apache Kafka 3.9.1, which has no share groups, and 4.3.1: clients by way of a node, a take-over after a
+kill, and what a node finds at its start, held against the simulated cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Final, cast
+
+import pytest
+
+from devtools.kafka import apache_kafka
+from shareq.broker.foundation.environment import Environment, Fs
+from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
+from shareq.broker.foundation.os_clock import LoopClock
+from shareq.client.config import ClientConfig
+from shareq.cluster.link.network import NetworkLink
+from shareq.cluster.link.ports import Link
+from shareq.cluster.node.checks import Checked, Reached, Wanted, check_cluster, reach
+from shareq.cluster.node.options import Replication
+from shareq.cluster.state.topics import WantedTopic
+from tests.support.cluster.rights import Operation, Resource
+from tests.support.cluster.settings import ClusterSettings
+from tests.support.cluster.versions import KafkaRelease
+from tests.support.cluster.world import ClusterWorld
+from tests.support.cluster_scripts import transcripts
+from tests.support.cluster_scripts.apache import ApacheCluster
+from tests.support.cluster_scripts.conversation import Setting
+from tests.support.node_process import accepted, configure, node_process, number, owner_first, produced, shareq
+
+pytestmark = pytest.mark.interop
+
+ONE: Final = Replication(1, 1, given=True)
+"""Apache Kafka is one broker here."""
+
+
+@pytest.fixture(params=transcripts.RELEASES, ids=lambda release: release.name, scope="module")
+def release(request: pytest.FixtureRequest) -> KafkaRelease:
+    found: KafkaRelease = request.param
+    missing = apache_kafka.why_unavailable(found.name)
+    if missing is not None:
+        pytest.skip(missing)
+    return found
+
+
+def broker(release: KafkaRelease, setting: Setting) -> Iterator[ApacheCluster]:
+    folder = apache_kafka.unused_folder("nodes")
+    try:
+        running = ApacheCluster(folder, release, setting)
+        yield running
+        running.stop()
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def plain(release: KafkaRelease) -> Iterator[ApacheCluster]:
+    yield from broker(release, Setting.PLAIN)
+
+
+@pytest.fixture(scope="module")
+def guarded(release: KafkaRelease) -> Iterator[ApacheCluster]:
+    yield from broker(release, Setting.GUARDED)
+
+
+def test_what_one_node_confirmed_another_one_knows(tmp_path: Path, plain: ApacheCluster) -> None:
+    with node_process(tmp_path, plain.address) as first, node_process(tmp_path, plain.address) as second:
+        first.wait_until_ready()
+        second.wait_until_ready()
+        assert number(first) != number(second)
+        owner, waiting = owner_first(first, second)
+        shareq("topics", "create", "orders", "--partitions", "1", "-b", waiting.bootstrap)
+        configure(waiting.bootstrap, "packers")
+        asyncio.run(produced(owner.bootstrap, "orders", b"a", b"b", b"c"))
+        assert asyncio.run(accepted(waiting.bootstrap, "packers", "orders", 2)) == [b"a", b"b"]
+        owner.process.kill()
+        assert asyncio.run(accepted(waiting.bootstrap, "packers", "orders", 1)) == [b"c"]
+        code, took_s = waiting.stop()
+        assert (code, "Traceback" in waiting.log) == (0, False)
+        assert took_s < 5
+
+
+CASES: Final = {
+    "nothing": None,
+    "read": (Resource.TOPIC, Operation.READ),
+    "write": (Resource.TOPIC, Operation.WRITE),
+    "describe": (Resource.TOPIC, Operation.DESCRIBE),
+    "create": (Resource.TOPIC, Operation.CREATE),
+    "delete": (Resource.TOPIC, Operation.DELETE),
+    "configs": (Resource.TOPIC, Operation.DESCRIBE_CONFIGS),
+    "group": (Resource.GROUP, Operation.READ),
+    "transactions": (Resource.TRANSACTIONAL_ID, Operation.DESCRIBE),
+}
+"""The right that is missing, in a case of that name."""
+
+
+def wanted(case: str) -> Wanted:
+    topics = (WantedTopic(f"state-{case}", 2, compacted=False), WantedTopic(f"groups-{case}", 2, compacted=True))
+    return Wanted(topics, ONE, f"group-{case}", f"{case}-")
+
+
+def name_of(case: str, resource: Resource) -> str:
+    """Return the resource of a case that the right is missing on."""
+    return {Resource.TOPIC: "state", Resource.GROUP: "group"}.get(resource, case) + (
+        "-check" if resource is Resource.TRANSACTIONAL_ID else f"-{case}"
+    )
+
+
+def said(found: Checked) -> tuple[list[str], list[str]]:
+    """Return refusals and warnings, but for what only one of the clusters can have."""
+    return found.refusals, [each for each in found.warnings if "share groups of its own" not in each]
+
+
+async def by_apache_kafka(address: str, case: str) -> tuple[list[str], list[str]]:
+    loop = asyncio.get_running_loop()
+    env = Environment(LoopClock(loop), Random(1), cast(Fs, None))
+    link = NetworkLink(ClientConfig.from_properties({"bootstrap.servers": address}))
+    answer: asyncio.Future[Checked] = loop.create_future()
+    begin = beginner(env.budget, in_ticks(env.clock.call_soon))
+    begin(check(env, link, case)).on_complete(answer.set_result)
+    try:
+        return said(await asyncio.wait_for(answer, 60))
+    finally:
+        link.close()
+        await link.wait_closed()
+
+
+async def check(env: Environment, link: Link, case: str) -> Checked:
+    cluster = await reach(env, link)
+    assert isinstance(cluster, Reached)
+    return await check_cluster(env, link, wanted(case), cluster)
+
+
+def by_the_simulation(release: KafkaRelease, case: str) -> tuple[list[str], list[str]]:
+    world = ClusterWorld(ClusterSettings(release=release, brokers=(1,)))
+    missing = CASES[case]
+    if missing is not None:
+        world.cluster.rights.deny(missing[0], name_of(case, missing[0]), missing[1])
+    begin = beginner(world.env.budget, in_ticks(world.clock.call_soon))
+    return said(world.wait(begin(check(world.env, world.link, case))))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_apache_kafka_and_the_simulated_cluster_lead_to_the_same_lines(
+    release: KafkaRelease, guarded: ApacheCluster, case: str
+) -> None:
+    missing = CASES[case]
+    if missing is not None:
+        guarded.deny(missing[0], name_of(case, missing[0]), missing[1])
+    refusals, warnings = asyncio.run(by_apache_kafka(guarded.address, case))
+    assert (refusals, warnings) == by_the_simulation(release, case)
+    assert len(refusals) + len(warnings) == (missing is not None)
