@@ -25,6 +25,7 @@ from shareq.cluster.link.leaders import PartitionLeader
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.cluster.mirror.doubts import Doubt, Witness, judged
 from shareq.cluster.mirror.leaders import LeaderTable
+from shareq.cluster.mirror.listing import NAMED_IDS_FROM, list_topics
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.metadata import (
@@ -57,8 +58,6 @@ MOST_FOUND: Final = 10_000
 
 _CREATES_FROM: Final = 4
 """The first version of Metadata that says whether topics may be created."""
-_NAMED_IDS_FROM: Final = 10
-"""The first version of Metadata whose answers by name have topic ids."""
 BY_ID_FROM: Final = 12
 """The first version that can be asked by topic id."""
 
@@ -319,32 +318,35 @@ class TopicMirror:
     async def _ask_for_all(self) -> None:
         waiting = list(self._for_all)
         self._for_all.clear()
-        answer = await self._ask(self._next_node(()), None, _NAMED_IDS_FROM)
-        error = ErrorCode.NONE
-        if isinstance(answer, LinkFailure):
-            error = ErrorCode.REQUEST_TIMED_OUT
-        else:
-            await self._take_in_all(answer, {wanted for _, wanted in waiting})
+        wanted = {wants for _, wants in waiting}
+        node = self._next_node(())
+        failure = await list_topics(
+            self._link, None if node < 0 else node, lambda rows, answer: self._take_in_all(rows, answer, wanted)
+        )
         for each, _ in waiting:
-            each.complete(error)
+            each.complete(ErrorCode.NONE if failure is None else ErrorCode.REQUEST_TIMED_OUT)
 
-    async def _take_in_all(self, answer: MetadataResponse, wanted: Collection[Callable[[str], bool]]) -> None:
-        left_out = 0
-        for row in answer.topics:
+    async def _take_in_all(
+        self,
+        rows: Sequence[MetadataResponseTopic],
+        answer: MetadataResponse,
+        wanted: Collection[Callable[[str], bool]],
+    ) -> bool:
+        """Take in wanted topics of a list of all, while there is room; return whether there is."""
+        for row in rows:
             name = row.name
             if name is None or row.error_code or not any(wants(name) for wants in wanted):
                 continue
-            if row.topic_id in self._topics or len(self._topics) < MOST_FOUND:
-                self._take_in(name, row, answer)
-            else:
-                left_out += 1
+            if row.topic_id not in self._topics and len(self._topics) >= MOST_FOUND:
+                logger.warning("%d topics are known, and no more are listed: topic %s is not", MOST_FOUND, name)
+                return False
+            self._take_in(name, row, answer)
             await self._budget.breathe(1 + len(row.partitions))
-        if left_out:
-            logger.warning("%d topics are left out of the list of all: %d are known", left_out, len(self._topics))
+        return True
 
     async def _ask_names(self, names: Sequence[str]) -> None:
         node = self._next_node(names)
-        answer = await self._ask(node, [MetadataRequestTopic(name=name) for name in names], _NAMED_IDS_FROM)
+        answer = await self._ask(node, [MetadataRequestTopic(name=name) for name in names], NAMED_IDS_FROM)
         if isinstance(answer, LinkFailure):
             for name in names:
                 self._failed(name, answer)
@@ -398,7 +400,7 @@ class TopicMirror:
             self._take_in(topic_id, row, answer)
 
     async def _ask(
-        self, node: int, rows: list[MetadataRequestTopic] | None, min_version: int, *, creates: bool = False
+        self, node: int, rows: list[MetadataRequestTopic], min_version: int, *, creates: bool = False
     ) -> MetadataResponse | LinkFailure:
         request = MetadataRequest(rows, allow_auto_topic_creation=creates)
         answer = await self._link.send(None if node < 0 else node, request, min_version=min_version)

@@ -31,4 +31,5 @@ HANDLERS: Final[Mapping[ApiKey, Callable[[Call, Any], Answer]]] = {
     ApiKey.DESCRIBE_CONFIGS: admin.describe_configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: admin.incremental_alter_configs,
     ApiKey.DESCRIBE_CLUSTER: metadata.describe_cluster,
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: metadata.describe_topic_partitions,
 }

@@ -15,6 +15,14 @@ from shareq.protocol.generated.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
+from shareq.protocol.generated.describe_topic_partitions import (
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsRequestCursor,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponseCursor,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
 from shareq.protocol.generated.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.metadata import (
     MetadataRequest,
@@ -34,6 +42,8 @@ from tests.support.cluster.topic_names import INTERNAL, is_valid_name
 _BATCHED_FROM: Final = 4
 _IDS_FROM: Final = 12
 _EMPTY_IS_ALL: Final = 0
+_MOST_PARTITIONS: Final = 2_000
+"""`max.request.partition.size.limit`."""
 
 
 def api_versions(call: Call, request: ApiVersionsRequest) -> Answer:
@@ -111,6 +121,46 @@ def _partition(call: Call, number: int, state: PartitionState) -> MetadataRespon
         list(state.isr),
         offline,
     )
+
+
+def describe_topic_partitions(call: Call, request: DescribeTopicPartitionsRequest) -> Answer:
+    """Answer a page of the topics that may be described, by name: those that are asked for, or all."""
+    image, limit = call.broker.image, min(request.response_partition_limit, _MOST_PARTITIONS)
+    cursor = request.cursor or DescribeTopicPartitionsRequestCursor()
+    response = DescribeTopicPartitionsResponse()
+    for name in sorted(image.topics) if not request.topics else sorted(each.name for each in request.topics):
+        topic = image.topics.get(name)
+        if name < cursor.topic_name or (topic is None and not request.topics):
+            continue
+        error = _refusal(call, name) or (ErrorCode.NONE if topic else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if topic is None or error:
+            if request.topics:
+                response.topics.append(DescribeTopicPartitionsResponseTopic(error, name))
+            continue
+        first = cursor.partition_index if name == cursor.topic_name else 0
+        rows = _topic(call, MetadataRequest(), topic).partitions[first : first + limit]
+        if not limit:
+            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, first)
+            break
+        limit -= len(rows)
+        row = DescribeTopicPartitionsResponseTopic(0, name, topic.topic_id, name in INTERNAL)
+        row.partitions = [
+            DescribeTopicPartitionsResponsePartition(
+                each.error_code,
+                each.partition_index,
+                each.leader_id,
+                each.leader_epoch,
+                each.replica_nodes,
+                each.isr_nodes,
+                offline_replicas=each.offline_replicas,
+            )
+            for each in rows
+        ]
+        response.topics.append(row)
+        if first + len(rows) < len(topic.partitions):
+            response.next_cursor = DescribeTopicPartitionsResponseCursor(name, first + len(rows))
+            break
+    return response
 
 
 def describe_cluster(call: Call, request: DescribeClusterRequest) -> Answer:
