@@ -22,6 +22,9 @@ class Topics(Protocol):
     def leader(self, topic_id: bytes, partition: int) -> PartitionLeader | None:
         """Return the broker that leads a partition; None while there is none, or none was heard of."""
 
+    def known(self, name: str) -> TopicImage | None:
+        """Return a topic if it is known already."""
+
     def deleted(self, topic_id: bytes) -> None:
         """Take over that the cluster has deleted a topic."""
 

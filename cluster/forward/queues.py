@@ -204,6 +204,7 @@ class ClusterQueues:
             return failure_error(controller)
         wanted = [CreatableTopicConfig(key, value) for key, value in configs]
         topic = CreatableTopic(name, num_partitions=_DEFAULT, replication_factor=_DEFAULT, configs=wanted)
+        before = self._topics.known(name)
         answer = await self._link.send(controller, CreateTopicsRequest([topic], TIMEOUT_MS))
         if isinstance(answer, LinkFailure):
             return failure_error(answer)
@@ -211,4 +212,6 @@ class ClusterQueues:
         if not answer.topics:
             return ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
         row = answer.topics[0]
+        if before is not None and not row.error_code:
+            self._topics.deleted(before.topic_id)  # the name was free
         return ApiError(error_of(row.error_code), row.error_message)

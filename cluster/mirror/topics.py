@@ -226,8 +226,8 @@ class TopicMirror:
             self._look_at(self._clock.now_ms())
 
     def deleted(self, topic_id: bytes) -> None:
-        """Take over that the cluster has deleted a topic, as it answered a client that asked for it. That is proof: an
-        id is never given again.
+        """Take over that the cluster has deleted a topic, as it answered when it was asked for that, or by creating
+        another one of its name. That is proof: an id is never given again.
         """
         self._note_gone(topic_id)
         mirrored = self._topics.get(topic_id)

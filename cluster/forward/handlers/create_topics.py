@@ -10,6 +10,7 @@ from collections import Counter
 
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
 from shareq.cluster.forward.forwarding import ForwardContext, is_hidden
+from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from shareq.protocol.primitives import Message
@@ -31,12 +32,20 @@ async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTop
     wanted = [topic for topic in request.topics if not errors[topic.name]]
     found: dict[str, CreatableTopicResult] = {}
     missing = NO_ERROR
+    before: dict[str, TopicImage] = {}
+    for topic in () if request.validate_only else wanted:
+        known = ctx.forwarding.topics.known(topic.name)
+        if known is not None:
+            before[topic.name] = known
+        await ctx.breathe()
     if wanted:
         forwarded = CreateTopicsRequest(wanted, request.timeout_ms, request.validate_only)
         found, missing = await ctx.ask_controller(forwarded, _rows, timeout_ms=request.timeout_ms)
     response = CreateTopicsResponse()
     for name, error in errors.items():
         row = found.get(name)
+        if row is not None and not row.error_code and name in before:
+            ctx.forwarding.topics.deleted(before[name].topic_id)  # the name was free
         response.topics.append(_error_row(name, error or missing) if row is None else _shown(ctx, row))
         await ctx.breathe()
     return response

@@ -74,3 +74,15 @@ def test_a_topic_that_is_made_again_is_read_from_its_start_at_once(world: NodeWo
     assert acquired(other, again) == [(0, 1, 1)]
     assigned(client, "t")
     assert acquired(client, again) == [(0, 1, 1)]
+
+
+def test_a_topic_that_could_be_made_took_the_name_of_one_that_is_gone(world: NodeWorld) -> None:
+    """The first one was deleted elsewhere, and the node had not heard of it."""
+    create(world, "t", 3)
+    assert partitions_of(world, "t") == 3
+    world.cluster.controller.delete_topic("t")
+    check = CreateTopicsRequest([CreatableTopic("t", 2, 1)], 5_000, validate_only=True)
+    assert world.connect().call(check, 7, CreateTopicsResponse).topics[0].error_code == ErrorCode.NONE
+    assert partitions_of(world, "t") == 3
+    create(world, "t", 2)
+    assert partitions_of(world, "t") == 2

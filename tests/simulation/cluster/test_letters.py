@@ -17,9 +17,9 @@ CHUNK: Final = 10
 # What they must have brought about together, at least.
 AT_LEAST: Final = {
     "letters": 3_000,
-    "letters that came again": 100,
+    "letters that came again": 50,
     "letters without content": 50,
-    "retries": 200,
+    "retries": 100,
     "take-overs": 50,
     "queues that were deleted": 10,
     "partitions whose order was looked at": 5,
