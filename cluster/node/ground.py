@@ -179,6 +179,7 @@ class NodeGround:
         self._services: Services | None = None
         self._is_closed = False
         self._is_leaving = False
+        self._twin: str | None = None
         self.metadata.on_topic_deleted(self.sources.topic_deleted)
 
     def queues(self, turns: Turns) -> ClusterQueues:
@@ -203,6 +204,8 @@ class NodeGround:
             return f"cut off from {self.name}"
         if self.membership.problem is not None:
             return f"no member of group {self.settings.membership.group_id}: {self.membership.problem}"
+        if self._twin is not None:
+            return f"node.id {self._config.node_id} is that of the node at {self._twin}, too"
         waiting = self.slots.waiting
         return f"{waiting} slots are being taken over" if waiting else None
 
@@ -256,12 +259,28 @@ class NodeGround:
     def _know_nodes(self, member_id: str, node_map: NodeMap) -> None:
         """Name the other nodes to clients, and hold a connection to each, by whose end it is seen to die."""
         self.leaders.take_map(member_id, node_map)
+        self._look_for_twin(member_id, node_map)
         changes = self._peers.update(member_id, node_map)
         for peer in changes.close:
             self._peer_links.disconnect(peer)
         if not self._is_leaving:
             for peer, endpoint in changes.open.items():
                 self._peer_links.connect(peer, *endpoint)
+
+    def _look_for_twin(self, member_id: str, node_map: NodeMap) -> None:
+        """Notice another node of the same number: clients would take one for the other."""
+        mine = self._config.node_id
+        twin = next((each for id, each in node_map.nodes.items() if id != member_id and each.node_id == mine), None)
+        where = None if twin is None else ", ".join(f"{each.host}:{each.port}" for each in twin.listeners.values())
+        if where is not None and where != self._twin:
+            logger.warning(
+                "node.id %d is that of the node at %s, too: unless that is an earlier start of this one, which is "
+                "forgotten in %d ms, one of them has to have another node.id",
+                mine,
+                where,
+                self.settings.membership.session_timeout_ms,
+            )
+        self._twin = where
 
     def _peer_lost(self, peer: str) -> None:
         if self._peers.lost(peer):

@@ -146,7 +146,10 @@ class NodeSlots:
         """Give up all slots. The membership is not asked."""
         self._tries.clear()
         self._waiting.clear()
-        for slot in list(self._logs.all()):
+        slots = list(self._logs.all())
+        if slots:
+            logger.info("slots: %d are given up: the node stops", len(slots))
+        for slot in slots:
             self._leave(slot, "the node stops")
 
     @property

@@ -239,7 +239,7 @@ class SlotLog:
         """Let nothing more be appended: the slot is another node's, or this one stops. What is under way is not
         answered with success.
         """
-        self._end(reason, logging.INFO)
+        self._end(reason, logging.DEBUG)
 
     def _take_over_again(self, producer: Producer) -> Pending[int | ErrorCode]:
         owner = self.owner

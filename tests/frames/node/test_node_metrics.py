@@ -8,7 +8,7 @@ from shareq.broker.metrics.family import Kind
 from shareq.cluster.node.metrics import FAMILIES
 from tests.frames.node.test_node import acquired, assigned
 from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
-from tests.support.cluster.node_world import SLOTS, NodeWorld
+from tests.support.cluster.node_world import NODE_ID, SLOTS, NodeWorld
 from tests.support.worlds.metrics import scraped
 
 
@@ -76,3 +76,16 @@ def test_every_metric_of_a_node_has_its_sample(world: NodeWorld) -> None:
     for family in own:
         name = f"{family.name}_count" if family.kind is Kind.HISTOGRAM else family.name
         assert found.labels_of(name), family.name
+
+
+def test_two_nodes_of_one_number_are_noticed(world: NodeWorld, caplog: pytest.LogCaptureFixture) -> None:
+    """A property file that was copied, number and all; or a node that was killed, until it is forgotten."""
+    world.until_it_serves()
+    twin = NodeWorld(behind=world.behind, kept=world.kept)
+    world.clock.advance(5_000)
+    for each in (world, twin):
+        assert each.stands_on.problem == f"node.id {NODE_ID} is that of the node at 127.0.0.1:9092, too"
+    assert caplog.text.count("one of them has to have another node.id") == 2
+    twin.broker.close(clean=False)
+    world.clock.advance(20_000)
+    assert world.stands_on.problem is None
