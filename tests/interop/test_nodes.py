@@ -67,6 +67,43 @@ def guarded(release: KafkaRelease) -> Iterator[ApacheCluster]:
     yield from broker(release, Setting.GUARDED)
 
 
+def test_what_operators_set_at_one_node_the_others_know(tmp_path: Path, plain: ApacheCluster) -> None:
+    """Also a node that starts when all the others are gone: Apache Kafka keeps it."""
+    quota = ("--user", "alice", "--set", "producer_byte_rate=5000000")
+    with node_process(tmp_path, plain.address) as first, node_process(tmp_path, plain.address) as second:
+        first.wait_until_ready()
+        second.wait_until_ready()
+        configure(first.bootstrap, "kept")
+        shareq("quotas", "alter", *quota, "-b", second.bootstrap)
+        for node in (first, second):
+            assert "earliest" in shareq("configs", "describe", "group", "kept", "-b", node.bootstrap)
+            assert "producer_byte_rate:5000000" in shareq("quotas", "list", "-b", node.bootstrap)
+        assert [first.stop()[0], second.stop()[0]] == [0, 0]
+    with node_process(tmp_path, plain.address) as later:
+        later.wait_until_ready()
+        assert "earliest" in shareq("configs", "describe", "group", "kept", "-b", later.bootstrap)
+        assert "producer_byte_rate:5000000" in shareq("quotas", "list", "-b", later.bootstrap)
+
+
+def test_topics_that_are_made_and_deleted_by_way_of_a_node(tmp_path: Path, plain: ApacheCluster) -> None:
+    """A list of all comes in pages of a thousand partitions, and a name is free again at once."""
+    with node_process(tmp_path, plain.address) as node:
+        node.wait_until_ready()
+        at = ("-b", node.bootstrap)
+        names = [f"many-{number}" for number in range(3)]
+        for name in names:
+            shareq("topics", "create", name, "--partitions", "600", *at)
+        listed = shareq("topics", "list", "--json", *at)
+        assert all(f'"{name}"' in listed for name in names)
+        assert listed.count("600") == len(names)
+        shareq("topics", "delete", "many-1", "--yes", *at)
+        assert '"many-1"' not in shareq("topics", "list", "--json", *at)
+        shareq("topics", "create", "many-1", "--partitions", "1", *at)
+        asyncio.run(produced(node.bootstrap, "many-1", b"a"))
+        configure(node.bootstrap, "again")
+        assert asyncio.run(accepted(node.bootstrap, "again", "many-1", 1)) == [b"a"]
+
+
 def test_what_one_node_confirmed_another_one_knows(tmp_path: Path, plain: ApacheCluster) -> None:
     with node_process(tmp_path, plain.address) as first, node_process(tmp_path, plain.address) as second:
         first.wait_until_ready()
