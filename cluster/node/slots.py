@@ -37,6 +37,8 @@ __all__ = ["Coordinator", "NodeSlots", "SlotServices", "SlotSettings"]
 
 logger = logging.getLogger(__name__)
 
+LOST_TOGETHER_MS: Final = 200
+"""The time in which slots are lost for one reason, and get one line."""
 MOST_TOGETHER: Final = 8
 """Take-overs that are under way at a time; loads go one after the other."""
 AGAIN_MS: Final = 500
@@ -93,6 +95,7 @@ class NodeSlots:
     ) -> None:
         self.take_overs: Final = Durations()
         self.lost = 0
+        self._lost_lately: list[str] = []
         self._env: Final = env
         self._link: Final = link
         self._begin: Final = begin
@@ -194,7 +197,7 @@ class NodeSlots:
     async def _load(self, slot: SlotId, token: object, at_cluster: Slot, taking: TakeOver, log: SlotLog) -> bool:
         """Have the coordinator load a log that was taken over, and serve the slot; return whether it is served."""
         self._logs.put(slot, log)
-        log.over.on_complete(lambda _reason: self._over(slot, token, log))
+        log.over.on_complete(lambda reason: self._over(slot, token, log, reason))
         self._leaders.begins_to_load(slot)
         coordinator = self._opened.coordinators[slot.topic]
         loaded = await coordinator.take_over(slot.partition)
@@ -225,13 +228,21 @@ class NodeSlots:
 
     # -- ends
 
-    def _over(self, slot: SlotId, token: object, log: SlotLog) -> None:
+    def _over(self, slot: SlotId, token: object, log: SlotLog, reason: str) -> None:
         """Notice that a log ended by itself."""
         if self._logs.of(slot) is log:
             self.lost += 1
+            if not self._lost_lately:
+                self._env.clock.call_at(self._env.clock.now_ms() + LOST_TOGETHER_MS, self._log_lost)
+            self._lost_lately.append(reason)
             self._leave(slot, "its log is over")
             if self._tries.get(slot) is token:
                 self._opened.ownership.lost(slot)
+
+    def _log_lost(self) -> None:
+        lost, self._lost_lately = self._lost_lately, []
+        others = f"; and {len(lost) - 1} more" if len(lost) > 1 else ""
+        logger.warning("slots: lost %s%s", lost[0], others)
 
     def _leave(self, slot: SlotId, reason: str) -> None:
         """Lead nothing by a slot any more; then notify everything that depended on it."""

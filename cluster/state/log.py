@@ -239,7 +239,7 @@ class SlotLog:
         """Let nothing more be appended: the slot is another node's, or this one stops. What is under way is not
         answered with success.
         """
-        self._end(reason, logging.DEBUG)
+        self._end(reason)
 
     def _take_over_again(self, producer: Producer) -> Pending[int | ErrorCode]:
         owner = self.owner
@@ -329,7 +329,7 @@ class SlotLog:
         while self._ready and self._takes_more:
             self._ready.popleft()()
 
-    def _end(self, reason: str, level: int = logging.WARNING) -> None:
+    def _end(self, reason: str) -> None:
         """End the incarnation. Those who wait hear of it in a later turn, never inside their own call."""
         if self._is_over:
             return
@@ -337,7 +337,7 @@ class SlotLog:
         failed = [*self._under_way, *self._queue]
         self._under_way.clear()
         self._queue.clear()
-        logger.log(level, "%s: over, with %d appends under way: %s", self._slot.name, len(failed), reason)
+        logger.debug("%s: over, with %d appends under way: %s", self._slot.name, len(failed), reason)
 
         def fail() -> None:
             for append in failed:

@@ -57,7 +57,7 @@ def test_what_a_node_owns_reads_and_asks(world: NodeWorld) -> None:
     assert found.value("shareq_link_requests_under_way", purpose="tail") == 1
 
 
-def test_what_goes_wrong_is_counted(world: NodeWorld) -> None:
+def test_what_goes_wrong_is_counted(world: NodeWorld, caplog: pytest.LogCaptureFixture) -> None:
     world.until_it_serves()
     for broker in world.cluster.brokers:
         world.cluster.kill(broker)
@@ -66,6 +66,10 @@ def test_what_goes_wrong_is_counted(world: NodeWorld) -> None:
     assert found.value("shareq_link_failed_requests_total", purpose="membership", failure="not_sent") >= 1
     assert found.value("shareq_link_lost_connections_total", purpose="membership") >= 1
     assert found.value("shareq_node_lost_slots_total") == 2 * SLOTS
+    lost = [record.getMessage() for record in caplog.records if record.getMessage().startswith("slots: lost ")]
+    assert len(lost) == 1  # for all of them
+    assert lost[0].startswith("slots: lost __shareq_")
+    assert lost[0].endswith(f"; and {2 * SLOTS - 1} more")
 
 
 def test_every_metric_of_a_node_has_its_sample(world: NodeWorld) -> None:
