@@ -85,13 +85,13 @@ def _row(topic: DescribeTopicPartitionsResponseTopic) -> MetadataResponseTopic:
 def _partitions(topic: DescribeTopicPartitionsResponseTopic) -> list[MetadataResponsePartition]:
     return [
         MetadataResponsePartition(
-            each.error_code,
-            each.partition_index,
-            each.leader_id,
-            each.leader_epoch,
-            each.replica_nodes,
-            each.isr_nodes,
-            each.offline_replicas,
+            error_code=each.error_code,
+            partition_index=each.partition_index,
+            leader_id=each.leader_id,
+            leader_epoch=each.leader_epoch,
+            replica_nodes=each.replica_nodes,
+            isr_nodes=each.isr_nodes,
+            offline_replicas=each.offline_replicas,
         )
         for each in topic.partitions
     ]
