@@ -13,7 +13,7 @@ Where a client asks for all topics, the cluster is asked for all, and what it na
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
@@ -48,11 +48,15 @@ PAUSE_MS: Final = 100
 """Between two rounds of questions."""
 MOST_TOPICS: Final = 200
 """The most topics of one request."""
+MOST_PARTITIONS: Final = 2_000
+"""The most partitions that they have, as far as is known: an answer is read in one turn."""
 MOST_GONE: Final = 10_000
 """Ids of deleted topics that are remembered: brokers may be late in hearing of a deletion."""
 MOST_ABSENT: Final = 1_000
 """Names and ids of no topic that are asked for again and again, those that were asked for last."""
 
+CREATION_MS: Final = 5_000
+"""The time that a client's question is waited for which lets the cluster create topics."""
 MOST_FOUND: Final = 10_000
 """Topics that are mirrored, from where on no more are because all were asked for."""
 
@@ -201,7 +205,7 @@ class TopicMirror:
         once. Return why there are none yet, by name: those that are created come as news.
         """
         rows = [MetadataRequestTopic(name=name) for name in names]
-        answer = await self._ask(self._next_node(()), rows, _CREATES_FROM, creates=True)
+        answer = await self._ask(self._next_node(()), rows, _CREATES_FROM, creates_in_ms=CREATION_MS)
         if isinstance(answer, LinkFailure):
             return dict.fromkeys(names, ApiError(ErrorCode.LEADER_NOT_AVAILABLE, answer.text))
         missing = {name: ApiError(ErrorCode.LEADER_NOT_AVAILABLE) for name in names}
@@ -302,7 +306,7 @@ class TopicMirror:
         try:
             if self._for_all:
                 await self._ask_for_all()
-            for some_names in pieces(list(dict.fromkeys(names)), MOST_TOPICS):
+            for some_names in self._requests(dict.fromkeys(names)):
                 await self._ask_names(some_names)
             for some_ids in pieces(ids, MOST_TOPICS):
                 await self._ask_ids(some_ids)
@@ -314,6 +318,20 @@ class TopicMirror:
             due += [now_ms] * bool(self._for_all)
             if due:
                 self._look_at(min(due))
+
+    def _requests(self, names: Iterable[str]) -> Iterator[list[str]]:
+        """Yield the names by the requests that ask for them."""
+        some: list[str] = []
+        partitions = 0
+        for name in names:
+            image = self.known(name)
+            partitions += 1 if image is None else image.partitions
+            if some and (partitions > MOST_PARTITIONS or len(some) == MOST_TOPICS):
+                yield some
+                some, partitions = [], 1 if image is None else image.partitions
+            some.append(name)
+        if some:
+            yield some
 
     async def _ask_for_all(self) -> None:
         waiting = list(self._for_all)
@@ -400,10 +418,11 @@ class TopicMirror:
             self._take_in(topic_id, row, answer)
 
     async def _ask(
-        self, node: int, rows: list[MetadataRequestTopic], min_version: int, *, creates: bool = False
+        self, node: int, rows: list[MetadataRequestTopic], min_version: int, *, creates_in_ms: int | None = None
     ) -> MetadataResponse | LinkFailure:
-        request = MetadataRequest(rows, allow_auto_topic_creation=creates)
-        answer = await self._link.send(None if node < 0 else node, request, min_version=min_version)
+        request = MetadataRequest(rows, allow_auto_topic_creation=creates_in_ms is not None)
+        to = None if node < 0 else node
+        answer = await self._link.send(to, request, min_version=min_version, timeout_ms=creates_in_ms)
         if isinstance(answer, LinkFailure):
             return answer
         assert isinstance(answer, MetadataResponse)

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from functools import partial
+from typing import Final, Protocol, TypeVar
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.commit_gate import CommitGate
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.pending import Pending, completed, gather
 from shareq.broker.metadata.changes import (
     DropAcl,
     MetaChange,
@@ -35,7 +36,7 @@ from shareq.broker.quotas.entity import QuotaEntity
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 from shareq.cluster.forward.forwarding import is_hidden
-from shareq.cluster.mirror.topics import MOST_TOPICS, TopicMirror
+from shareq.cluster.mirror.topics import MOST_TOPICS, Found, TopicMirror
 from shareq.cluster.state.slot import StateTopic
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
@@ -43,9 +44,14 @@ from shareq.protocol.primitives import ZERO_UUID
 
 __all__ = ["KeptByNodes", "NodeMetadata"]
 
+T = TypeVar("T")
+
+HEARING_MS: Final = 5_000
+"""The time in which a client's question is asked of the cluster. Clients wait longer for an answer, not much longer."""
 MOST_DELETED: Final = 1_000
 """Deleted topics whose names are remembered."""
 
+_UNHEARD: Final = ErrorCode.REQUEST_TIMED_OUT
 _NO_CONFIGS: Final[Mapping[str, str]] = {}
 
 
@@ -92,6 +98,7 @@ class NodeMetadata:
         self.features_epoch: Final = 1
         self.gate: Final = CommitGate(env.clock.call_soon)
         """Always open: nothing that is written waits for a disk here."""
+        self._clock: Final = env.clock
         self._budget: Final = env.budget
         self._mirror: Final = mirror
         self._kept: Final = kept
@@ -157,14 +164,15 @@ class NodeMetadata:
         """Have the mirror ask for topics that it lacks, some at a time."""
         unheard: list[str | bytes] = []
         lacking: dict[str | bytes, None] = {}
+        give_up_ms = self._clock.now_ms() + HEARING_MS
         for key in topics:
             if self._is_lacking(key):
                 lacking[key] = None
                 if len(lacking) == MOST_TOPICS:
-                    unheard += await self._ask_for(lacking)
+                    unheard += await self._ask_for(lacking, give_up_ms)
                     lacking.clear()
             await self._budget.breathe()
-        unheard += await self._ask_for(lacking)
+        unheard += await self._ask_for(lacking, give_up_ms)
         return unheard
 
     def _is_lacking(self, key: str | bytes) -> bool:
@@ -172,13 +180,25 @@ class NodeMetadata:
             return key != ZERO_UUID and key not in self._internal_by_id
         return self._mirror.known(key) is None and name_error(key) is None and _is_shown(key)
 
-    async def _ask_for(self, keys: Iterable[str | bytes]) -> list[str | bytes]:
-        asked = [(key, self._mirror.find(key)) for key in keys]
-        return [key for key, found in asked if await found is ErrorCode.REQUEST_TIMED_OUT]
+    async def _ask_for(self, keys: Collection[str | bytes], give_up_ms: int) -> list[str | bytes]:
+        if self._clock.now_ms() >= give_up_ms:
+            return list(keys)
+        found: dict[str | bytes, Found] = {}
+        asked = [self._mirror.find(key).then(partial(found.setdefault, key)) for key in keys]
+        await self._until(gather(asked), give_up_ms)
+        return [key for key in keys if found.get(key, _UNHEARD) is _UNHEARD]
+
+    def _until(self, heard: Pending[T], give_up_ms: int) -> Pending[None]:
+        """Return what arrives when that does, or when it is too late."""
+        over: Pending[None] = Pending()
+        timer = self._clock.call_at(give_up_ms, lambda: None if over.done else over.complete(None))
+        heard.on_complete(lambda _value: None if over.done else over.complete(None))
+        over.on_complete(lambda _none: timer.cancel())
+        return over
 
     async def of_all(self) -> None:
         """Have the mirror ask for all topics; where nothing is heard, those that are known have to do."""
-        await self._mirror.find_all(_is_shown)
+        await self._until(self._mirror.find_all(_is_shown), self._clock.now_ms() + HEARING_MS)
 
     # -- what the nodes keep
 

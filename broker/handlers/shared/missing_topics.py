@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shareq.broker.metadata.topic_names import name_error
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 
-async def create_missing(ctx: RequestContext, asked: Sequence[MetadataRequestTopic]) -> Mapping[str, ApiError]:
+async def create_missing(
+    ctx: RequestContext, asked: Sequence[MetadataRequestTopic], unheard: Container[str | bytes]
+) -> Mapping[str, ApiError]:
     """Create the first topics that do not exist and may be created, as many as their client may have created now; why
-    some of them could not be, by name.
+    some of them could not be, by name. `unheard` may exist.
     """
     metadata = ctx.services.metadata
     new: dict[str, None] = {}
     for topic in asked:
         name = topic.name
         if name is not None and topic.topic_id == ZERO_UUID and metadata.topic(name) is None:
-            known = name_error(name) is None and name != CLUSTER_METADATA
+            known = name_error(name) is None and name != CLUSTER_METADATA and name not in unheard
             if known and ctx.may(DESCRIBE_TOPIC, name) and may_create_topic(ctx, name):
                 new[name] = None
                 if len(new) == MOST_AUTO_CREATED:

@@ -74,7 +74,7 @@ async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataRespo
     may_create = request.allow_auto_topic_creation and config.auto_create_topics_enable
     refused = {} if hearing is None else dict.fromkeys(await hearing.of(_keys(ctx, asked)), _UNHEARD)
     if may_create:
-        refused.update(await create_missing(ctx, asked))
+        refused.update(await create_missing(ctx, asked, refused))
     names: set[str] = set()
     for named in asked:
         if named.name is not None and named.topic_id == ZERO_UUID and named.name not in names:

@@ -10,6 +10,7 @@ from devtools.in_memory.mock_transport import MockConnection
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.cluster.mirror.topics import MOST_TOPICS
+from shareq.cluster.node.metadata import HEARING_MS
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -127,6 +128,25 @@ def test_a_cluster_that_does_not_answer_has_made_nothing_unknown(world: NodeMeta
     assert {row.error_code for row in rows.values()} == {ErrorCode.LEADER_NOT_AVAILABLE}
     assert pages(world, client, "orders") == {"orders": ErrorCode.LEADER_NOT_AVAILABLE}
     assert list(metadata(world, client, None)) == [CONSUMER_OFFSETS, SHARE_GROUP_STATE]
+
+
+@pytest.mark.parametrize("names", [["nowhere"], [f"t{number}" for number in range(3 * MOST_TOPICS)], None])
+def test_a_client_is_not_kept_waiting_by_a_cluster_that_is_silent(
+    world: NodeMetadataWorld, names: list[str] | None
+) -> None:
+    """Its own patience is 30 seconds by default, and it has other nodes to ask."""
+    client = world.connect()
+    world.cluster.create_topic("known")
+    assert metadata(world, client, ["known"])["known"].error_code == NONE
+    world.cluster.silence()
+    before = world.clock.now_ms()
+    rows = metadata(world, client, names, creates=True)
+    assert world.clock.now_ms() - before <= HEARING_MS
+    if names is None:
+        assert "known" in rows
+    else:
+        assert {row.error_code for row in rows.values()} == {ErrorCode.LEADER_NOT_AVAILABLE}
+    assert metadata(world, client, ["known"])["known"].error_code == NONE
 
 
 @pytest.mark.parametrize("creates", [True, False])

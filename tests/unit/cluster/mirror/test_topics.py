@@ -13,6 +13,8 @@ from shareq.cluster.mirror.doubts import PROOF_MS, Doubt, Witness, judged
 from shareq.cluster.mirror.topics import ABSENT_MS, AGE_MS, Found, TopicMirror
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.metadata import MetadataRequest
+from shareq.protocol.primitives import Message
 from tests.support.cluster.rights import Operation, Resource
 from tests.support.cluster.settings import ClusterSettings
 from tests.support.cluster.versions import KAFKA_3_9
@@ -310,3 +312,25 @@ def test_who_waits_for_all_topics_is_answered_when_nobody_answers_or_the_node_st
     rig.mirror.close()
     assert waiting.value is ErrorCode.REQUEST_TIMED_OUT
     assert rig.mirror.find_all(lambda _name: True).value is ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_large_topics_are_asked_for_in_requests_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer about 200 topics of 1,000 partitions would take a second to read."""
+    monkeypatch.setattr(topics, "MOST_PARTITIONS", 10)
+    rig = Rig()
+    for number, partitions in enumerate((1, 4, 4, 30, 2, 8, 1)):
+        rig.cluster.create_topic(f"t{number}", partitions)
+        rig.find(f"t{number}")
+    asked: list[int] = []
+    send = rig.world.link.send
+
+    def noted(node: int | None, message: Message, **how: object) -> object:
+        assert isinstance(message, MetadataRequest)
+        asked.append(sum(len(rig.cluster.topic(each.name or "").partitions) for each in message.topics or ()))
+        return send(node, message, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(rig.world.link, "send", noted)
+    for image in rig.mirror.topics():
+        rig.mirror.refresh(image.topic_id)
+    rig.pass_ms(1_000)
+    assert asked == [9, 30, 10, 1]
