@@ -53,13 +53,15 @@ REFUSED: Final = frozenset(
         ApiKey.WRITE_TXN_MARKERS,
         ApiKey.DESCRIBE_TRANSACTIONS,
         ApiKey.LIST_TRANSACTIONS,
+        ApiKey.START_REDRIVE,
     }
 )
-"""The RPCs of transactions, and of groups other than share groups."""
+"""The RPCs of transactions, of groups other than share groups, and the one by which clients of ours know a broker of
+ours: they say why records died to no other one (`protocol/ack_reasons.py`).
+"""
 
 NOT_OFFERED: Final = frozenset(
     {
-        ApiKey.START_REDRIVE,
         ApiKey.DESCRIBE_REDRIVES,
         ApiKey.CANCEL_REDRIVE,
         ApiKey.DESCRIBE_LOG_DIRS,

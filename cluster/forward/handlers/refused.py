@@ -1,4 +1,5 @@
 """RPCs of transactions, and of groups other than share groups: a node has neither. Of producers, where it takes none.
+The beginning of a redrive, which needs the logs of its topics.
 
 Behaviour: POLICY_VIOLATION, which no client tries again, for each part of the request; where a response has a place for
 a text, it says where the cluster is, and so does the log.
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from importlib import import_module
+from typing import Final
 
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.cluster.forward.forwarding import OF_PRODUCERS, ForwardContext
@@ -19,11 +21,15 @@ from shareq.protocol.primitives import Message
 CONTEXT = ForwardContext
 logger = logging.getLogger(__name__)
 
+_NO_REDRIVES: Final = (
+    "This node keeps no data, and sends no dead letters back; who consumes the queue can produce its records again."
+)
+
 
 def handle(ctx: ForwardContext, request: Message) -> Message:
     """Refuse the request."""
     key = ApiKey(request.API_KEY)
-    where = ctx.forwarding.where_to_produce if key in OF_PRODUCERS else ctx.forwarding.where_to_go
+    where = _where_to_go(ctx, key)
     ctx.warn(logger, "refused %s of client id %r: %s", key.name, ctx.client_id, where)
     response = _refused(key, request)
     if "error_message" in type(response).FIELDS:
@@ -33,6 +39,12 @@ def handle(ctx: ForwardContext, request: Message) -> Message:
             for row in topic.partition_responses:
                 row.error_message = where
     return response
+
+
+def _where_to_go(ctx: ForwardContext, key: ApiKey) -> str:
+    if key is ApiKey.START_REDRIVE:
+        return _NO_REDRIVES
+    return ctx.forwarding.where_to_produce if key in OF_PRODUCERS else ctx.forwarding.where_to_go
 
 
 def _refused(key: ApiKey, request: Message) -> Message:

@@ -15,7 +15,7 @@ from shareq.cluster.link.versions import Served
 from shareq.cluster.node.table import FORWARDED, NOT_OFFERED, REFUSED
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated import api_versions, init_producer_id, join_group
+from shareq.protocol.generated import api_versions, init_producer_id, join_group, start_redrive
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -369,6 +369,19 @@ def test_versions_are_ours_cut_to_the_clusters(world: ForwardingWorld) -> None:
     assert new[ApiKey.PRODUCE].max_version == 13
     assert old[ApiKey.SHARE_FETCH].max_version == 2  # ours, whatever the cluster has
     assert not set(NOT_OFFERED) & set(old)
+
+
+def test_a_redrive_is_refused(world: ForwardingWorld) -> None:
+    """That it is offered says to clients of ours, and to no others, that the broker is one of ours."""
+    client = world.connect()
+    for software in ("other", "shareq"):
+        request = api_versions.ApiVersionsRequest(software, "1")
+        offered = {row.api_key for row in world.ask(client, request, 3, _VERSIONS).api_keys}
+        assert (ApiKey.START_REDRIVE in offered) is (software == "shareq")
+    rpc = start_redrive
+    answer = world.ask(client, rpc.StartRedriveRequest("again", "dlq.orders"), 0, rpc.StartRedriveResponse)
+    assert answer.error_code == ErrorCode.POLICY_VIOLATION
+    assert (answer.error_message or "").startswith("This node keeps no data, and sends no dead letters back;")
 
 
 _VERSIONS: Final = api_versions.ApiVersionsResponse
