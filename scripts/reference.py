@@ -23,6 +23,8 @@ from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.handler_rows import HandlerRow
+from shareq.cluster.forward.forwarding import OF_PRODUCERS
+from shareq.cluster.node.table import FORWARDED, NOT_OFFERED, REFUSED
 from shareq.ops.cli.main import main as command_line
 from shareq.ops.cli.shared.command import ClusterCommand, common_options
 from shareq.protocol.api_keys import ApiKey
@@ -63,6 +65,9 @@ _REQUESTS: Final = """\
 
 What this broker serves of Kafka's protocol, and what is to be known of each. Clients find the versions out by
 ApiVersions. [Errors](errors.md) have a page of their own."""
+_OF_NODES: Final = """\
+[A node](../cluster.md) serves requests as every broker does, but for these. What is forwarded is served in versions that
+the cluster serves, too."""
 _ERRORS: Final = """\
 # Errors
 
@@ -142,6 +147,29 @@ def requests() -> Iterator[str]:
         yield from _table("request", "key", "versions", "behaviour")
         for key, row in rows:
             yield _request(key, row)
+    yield from _of_nodes()
+
+
+def _of_nodes() -> Iterator[str]:
+    """What becomes of each RPC at a node before a cluster, where that is not what every broker does."""
+    yield from ("", "## At a node", "", *_OF_NODES.splitlines(), "")
+    yield from _table("request", "at a node", "behaviour")
+    for key, module in (*FORWARDED.items(), (ApiKey.FIND_COORDINATOR, "find_coordinator")):
+        head, _, behaviour = _docstring(f"shareq.cluster.forward.handlers.{module}").partition("\n\nBehaviour: ")
+        how = " ".join(head.split()).partition(",")[2].partition(": v")[0].strip(" .") or "forwarded"
+        behaviour = behaviour or "as the cluster's."
+        yield _row(f"**{_name(key)}**", how, _SHOUTED.sub(r"`\1`", behaviour[:1].upper() + behaviour[1:]))
+    for keys, how, behaviour in (
+        (REFUSED, "refused", "`POLICY_VIOLATION`: transactions and other groups are at the cluster."),
+        (OF_PRODUCERS, "refused with `--no-proxy`", "`POLICY_VIOLATION`: producers are to use the cluster."),
+        (NOT_OFFERED, "not offered", "It is about logs of one's own, or levels of features, which are the cluster's."),
+    ):
+        names = ", ".join(f"**{name}**" for name in sorted(map(_name, keys)))
+        yield _row(names, how, behaviour)
+
+
+def _name(key: ApiKey) -> str:
+    return key.name.title().replace("_", "")
 
 
 def _request(key: ApiKey, row: HandlerRow) -> str:
