@@ -66,8 +66,8 @@ _REQUESTS: Final = """\
 What this broker serves of Kafka's protocol, and what is to be known of each. Clients find the versions out by
 ApiVersions. [Errors](errors.md) have a page of their own."""
 _OF_NODES: Final = """\
-[A node](../cluster.md) serves requests as every broker does, but for these. What is forwarded is served in versions that
-the cluster serves, too."""
+[A node](../cluster.md) serves requests as every broker does, but for these. What is forwarded is served in versions
+that the cluster serves, too."""
 _ERRORS: Final = """\
 # Errors
 
