@@ -24,7 +24,8 @@ class Loads:
     one that was dropped meanwhile.
 
     A state that reaches beyond the log's end shows records that a power loss took: it is cut, and written again.
-    Without `believes_absence` the log may have them elsewhere, and the load waits until it shows them here.
+    Without `believes_absence` the log may have them elsewhere, and the load waits until it shows them here; a state
+    that is not here is where the share partition is led now.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Loads:
     async def _loaded(self, leader: SharePartitionLeader) -> ErrorCode:
         """Return why the share partition cannot be loaded, or NONE; anything for one that was dropped meanwhile."""
         state = await self._persister.read_state(leader.key, leader.log.leader_epoch)
-        error = surfaced_error(state.error)
+        error = self._surfaced(state.error)
         if error is not ErrorCode.NONE or not _is_loading(leader):
             return error
         begins_at = state.start_offset if state.start_offset >= 0 else await self._reset_offset(leader)
@@ -85,6 +86,11 @@ class Loads:
         if error is ErrorCode.NONE and core.lost_tail:
             return surfaced_error(await self._rewritten(leader, state, end))
         return error
+
+    def _surfaced(self, error: ErrorCode) -> ErrorCode:
+        if error is ErrorCode.INVALID_REQUEST and not self._believes_absence:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER  # it was initialised elsewhere: by the leader of now
+        return surfaced_error(error)
 
     async def _reset_offset(self, leader: SharePartitionLeader) -> int | ErrorCode:
         """Return where a share partition without a start offset begins: `share.auto.offset.reset`."""

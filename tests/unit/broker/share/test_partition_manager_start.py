@@ -203,6 +203,16 @@ def test_a_state_beyond_the_end_is_kept_until_the_end_is_known(
     assert [name for name, *_ in rig.states.calls] == ["read"], "nothing was replaced"
 
 
+def test_a_state_that_is_not_here_is_another_leaders() -> None:
+    """A node that was deposed, and does not know it yet, lacks what its successor has initialised."""
+    rig = filled(believes_absence=False)
+    rig.states.errors["read"] = ErrorCode.INVALID_REQUEST
+    leader = rig.leader()
+    assert (leader.state, leader.error) == (LeaderState.FAILED, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    rig.states.errors.clear()
+    assert rig.leader().is_active
+
+
 def test_the_source_is_asked_for_the_end_first() -> None:
     rig = filled(believes_absence=False)
     rig.states.states[rig.key()] = KeptState(4, 4)
