@@ -35,7 +35,7 @@ AUTHORIZED: Final = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
-GROUP, TOPIC, READ, ALLOW, LITERAL = 32, 2, 3, 3, 3
+GROUP, TOPIC, BROKER, READ, ALLOW, LITERAL = 32, 2, 4, 3, 3, 3
 ACL: Final = AclCreation(TOPIC, "orders", LITERAL, "User:alice", "*", READ, ALLOW)
 
 
@@ -158,3 +158,17 @@ def test_a_change_that_the_cluster_refuses_changes_nothing(node: Node, change: C
     assert (node.log.state.configs, len(node.log.state.acls), node.log.state.quotas) == ({}, 0, {})
     node.behind.cluster.rights.allow(Resource.TOPIC, CONFIG_TOPIC, Operation.WRITE)
     assert change(node) is ErrorCode.NONE
+
+
+def test_a_property_of_one_node_is_its_own_and_there_after_its_next_start(node: Node) -> None:
+    """`shareq configs alter broker`, by the node's number."""
+    other = Node(node.behind, 1)
+    config = AlterableConfig("shareq.dlq.topics", 0, "letters")
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, str(NODE_ID), [config])], False)
+    (row,) = node.operator.call(request, 1, IncrementalAlterConfigsResponse).responses
+    assert row.error_code == ErrorCode.NONE
+    node.clock.advance(10)
+    node.broker.close()
+    again = Node(node.behind)
+    values = [each.services.configs.broker.values["shareq.dlq.topics"] for each in (again, other)]
+    assert values == [("letters",), ()]
