@@ -43,6 +43,8 @@ PATIENCE_MS: Final = 30_000
 AGAIN_MS: Final = 500
 ANSWER_MS: Final = 5_000
 """The time that one answer may take; `check_topic` has its own."""
+MOST_NAMED: Final = 5
+"""Addresses in one line."""
 NOBODY: Final = "shareq-check"
 """A member that no group has: its heartbeat is refused, and the error says whether for lack of rights."""
 SHARE_VERSION: Final = "share.version"
@@ -65,11 +67,12 @@ class Wanted(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """The cluster as its brokers say."""
+    """The cluster as its brokers say. `unreached`: why some that it names were not asked."""
 
     cluster_id: str
     brokers: int
     served: Served
+    unreached: Sequence[str] = ()
 
 
 class Unreachable(NamedTuple):
@@ -93,43 +96,49 @@ class Checked:
 
 
 async def reach(env: Environment, link: Link, patience_ms: int = PATIENCE_MS) -> Reached | Unreachable:
-    """Ask every broker what it serves, until all of them answer or patience is at its end."""
+    """Ask every broker what it serves, until all of them answer or patience is at its end: then some are enough."""
     give_up_ms = env.clock.now_ms() + patience_ms
     failed = ""
     while True:
         found = await _ask_all(link)
-        if isinstance(found, Reached) or found.refused or env.clock.now_ms() + AGAIN_MS >= give_up_ms:
+        problem = found.text if isinstance(found, Unreachable) else "; ".join(found.unreached)
+        refused = isinstance(found, Unreachable) and found.refused
+        if not problem or refused or env.clock.now_ms() + AGAIN_MS >= give_up_ms:
             return found
-        if found.text != failed:
-            logger.warning("the cluster is not reached yet: %s", found.text)
-            failed = found.text
+        if problem != failed:
+            logger.warning("the cluster is not reached yet: %s", problem)
+            failed = problem
         await sleep(env.clock, AGAIN_MS)
 
 
 async def _ask_all(link: Link) -> Reached | Unreachable:
-    """Ask the brokers that any of them names. One that is named and not reached would be missed by clients, too."""
+    """Ask the brokers that any of them names."""
     metadata = await link.send(None, MetadataRequest([], allow_auto_topic_creation=False), timeout_ms=ANSWER_MS)
     if isinstance(metadata, LinkFailure):
-        return _unreachable(metadata)
+        return Unreachable(metadata.text + _advertised(link), metadata.failure is Failure.REFUSED)
     assert isinstance(metadata, MetadataResponse)
     nodes = sorted(broker.node_id for broker in metadata.brokers)
     asked = [link.send(node, ApiVersionsRequest("shareq", "1"), timeout_ms=ANSWER_MS) for node in nodes]
     answers: list[ApiVersionsResponse] = []
-    for node, pending in zip(nodes, asked, strict=True):
+    unreached: list[str] = []
+    for pending in asked:
         answer = await pending
-        if isinstance(answer, LinkFailure):
-            address = link.brokers.get(node)
-            where = "" if address is None else f" at {address.host}:{address.port}, as the cluster names it"
-            return Unreachable(f"broker {node}{where}: {answer.text}", answer.failure is Failure.REFUSED)
-        assert isinstance(answer, ApiVersionsResponse)
-        answers.append(answer)
+        if isinstance(answer, ApiVersionsResponse):
+            answers.append(answer)
+            continue
+        assert isinstance(answer, LinkFailure)
+        if answer.failure is Failure.REFUSED:
+            return Unreachable(answer.text, refused=True)
+        unreached.append(answer.text)
     if not answers:
-        return Unreachable("the cluster names no brokers")
-    return Reached(metadata.cluster_id or "", len(answers), served_by_all(answers))
+        return Unreachable(("; ".join(unreached) or "the cluster names no brokers") + _advertised(link))
+    return Reached(metadata.cluster_id or "", len(nodes), served_by_all(answers), unreached)
 
 
-def _unreachable(failure: LinkFailure) -> Unreachable:
-    return Unreachable(failure.text, failure.failure is Failure.REFUSED)
+def _advertised(link: Link) -> str:
+    """Return the end of a line about brokers that are not reached: where they are to be, if some broker said it."""
+    addresses = [f"{each.host}:{each.port}" for _, each in sorted(link.brokers.items())]
+    return f"; the cluster says that its brokers are at {', '.join(addresses[:MOST_NAMED])}" if addresses else ""
 
 
 # -- what the brokers serve
@@ -261,6 +270,9 @@ _OF_STATE_TOPICS: Final = (
 async def check_cluster(env: Environment, link: Link, wanted: Wanted, cluster: Reached) -> Checked:
     """Look at a cluster that was reached, and make the state topics that it lacks."""
     checked = Checked(cluster)
+    checked.warnings += [
+        f"{each}; what it leads is neither read nor written until it is reached" for each in cluster.unreached
+    ]
     for lack in lacks(cluster.served):
         (checked.refusals if lack.needed else checked.warnings).append(lack.text)
     checked.warnings += _own_share_groups(cluster.served)

@@ -128,6 +128,22 @@ async def test_a_cluster_that_is_not_reached_is_one_line_with_its_addresses(monk
     assert not refused.value.usage
 
 
+async def test_brokers_at_addresses_that_are_not_reached_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong most often: the advertised listeners are not for machines where the node is."""
+    monkeypatch.setattr(command, "PATIENCE_MS", 600)
+    elsewhere = f"127.0.0.1:{free_port()}"
+    with (
+        Broker(config={"advertised.listeners": f"PLAINTEXT://{elsewhere}"}, mode="command") as astray,
+        pytest.raises(ServeError) as refused,
+    ):
+        await start_of_node(astray.bootstrap)
+    text = str(refused.value)
+    assert text.startswith(
+        f"cluster {astray.bootstrap}: it was not reached in 0.6 s: broker 1 at {elsewhere} cannot be "
+    )
+    assert text.endswith(f"; the cluster says that its brokers are at {elsewhere}")
+
+
 SECURED = {
     "listeners": "CLIENTS://127.0.0.1:0",
     "listener.security.protocol.map": "CLIENTS:SASL_PLAINTEXT",
