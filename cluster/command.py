@@ -124,7 +124,7 @@ class NodeStart:
             WantedTopic(GROUPS, slots, compacted=True),
             wanted_config_topic(replication.factor, replication.min_isr),
         )
-        return Wanted(topics, replication, self._config.shareq_cluster_group)
+        return Wanted(topics, replication, self._config.shareq_cluster_group, slotted=(STATES, GROUPS))
 
     def _ground(
         self, env: Environment, endpoints: Mapping[str, Endpoint], link: CountedLink, checked: Checked

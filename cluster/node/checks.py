@@ -12,7 +12,7 @@ brokers, or will be missing. Each names the resource, and the command that mends
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -57,13 +57,14 @@ READ, WRITE, DELETE = 3, 4, 6
 
 class Wanted(NamedTuple):
     """What a node needs of its cluster: state topics, with as many replicas as `replication` says; the group of the
-    nodes; and what transactional ids of its slots begin with.
+    nodes; and what transactional ids of its slots begin with. The partitions of topics that `slotted` names are slots.
     """
 
     topics: Sequence[WantedTopic]
     replication: Replication
     group_id: str
     transactional_ids: str = "shareq-"
+    slotted: Collection[str] = ()
 
 
 class Reached(NamedTuple):
@@ -289,8 +290,21 @@ async def check_cluster(env: Environment, link: Link, wanted: Wanted, cluster: R
         checked.warnings += found.warnings
         if found.topic is not None:
             checked.topics[topic.name] = found.topic
+            if topic.name in wanted.slotted:
+                checked.refusals += _other_slots(found.topic, topic.partitions)
     await _topic_rights(link, list(checked.topics), checked)
     return checked
+
+
+def _other_slots(topic: StateTopic, slots: int) -> list[str]:
+    """Where a state lies follows from the number of slots: with another one it would be taken for missing."""
+    if topic.partitions == slots:
+        return []
+    return [
+        f"topic {topic.name}: it has {topic.partitions} partitions, and shareq.cluster.slots is {slots}: what was "
+        "confirmed would be looked for in the wrong ones. If none were added since it was made, mend: "
+        f"--set shareq.cluster.slots={topic.partitions}, on every node"
+    ]
 
 
 def _replicas(replication: Replication, brokers: int) -> tuple[int, list[str]]:

@@ -227,7 +227,7 @@ async def test_what_a_node_says_at_its_start_gets_its_user_the_rights_that_it_ne
 
 async def test_a_state_topic_that_loses_what_was_confirmed_refuses_the_start() -> None:
     with Broker() as cluster:
-        cluster.topic("__shareq_state", 4, {"cleanup.policy": "compact"})
+        cluster.topic("__shareq_state", 48, {"cleanup.policy": "compact"})
         with pytest.raises(ServeError, match=r"topic __shareq_state: cleanup\.policy is 'compact'") as refused:
             await start_of_node(cluster.bootstrap)
     assert str(refused.value).endswith("Mend: shareq configs alter topic __shareq_state --set cleanup.policy=delete")

@@ -26,8 +26,8 @@ class NodeProperties:
     shareq_cluster_slots = integer(
         "shareq.cluster.slots",
         48,
-        "Of a node: the partitions of `__shareq_state` and of `__shareq_groups` when they are made; what is there "
-        "already stays.",
+        "Of a node: the partitions of `__shareq_state` and of `__shareq_groups`, which are made with so many. The same "
+        "on every node, and never another one while they exist.",
         at_least=1,
         at_most=1_000,
     )

@@ -46,7 +46,7 @@ def checked(world: ClusterWorld, replication: Replication = USUAL, served: Serve
     if served is not None:
         cluster = cluster._replace(served=served)
     begin = beginner(world.env.budget, in_ticks(world.clock.call_soon))
-    wanted = Wanted(TOPICS, replication, "__shareq")
+    wanted = Wanted(TOPICS, replication, "__shareq", slotted=(STATES, GROUPS))
     return world.wait(begin(check_cluster(world.env, world.link, wanted, cluster)))
 
 
@@ -205,3 +205,11 @@ def test_a_topic_that_loses_what_was_confirmed_refuses_the_start(world: ClusterW
     found = checked(world)
     assert ["cleanup.policy" in each for each in found.refusals] == [True]
     assert set(found.topics) == {GROUPS}
+
+
+def test_partitions_that_were_added_refuse_the_start(world: ClusterWorld) -> None:
+    """Else every state would be looked for in another slot than it lies in, and taken for one that never was."""
+    world.cluster.create_topic(STATES, 5, 3, TOPICS[0].configs())
+    (refusal,) = checked(world).refusals
+    assert refusal.startswith(f"topic {STATES}: it has 5 partitions, and shareq.cluster.slots is 4: ")
+    assert refusal.endswith("mend: --set shareq.cluster.slots=5, on every node")
