@@ -346,7 +346,8 @@ class ConfigLog:
                 size = 0 if record.value is None else len(record.key or b"") + len(record.value)
                 rows.append(_Row(bytes(record.key or b""), size, change))
             await self._env.budget.breathe(_RECORD_ELEMENTS)
-        return _mark_of(records), rows
+        is_whole = len(records) == header.last_offset_delta + 1
+        return _mark_of(records) if is_whole else b"", rows  # what compaction removed is shown by later batches alone
 
     def _skip(self, offset: int, why: str) -> None:
         self.skipped += 1
@@ -431,5 +432,5 @@ class ConfigLog:
 
 
 def _mark_of(records: Sequence[Record]) -> bytes:
-    """Return the mark of a batch; empty for one that another program wrote, or that compaction has changed."""
+    """Return the mark of a batch; empty for one that another program wrote."""
     return next((bytes(value or b"") for key, value in records[0].headers if key == _MARK), b"") if records else b""

@@ -29,6 +29,7 @@ from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.fetch import FetchRequest
 from shareq.protocol.generated.produce import ProduceRequest
 from shareq.protocol.records.batch import Compression, RecordData, build_batch
+from tests.support.cluster.faults import Direction
 from tests.support.cluster.rights import Operation as ClusterOperation
 from tests.support.cluster.rights import Resource
 from tests.support.cluster.settings import ClusterSettings
@@ -332,3 +333,21 @@ def test_there_is_no_secret_before_the_log_is_open(world: ClusterWorld) -> None:
     node = Node(world, "a")
     with pytest.raises(RuntimeError, match="not open"):
         _ = node.log.secret
+
+
+def test_a_batch_that_was_compacted_before_it_was_read_back_confirms_nothing(world: ClusterWorld) -> None:
+    """What it lacks is in later batches, which the node has not read."""
+    node, other = Node(world, "a").open(), Node(world, "b").open()
+    node.write(config("k", "0"))
+    world.cluster.delay("a", world.cluster.leader(CONFIG_TOPIC), 50, only=Direction.TO_BROKER)
+    other.write(config("m", "0"))  # the node's next fetch is on its way, and comes late
+    world.cluster.faults.delays.clear()
+    shown: list[object] = []
+    answer = node.log.write([config("l", "1"), config("k", "1")])
+    answer.on_complete(lambda outcome: shown.append((outcome.code, node.log.state.configs[GROUP].get("k"))))
+    world.clock.run_until_idle()
+    assert other.write(config("k", "2")) == NO_ERROR
+    world.cluster.compact(CONFIG_TOPIC)
+    world.wait(answer)
+    assert shown == [(ErrorCode.REQUEST_TIMED_OUT, "2")]
+    assert node.log.state == other.log.state
