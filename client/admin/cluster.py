@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from shareq import __version__
 from shareq.client.admin.calls import Calls, refused
-from shareq.client.errors import ClientError
+from shareq.client.errors import ClientError, UnsupportedApi
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from shareq.protocol.generated.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
@@ -68,11 +68,14 @@ class ClusterInfo:
         return Cluster(answer.cluster_id, controller, tuple(brokers))
 
     def _sizes(self, nodes: list[int]) -> dict[int, tuple[int | None, int | None]]:
-        found: dict[int, tuple[int | None, int | None]] = {}
-        answers = self._calls.brokers_each(DescribeLogDirsRequest(None), DescribeLogDirsResponse, "log folders", nodes)
+        found: dict[int, tuple[int | None, int | None]] = dict.fromkeys(nodes, (None, None))
+        calls, request = self._calls, DescribeLogDirsRequest(None)
+        try:
+            answers = list(calls.brokers_each(request, DescribeLogDirsResponse, "log folders", nodes))
+        except UnsupportedApi:  # nodes of `shareq serve --cluster` have no logs
+            return found
         for node, outcome in answers:
             if isinstance(outcome, ClientError) or not outcome.results:
-                found[node] = (None, None)
                 continue
             log_bytes = sum(
                 row.partition_size for each in outcome.results for topic in each.topics for row in topic.partitions
