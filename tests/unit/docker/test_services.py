@@ -12,6 +12,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from shareq.broker.config.broker_config import BrokerConfig
+from shareq.broker.config.sources.environment import environment_properties
 from shareq.broker.metrics.endpoint import HEALTH_PATH, READY_PATH
 from shareq.ops.cli.main import main
 from tests.support.processes import finished
@@ -19,6 +21,8 @@ from tests.support.processes import finished
 DOCKER: Final = Path(__file__).parents[3] / "docker"
 UNIT: Final = DOCKER / "shareq.service"
 MANIFEST: Final = DOCKER / "kubernetes.yaml"
+NODES_MANIFEST: Final = DOCKER / "kubernetes-nodes.yaml"
+NODES: Final = DOCKER / "compose.nodes.yaml"
 MOST_EXPOSURE: Final = 20  # tenths, of `systemd-analyze security`: up to 20 is called OK
 
 
@@ -138,3 +142,41 @@ def test_the_service_finds_the_pods_and_clients_are_sent_to_it() -> None:
     assert resources()["Service"]["spec"]["selector"].items() <= template["metadata"]["labels"].items()
     assert resources()["StatefulSet"]["spec"]["serviceName"] == name
     assert f"--advertise={name}.$(NAMESPACE).svc:9092" in container()["args"]
+
+
+# -- nodes before a cluster
+
+
+def test_kubernetes_takes_the_manifest_of_nodes() -> None:
+    command = [str(Path(sys.executable).with_name("kubernetes-validate")), "--strict", str(NODES_MANIFEST)]
+    done = finished(command, timeout_s=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = {each["kind"]: each for each in yaml.safe_load_all(NODES_MANIFEST.read_text())}
+    for kind in found:
+        assert f"passed for resource {kind.lower()}/shareq-nodes" in done.stdout + done.stderr
+    (only,) = found["StatefulSet"]["spec"]["template"]["spec"]["containers"]
+    assert {each.partition("=")[0] for each in only["args"][1:]} <= options_of_serve()
+    name = found["Service"]["metadata"]["name"]
+    assert f"--advertise=$(POD).{name}.$(NAMESPACE).svc:9092" in only["args"]
+    assert found["StatefulSet"]["spec"]["serviceName"] == name
+    assert only["readinessProbe"]["httpGet"]["path"] == READY_PATH
+    nodes = found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"].items()
+    assert nodes <= found["StatefulSet"]["spec"]["template"]["metadata"]["labels"].items()
+    assert not any("data-dir" in each for each in only["args"])
+
+
+def test_the_composed_nodes_are_told_apart_by_their_addresses_and_reach_each_other() -> None:
+    services = yaml.safe_load(NODES.read_text())["services"]
+    nodes = {name: each for name, each in services.items() if name.startswith("node-")}
+    brokers = [name for name in services if name.startswith("kafka-")]
+    assert len(nodes) == 2
+    for name, node in nodes.items():
+        assert node["command"] == ["shareq", "serve", f"--cluster={','.join(f'{each}:9092' for each in brokers)}"]
+        published = node["ports"][0].rpartition(":")[0]
+        host, _, port = published.partition(":")
+        properties = environment_properties(node["environment"])
+        assert properties.pop("insecure", "true") == "true"
+        config = BrokerConfig.load(properties)
+        inside, outside = config.endpoints
+        assert (inside.advertised_host, inside.advertised_port, inside.port) == (name, 19092, 19092)
+        assert (outside.advertised_host, outside.advertised_port, outside.port) == (host, int(port), 9092)
