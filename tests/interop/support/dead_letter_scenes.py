@@ -59,7 +59,8 @@ class Scene:
         self.client = self.connect()
         self.topic, self.group = f"t-{name}", f"g-{name}"
         self.queue = f"dlq.{self.topic}"
-        self.set(BROKER, "", **{AUTO_CREATE: "true"})
+        if broker.kind != "node":  # which is started with it: properties of all brokers are those of the cluster's
+            self.set(BROKER, "", **{AUTO_CREATE: "true"})
         self.topic_id = self.create(self.topic, partitions=partitions)
         self.configure(
             **{

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -35,8 +36,14 @@ _OF_CLUSTERS: Final = (
     "transaction",
 )
 """The beginnings of properties that are about data, or other groups: the cluster has them, the node all others."""
-_NODE: Final = {"shareq.cluster.slots": "4", "shareq.cluster.heartbeat.interval.ms": "200"}
+_NODE: Final = {
+    "shareq.cluster.slots": "4",
+    "shareq.cluster.heartbeat.interval.ms": "200",
+    "shareq.dlq.topics": "dlq.*",
+    "errors.deadletterqueue.auto.create.topics.enable": "true",
+}
 _APACHE: Final = {"auto.create.topics.enable": "true"}
+TRIES: Final = 10
 _FIRST_WITH_SHARE_GROUPS: Final = (4, 1)
 
 
@@ -67,6 +74,13 @@ class NodeProcess:
         if not self._cluster_runs:
             self.cluster.start()
             self._cluster_runs = True
+        for _ in range(TRIES):
+            try:
+                return self._node.start(timeout_s)
+            except RuntimeError:
+                if "in use by another process" not in self._node.log_tail():
+                    raise
+                time.sleep(1)  # what was connected meanwhile has the port for a moment
         return self._node.start(timeout_s)
 
     def stop(self) -> None:
