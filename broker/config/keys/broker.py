@@ -43,7 +43,13 @@ _GIB: Final = 1024**3
 class ServerProperties:
     """The process: its number, listeners, access, data folder, connections, quotas."""
 
-    node_id = integer("node.id", 1, "This broker's number.", at_least=0, aliases=("broker.id",))
+    node_id = integer(
+        "node.id",
+        1,
+        "This broker's number. Of a node: from 1000000 on by machine and address if not given.",
+        at_least=0,
+        aliases=("broker.id",),
+    )
     broker_rack = text("broker.rack", None, "The rack this broker reports to clients.")
     listeners = words(
         "listeners",

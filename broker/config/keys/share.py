@@ -92,14 +92,16 @@ class ShareCoordinatorProperties:
     share_coordinator_state_topic_replication_factor = short(
         "share.coordinator.state.topic.replication.factor",
         1,
-        "Replicas of `__share_group_state`. With more than 1 it cannot be created.",
+        "Replicas of `__share_group_state`. With more than 1 it cannot be created. Of a node: of the topics that it "
+        "makes in its cluster, 3 if not given.",
         at_least=1,
         aliases=("group.share.state.topic.replication.factor",),
     )
     share_coordinator_state_topic_min_isr = short(
         "share.coordinator.state.topic.min.isr",
         1,
-        "min.insync.replicas of `__share_group_state`. There is one broker: more than 1 counts as 1.",
+        "min.insync.replicas of `__share_group_state`. There is one broker: more than 1 counts as 1. Of a node: of the "
+        "topics that it makes in its cluster, 2 if not given.",
         at_least=1,
         aliases=("group.share.state.topic.min.isr",),
     )
@@ -145,7 +147,8 @@ class ShareCoordinatorProperties:
     share_coordinator_state_topic_prune_interval_ms = integer(
         "share.coordinator.state.topic.prune.interval.ms",
         300_000,
-        "Accepted for compatibility; the topic is compacted, and how often follows the properties of the log cleaner.",
+        "Accepted for compatibility; the topic is compacted, and how often follows the properties of the log cleaner. "
+        "Of a node: how often it looks what of `__shareq_state` can be deleted.",
         at_least=1,
         internal=True,
     )
