@@ -80,6 +80,20 @@ def test_a_second_node_goes_on_when_the_first_is_killed(tmp_path: Path, cluster:
         assert asyncio.run(accepted(waiting.bootstrap, "others", topic, 1)) == [b"b"]
 
 
+def test_a_node_goes_on_when_its_cluster_was_away(tmp_path: Path) -> None:
+    with Broker() as cluster, node_process(tmp_path, cluster.bootstrap) as node:
+        topic = cluster.topic("away", 1)
+        node.wait_until_ready()
+        configure(node.bootstrap, "patient")
+        asyncio.run(produced(node.bootstrap, topic, b"a", b"b"))
+        assert asyncio.run(accepted(node.bootstrap, "patient", topic, 1)) == [b"a"]
+        cluster.kill()
+        until(lambda: "slots: lost " in node.log)
+        cluster.restart()
+        assert asyncio.run(accepted(node.bootstrap, "patient", topic, 1)) == [b"b"]
+        assert (node.stop()[0], "Traceback" in node.log) == (0, False)
+
+
 def test_the_page_shows_how_a_node_is_started_and_used(tmp_path: Path, cluster: Broker) -> None:
     """Every command of docs/cluster.md as it is, but for names and ports."""
     topic, port = cluster.topic("orders", 1), free_port()
