@@ -136,7 +136,8 @@ class Scene:
     def _consumer(self, number: int) -> subprocess.Popen[bytes]:
         addresses = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
         journal = self._folder / f"journal-{number}.txt"
-        command = [sys.executable, "-m", "tests.campaign.cluster_kills.consumer", addresses, self.group, TOPIC]
+        client = "consumer" if number % 2 == 0 else "aio_consumer"  # librdkafka's, and ours
+        command = [sys.executable, "-m", f"tests.campaign.cluster_kills.{client}", addresses, self.group, TOPIC]
         with (self._folder / f"consumer-{number}.log").open("ab") as log:
             return subprocess.Popen([*command, str(journal)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
