@@ -39,7 +39,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -71,6 +71,7 @@ help:
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
 	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds, n / 10 with dead letters, with redrives, with our client (default 1000)"
+	@echo "  make sim-cluster SEEDS=n  nodes before a simulated cluster: kills, stops, cuts, elections, n seeds (default 1000); ARGS='--from n'"
 	@echo "  make exhaustive DEPTH=n  every life of n steps of a share partition in small worlds (default 5)"
 	@echo "  make wakeups     how late a fetch is answered when a delayed record's time has come, of 200 (2 minutes); ARGS=--help"
 	@echo "  make fuzz FRAMES=n  bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process"
@@ -275,6 +276,9 @@ differential: $(READY)
 sim: $(READY)
 	@$(RUN) -m tests.simulation $(SEEDS) $(ARGS)
 	@$(RUN) -m tests.simulation.client $$(($(SEEDS) / 10))
+
+sim-cluster: $(READY)
+	@$(RUN) -m tests.simulation.nodes $(SEEDS) $(ARGS)
 
 wakeups: $(READY)
 	@$(RUN) -m tests.wakeups $(ARGS)

@@ -12,7 +12,7 @@ So does a SyncGroup, which brings the map.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Final, Protocol
 
@@ -100,6 +100,11 @@ class Ownership:
     def holds(self) -> Mapping[SlotId, int]:
         """The slots that are owned, and their generations: what the node says of itself when it joins."""
         return self._generations
+
+    @property
+    def mine(self) -> Collection[SlotId]:
+        """The slots that are this node's by the last map."""
+        return self._stages.keys()
 
     def still_wanted(self, slot: SlotId) -> bool:
         """Return whether a take-over that is under way may go on: not after the process stood still in the middle."""

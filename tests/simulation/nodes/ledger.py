@@ -1,0 +1,113 @@
+"""What clients were answered, and what must not happen after it.
+
+confirmed              not handed out again, but by a node that was deposed, as long as its lease may last; and nothing
+                       is confirmed of what that has handed out
+in the log in the end  acknowledged by a consumer, or given up after the most deliveries
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+ACCEPT: Final = 1
+RELEASE: Final = 2
+REJECT: Final = 3
+TERMINAL: Final = (ACCEPT, REJECT)
+
+
+class Broken(AssertionError):
+    """A promise was broken."""
+
+
+class Place(NamedTuple):
+    """A partition of records."""
+
+    topic_id: bytes
+    partition: int
+
+
+class Delivery(NamedTuple):
+    """A record as it was handed out, and when."""
+
+    group: str
+    place: Place
+    offset: int
+    value: bytes | None
+    node_id: int
+    member_id: str
+    deliveries: int
+    at_ms: int
+
+
+class Ack(NamedTuple):
+    """What a client says of a delivery: accept, release or reject."""
+
+    delivery: Delivery
+    kind: int
+
+    @property
+    def offset(self) -> int:
+        return self.delivery.offset
+
+
+LATENCY_MS: Final = 5
+"""So much may lie between a decision of a node and its client's hearing of it."""
+
+Key = tuple[str, Place, int]
+
+
+class Ledger:
+    """The ledger of a world. `may_repeat` says whether a node may still hand out what it does not know to be done."""
+
+    def __init__(
+        self, now_ms: Callable[[], int], may_repeat: Callable[[Delivery], bool], happened: Counter[str]
+    ) -> None:
+        self._now_ms = now_ms
+        self._may_repeat = may_repeat
+        self._happened = happened
+        self.done: dict[Key, int] = {}  # when it was confirmed
+        self.tried: set[Key] = set()  # accepted or rejected, confirmed or not
+        self.most_deliveries: dict[Key, int] = defaultdict(int)
+        self.lenient: set[tuple[Place, int]] = set()  # other records were here, and were lost
+        self.values: dict[tuple[Place, int], bytes] = {}
+
+    def delivered(self, delivery: Delivery) -> None:
+        """Note a record that was handed out."""
+        place, offset = delivery.place, delivery.offset
+        key = (delivery.group, place, offset)
+        self._happened["deliveries"] += 1
+        self.most_deliveries[key] = max(self.most_deliveries[key], delivery.deliveries)
+        if delivery.value is None:
+            raise Broken(f"{delivery}: acquired, and its record did not come")
+        known = self.values.setdefault((place, offset), delivery.value)
+        if known != delivery.value and (place, offset) not in self.lenient:
+            raise Broken(f"{delivery}: it was {known!r} before")
+        if key in self.done and self.done[key] < self._now_ms() - LATENCY_MS and (place, offset) not in self.lenient:
+            if not self._may_repeat(delivery):
+                raise Broken(f"{delivery}: again, {self._now_ms() - self.done[key]} ms after it was confirmed")
+            self._happened["deliveries of deposed nodes"] += 1
+
+    def sent(self, group: str, acks: Mapping[Place, Iterable[Ack]]) -> None:
+        """Note acknowledgements that are sent: from now on they may count."""
+        for place, rows in acks.items():
+            self.tried.update((group, place, ack.offset) for ack in rows if ack.kind in TERMINAL)
+
+    def confirmed(self, place: Place, acks: Iterable[Ack]) -> None:
+        """Note acknowledgements that were answered without an error."""
+        for ack in acks:
+            if ack.kind not in TERMINAL:
+                continue
+            key = (ack.delivery.group, place, ack.offset)
+            self._happened["confirmed"] += 1
+            if key not in self.done or (place, ack.offset) in self.lenient:
+                self.done[key] = self._now_ms()
+            elif ack.delivery.at_ms > self.done[key] + LATENCY_MS:
+                raise Broken(f"{ack}: confirmed a second time")
+            else:  # two had it at once, and the first of them was done with it
+                self._happened["confirmed below the start offset"] += 1
+
+    def cut(self, place: Place, begin: int, end: int) -> None:
+        """Expect nothing of these offsets: records that were confirmed have been lost there."""
+        self.lenient.update((place, offset) for offset in range(begin, end))

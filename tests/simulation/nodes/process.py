@@ -1,0 +1,137 @@
+"""What one process of a simulation runs on: a clock that stops with it, a link whose answers wait for it.
+
+A process is stopped (SIGSTOP) or its machine suspended: what is due meanwhile happens when it goes on, late. While a
+machine is suspended its own clock stands still as well. A process that is dead does nothing any more.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+
+from devtools.in_memory.virtual_clock import VirtualClock
+from shareq.broker.foundation.pending import Pending
+from shareq.cluster.link.ports import BrokerAddress, LinkFailure, Purpose
+from shareq.protocol.primitives import Message
+from tests.support.cluster.link import SimulatedLink
+
+
+class _Timer:
+    """A call at a time of the process's own clock."""
+
+    def __init__(self, due_ms: int, callback: Callable[[], None]) -> None:
+        self.due_ms = due_ms
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+
+class ProcessClock:
+    """`Clock` of one process, on the world's."""
+
+    stands_still = True
+
+    def __init__(self, world: VirtualClock) -> None:
+        self._world = world
+        self._asleep_ms = 0
+        self._asleep_since: int | None = None
+        self._held: deque[Callable[[], None]] = deque()
+        self.is_held = False
+        self.is_dead = False
+
+    def wall_ms(self) -> int:
+        return self._world.wall_ms()
+
+    def now_ms(self) -> int:
+        return self._world.now_ms() - self._asleep_ms
+
+    def now_ns(self) -> int:
+        return self.now_ms() * 1_000_000
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self._world.call_soon(lambda: self.deliver(callback))
+
+    def call_at(self, when_ms: int, callback: Callable[[], None]) -> _Timer:
+        timer = _Timer(when_ms, callback)
+        self._arm(timer)
+        return timer
+
+    def _arm(self, timer: _Timer) -> None:
+        self._world.call_at(timer.due_ms + self._asleep_ms, lambda: self.deliver(lambda: self._fire(timer)))
+
+    def _fire(self, timer: _Timer) -> None:
+        if timer.callback is None:
+            return
+        if self.now_ms() < timer.due_ms:  # the machine has slept since
+            self._arm(timer)
+        else:
+            timer.callback()
+
+    def deliver(self, callback: Callable[[], None]) -> None:
+        """Have the process do something, now or when it goes on."""
+        if self.is_held:
+            self._held.append(callback)
+        elif not self.is_dead:
+            callback()
+
+    # -- what is done to the process
+
+    def hold(self, *, suspends: bool = False) -> None:
+        """Stop the process; `suspends`: with the machine it runs on."""
+        assert not self.is_held
+        self.is_held = True
+        self._asleep_since = self._world.now_ms() if suspends else None
+
+    def go_on(self) -> None:
+        """Let it go on, first with what has waited."""
+        if self._asleep_since is not None:
+            self._asleep_ms += self._world.now_ms() - self._asleep_since
+            self._asleep_since = None
+        self.is_held = False
+        held, self._held = self._held, deque()
+        for callback in held:
+            self.call_soon(callback)
+
+    def die(self) -> None:
+        """End the process."""
+        self.is_dead, self.is_held = True, False
+        self._held.clear()
+
+
+class ProcessLink:
+    """`Link` of a process: what comes over the network waits until it runs."""
+
+    def __init__(self, link: SimulatedLink, clock: ProcessClock) -> None:
+        self._link = link
+        self._clock = clock
+
+    @property
+    def brokers(self) -> Mapping[int, BrokerAddress]:
+        return self._link.brokers
+
+    def send(
+        self,
+        node: int | None,
+        message: Message,
+        *,
+        purpose: Purpose = Purpose.GENERAL,
+        timeout_ms: int | None = None,
+        min_version: int = 0,
+        max_version: int | None = None,
+    ) -> Pending[Message | LinkFailure]:
+        answer: Pending[Message | LinkFailure] = Pending()
+        sent = self._link.send(
+            node, message, purpose=purpose, timeout_ms=timeout_ms, min_version=min_version, max_version=max_version
+        )
+        sent.on_complete(lambda value: self._clock.deliver(lambda: answer.complete(value)))
+        return answer
+
+    def offers(self, node: int | None, api_key: int) -> int | None:
+        return self._link.offers(node, api_key)
+
+    def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:
+        self._link.on_lost(lambda node, purpose: self._clock.deliver(lambda: listener(node, purpose)))
+
+    def close(self) -> None:
+        self._link.close()
