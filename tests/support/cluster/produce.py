@@ -158,6 +158,10 @@ def _is_settled(broker: SimulatedBroker, row: _Row) -> bool:
     if isinstance(now, ErrorCode):
         _fail(row, now)
         return True
+    if row.led.log not in (now.log, broker.cluster.controller.logs.get(row.led.key)):
+        # It led in vain, and leads again by now, which it can only by having been a follower in between.
+        _fail(row, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        return True
     return now.log.high_watermark >= row.upto
 
 

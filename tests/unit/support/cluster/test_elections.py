@@ -200,6 +200,21 @@ def test_a_leader_that_has_not_heard_confirms_nothing() -> None:
     assert orders.offsets() == [0, 1]
 
 
+def test_a_leader_that_has_not_heard_and_leads_again_does_not_confirm_what_it_took_in_vain() -> None:
+    orders = Orders()
+    old, new = orders.leader, orders.followers[0]
+    orders.cluster.hold_news(old)
+    orders.cluster.elect("orders", new)
+    request = produce_request(batch(b"lost"), topic="orders", topic_id=orders.topic_id, acks=-1)
+    pending = orders.world.link.send(old, request)
+    orders.world.clock.advance(1_000)
+    assert orders.produce(batch(b"b"), to=new).base_offset == 0
+    orders.cluster.elect("orders", old)
+    orders.cluster.release_news(old)
+    assert produced(orders.world.wait(pending)).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert orders.offsets() == [0]
+
+
 def test_a_leader_that_has_not_heard_loses_what_it_confirms_with_acks_1() -> None:
     orders = Orders()
     old = orders.leader
