@@ -68,6 +68,7 @@ class RecordFeed:
         self._sources: Final[dict[Place, PartitionRecords]] = {}
         self._behind: Final[dict[int, BehindFetches]] = {}
         self._tails: Final[dict[int, TailFetches]] = {}
+        self._finding: Final[set[Place]] = set()
         self._is_closed = False
         self._on_high_watermark: Final[list[SourceListener]] = []
         self._on_log_start: Final[list[SourceListener]] = []
@@ -179,8 +180,10 @@ class RecordFeed:
             listener(source)
 
     def out_of_range(self, source: PartitionRecords, offset: int) -> None:
-        """Find out where the log begins and ends, and whether it was cut."""
-        self._begin(self._find_ends(source, offset))
+        """Find out where the log begins and ends, and whether it was cut, unless that is being found out."""
+        if source.place not in self._finding:
+            self._finding.add(source.place)
+            self._begin(self._find_ends_once(source, offset))
 
     # -- leaders
 
@@ -336,6 +339,12 @@ class RecordFeed:
             listener(source)
         self._begin(self._open(source))
 
+    async def _find_ends_once(self, source: PartitionRecords, offset: int) -> None:
+        try:
+            await self._find_ends(source, offset)
+        finally:
+            self._finding.discard(source.place)
+
     async def _find_ends(self, source: PartitionRecords, offset: int) -> None:
         """Ask for the ends after an answer that there is nothing at `offset`. The log may have been cut since its
         leader changed last; then that is found first.
@@ -351,6 +360,8 @@ class RecordFeed:
             return
         if offset >= ends.log_start_offset:
             self._fetching.hold(source)  # a reader that asks again may be answered the same
+        else:
+            source.held_until_ms = 0
         if ends.high_watermark < offset <= source.high_watermark and not source.is_validating:
             source.is_validating = True
             await self._validate(source, leader)

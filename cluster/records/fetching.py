@@ -152,10 +152,10 @@ async def _take_in_row(fetching: Fetching, asked: Asked, row: PartitionData, iso
 
 def _failed(fetching: Fetching, asked: Asked, row: PartitionData) -> Outcome:
     source, error = asked.source, error_of(row.error_code)
+    fetching.hold(source)
     if error is ErrorCode.OFFSET_OUT_OF_RANGE:
         fetching.heard.out_of_range(source, asked.offset)
         return Outcome.CAME
-    fetching.hold(source)
     if error in STALE_TO_FETCH:
         leader = row.current_leader
         if leader is not None and leader.leader_id >= 0:

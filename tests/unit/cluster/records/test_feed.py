@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shareq.broker.fetch.ports import FetchedLog
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.ground import FetchedLogs, HeardSources
 from shareq.broker.log.append import Ends
 from shareq.broker.log.segments.reader import Found, ReadResult
 from shareq.broker.topics.ports import NOT_HERE_YET, PartitionLogs
-from shareq.cluster.link.ports import Purpose
+from shareq.cluster.link.ports import LinkFailure, Purpose
 from shareq.cluster.records.cache import ChunkCache, Place
 from shareq.cluster.records.ends import EpochEnd, common_end
 from shareq.cluster.records.source import Anchor, LogEnds, PartitionRecords
@@ -18,6 +21,7 @@ from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchRequest
 from shareq.protocol.generated.list_offsets import ListOffsetsRequest
+from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import batch_headers
 from tests.support.cluster.log import Stored
 from tests.support.cluster.settings import ClusterSettings
@@ -99,6 +103,33 @@ def test_a_partition_is_not_polled_at_its_tail_while_its_readers_are_behind() ->
     fill(rig, 1)
     rig.clock.advance(60)
     assert rig.heard
+
+
+def test_a_tail_that_left_the_log_is_polled_with_pauses_while_its_ends_are_not_known() -> None:
+    """The other connection may be slow; each poll was answered at once, and each answer had the ends asked for."""
+    rig = RecordsRig()
+    rig.create("orders")
+    fill(rig, 3)
+    source = rig.open("orders")
+    held: list[Pending[Message | LinkFailure]] = []
+    send = rig.link.send
+
+    def slow(node: int | None, message: Message, **how: Any) -> Pending[Message | LinkFailure]:
+        answer = send(node, message, **how)
+        if not isinstance(message, ListOffsetsRequest):
+            return answer
+        held.append(Pending())
+        return held[-1]
+
+    rig.link.send = slow  # type: ignore[method-assign]
+    fill(rig, 1)
+    rig.cluster.log("orders").delete_before(4)
+    source.tail_offset = 2
+    rig.feed.tail_wanted(source)
+    fetches = len(rig.link.requests(FetchRequest))
+    rig.clock.advance(2_000)
+    assert len(rig.link.requests(FetchRequest)) - fetches < 100
+    assert len(held) < 20
 
 
 def test_small_chunks_are_read_together() -> None:
