@@ -1,6 +1,6 @@
 """The cluster's topics as dead-letter queues: looked up, created and appended to as the node, with its rights.
 
-    find    ---> mirror, then the topic's properties; both are believed for a while
+    find    ---> mirror, then the topic's properties; both are believed for a while; then room for letters
     create  ---> the controller, then as find, until brokers have heard of it
     append  ---> Produce with acks=all, by the partition's leader
 
@@ -14,7 +14,9 @@ cases the letters may be there already: at least once.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -48,6 +50,8 @@ __all__ = ["ClusterQueues"]
 
 AGE_MS: Final = 10_000
 """How long a topic's properties are believed, unless it refuses something before."""
+MOST_BYTES: Final = 32 << 20
+"""Bytes of letters under way, from where on no share partition is given a queue to write more."""
 MOST_KNOWN: Final = 1_000
 """The most topics whose properties are remembered, those that were asked for last."""
 TIMEOUT_MS: Final = 30_000
@@ -76,7 +80,9 @@ class _Known(NamedTuple):
 
 
 class ClusterQueues:
-    """`QueueTopics` of a node. `config` returns the node's properties as they are now, `begin` drives questions."""
+    """`QueueTopics` of a node. `config` returns the node's properties as they are now, `begin` drives questions. Who
+    looks for a queue, to write a batch of letters, is answered once less than `most_bytes` of them are under way.
+    """
 
     retriable: Final = RETRIABLE
 
@@ -89,6 +95,7 @@ class ClusterQueues:
         clock: Clock,
         begin: Begin,
         config: Callable[[], BrokerConfig],
+        most_bytes: int = MOST_BYTES,
     ) -> None:
         self._link: Final = link
         self._topics: Final = topics
@@ -99,6 +106,10 @@ class ClusterQueues:
         self._known: Final[dict[str, _Known]] = {}
         self._finding: Final[dict[str, Pending[_Found]]] = {}
         self._creating: Final[dict[str, Pending[ApiError]]] = {}
+        self._most_bytes: Final = most_bytes
+        self._under_way = 0  # bytes
+        self._waiting: Final[deque[tuple[Pending[_Found], QueueTopic]]] = deque()  # for room
+        self._is_admitting = False
 
     def policy(self) -> QueuePolicy:
         return QueuePolicy.of(self._config())
@@ -107,9 +118,15 @@ class ClusterQueues:
         if is_hidden(name):
             return completed(None)
         known = self._known.get(name)
-        if known is not None and self._clock.now_ms() - known.at_ms < AGE_MS:
-            return completed(known.queue)
-        return self._asked(self._finding, name, self._look_up)
+        if known is None or self._clock.now_ms() - known.at_ms >= AGE_MS:
+            found = self._asked(self._finding, name, self._look_up)
+        else:
+            found = completed(known.queue)
+        if found.done and self._has_room:
+            return found
+        admitted: Pending[_Found] = Pending()
+        found.on_complete(partial(self._admit_later, admitted))
+        return admitted
 
     def create(self, name: str) -> Pending[ApiError]:
         return self._asked(self._creating, name, self._make)
@@ -119,8 +136,11 @@ class ClusterQueues:
             error = error_of(row.error_code)
             if error:
                 self._known.pop(name, None)  # it may be another one by now, or have other limits
+            self._under_way -= len(batch)
             on_durable(error)
+            self._admit()
 
+        self._under_way += len(batch)
         self._batches.add(Batch(name, partition, memoryview(batch), _ALL, TIMEOUT_MS, done))
         return ErrorCode.NONE
 
@@ -138,6 +158,32 @@ class ClusterQueues:
             questions[name] = answer
             answer.on_complete(answered)
         return answer
+
+    # -- room for letters
+
+    @property
+    def _has_room(self) -> bool:
+        return self._under_way < self._most_bytes
+
+    def _admit_later(self, admitted: Pending[_Found], found: _Found) -> None:
+        """Answer who looks for a queue, when there is room for what it writes and those before it were answered."""
+        if isinstance(found, QueueTopic):
+            self._waiting.append((admitted, found))
+            self._admit()
+        else:
+            admitted.complete(found)
+
+    def _admit(self) -> None:
+        """Answer those that wait, as long as there is room; what they append, and how that ends, may come at once."""
+        if self._is_admitting:
+            return
+        self._is_admitting = True
+        try:
+            while self._waiting and self._has_room:
+                admitted, found = self._waiting.popleft()
+                admitted.complete(found)
+        finally:
+            self._is_admitting = False
 
     # -- finding
 

@@ -101,7 +101,15 @@ class Node:
             env, link, mirror, mirror, run.begin, budget=run.budget, led_epoch=lambda topic_id, partition: 3
         )
         batches = Batches(link, mirror, env.clock)
-        topics = ClusterQueues(link, mirror, batches, clock=env.clock, begin=run.begin, config=lambda: run.config)
+        topics = ClusterQueues(
+            link,
+            mirror,
+            batches,
+            clock=env.clock,
+            begin=run.begin,
+            config=lambda: run.config,
+            most_bytes=run.letter_bytes,
+        )
         self.queues = DeadLetterQueues(env, run.settings, topics)
         self.manager = SharePartitionManager(env, self.feed, run.settings, LeaderMap(), run.states, self.queues)
         self.feed.add_listener(self.manager.on_high_watermark)
@@ -158,6 +166,7 @@ class LettersRun:
             )
         )
         self.budget = rng.choice([6_000, 30_000, 200_000])
+        self.letter_bytes = 1 << 20 if seed % 3 else 1
         self.mirror = TopicMirror(env, self.link, self.begin)
         self.partitions = rng.randint(1, 3)
         self.topic_id = self.cluster.create_topic(TOPIC, self.partitions, 3).topic_id

@@ -347,6 +347,57 @@ def test_an_election_and_a_lost_answer_are_errors_that_may_be_over() -> None:
     assert node.values() == [b"a", b"c", b"c"]
 
 
+def test_letters_under_way_are_bounded_and_who_waits_is_answered_in_turn() -> None:
+    node = Node(latency_ms=(5, 20))
+    node.make(errors_deadletterqueue_group_enable="true")
+    node.find()
+    data = bytearray(batch(b"v"))
+    node.queues._most_bytes = 3 * len(data)  # type: ignore[misc]
+    appended: list[int] = []
+    most = 0
+
+    def lane(number: int) -> None:
+        """Look for the queue, and append when it is found, as a share partition with letters does."""
+
+        def found(queue: QueueTopic | ApiError | None) -> None:
+            nonlocal most
+            assert isinstance(queue, QueueTopic)
+            appended.append(number)
+            node.queues.append(QUEUE, 0, data, came.append)
+            most = max(most, node.queues._under_way)
+
+        node.queues.find(QUEUE).on_complete(found)
+
+    came: list[ErrorCode] = []
+    for number in range(200):
+        lane(number)
+    assert appended == [0, 1, 2]
+    node.world.clock.advance(60_000)
+    assert appended == list(range(200))
+    assert came == [ErrorCode.NONE] * 200
+    assert (most, node.queues._under_way) == (3 * len(data), 0)
+
+
+def test_batches_that_fail_at_once_make_room_for_all_that_wait() -> None:
+    """Thousands of share partitions may wait, and each of them fail within the turn."""
+    node = Node()
+    node.make(errors_deadletterqueue_group_enable="true")
+    node.find()
+    node.queues._most_bytes = 1  # type: ignore[misc]
+    data = bytearray(batch(b"v"))
+    came: list[ErrorCode] = []
+
+    def found(_queue: object) -> None:
+        node.queues.append(QUEUE, 7, data, came.append)  # there is no such partition
+
+    assert node.queues.append(QUEUE, 0, data, came.append) is ErrorCode.NONE
+    for _ in range(5_000):
+        node.queues.find(QUEUE).on_complete(found)
+    assert came == []
+    node.world.clock.advance(1_000)
+    assert came == [ErrorCode.NONE] + [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 5_000
+
+
 # -- deletions
 
 
