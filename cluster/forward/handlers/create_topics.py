@@ -2,12 +2,16 @@
 
 Behaviour: as the cluster's for the topics that the client may create; names of a node's own topics are INVALID_REQUEST,
 as is a name given twice. Effective properties are left out for clients that may not DESCRIBE_CONFIGS of the topic.
+The answer waits for a moment until the node knows what was created: clients use it at once.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
+from typing import Final
 
+from shareq.broker.foundation.loop.coroutines import sleep
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC_CONFIGS
 from shareq.cluster.forward.forwarding import ForwardContext, is_hidden
 from shareq.coordinator.ports import TopicImage
@@ -16,6 +20,9 @@ from shareq.protocol.generated.create_topics import CreatableTopicResult, Create
 from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
+
+HEARD_OF_WITHIN_MS: Final = 1_000
+AGAIN_MS: Final = 50
 
 _DUPLICATE = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _REFUSED = ApiError(CREATE_TOPIC.error, "Authorization failed.")
@@ -48,7 +55,21 @@ async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTop
             ctx.forwarding.topics.deleted(before[name].topic_id)  # the name was free
         response.topics.append(_error_row(name, error or missing) if row is None else _shown(ctx, row))
         await ctx.breathe()
+    if not request.validate_only:
+        await _heard_of(ctx, [row.name for row in response.topics if not row.error_code])
     return response
+
+
+async def _heard_of(ctx: ForwardContext, names: Sequence[str]) -> None:
+    """Wait until brokers know topics that were created, which is somewhat later than the controller; not for long."""
+    clock = ctx.services.env.clock
+    give_up_ms = clock.now_ms() + HEARD_OF_WITHIN_MS
+    while names:
+        found = await ctx.find(names)
+        names = [name for name in names if found[name] is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+        if not names or clock.now_ms() >= give_up_ms:
+            return
+        await sleep(clock, AGAIN_MS)
 
 
 def failed(request: CreateTopicsRequest, error: ErrorCode) -> CreateTopicsResponse:

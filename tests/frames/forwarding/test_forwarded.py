@@ -449,3 +449,29 @@ def test_any_write_right_is_enough_for_a_producer_id() -> None:
 def test_each_rpc_is_in_one_place() -> None:
     assert not set(FORWARDED) & REFUSED
     assert not (set(FORWARDED) | REFUSED) & NOT_OFFERED
+
+
+def test_a_topic_is_known_when_its_creation_is_answered(world: ForwardingWorld, client: MockConnection) -> None:
+    """The brokers hear of it a moment later than the controller. It is not waited for for ever."""
+
+    def created(name: str) -> tuple[int, int]:
+        began = world.clock.now_ms()
+        request = CreateTopicsRequest([CreatableTopic(name, 1, 1)], 5_000)
+        row = world.ask(client, request, 7, CreateTopicsResponse).topics[0]
+        return row.error_code, world.clock.now_ms() - began
+
+    def hear() -> None:
+        for broker in world.cluster.brokers:
+            world.cluster.release_news(broker)
+
+    for broker in world.cluster.brokers:
+        world.cluster.hold_news(broker)
+    world.clock.call_at(world.clock.now_ms() + 300, hear)
+    error, took_ms = created("soon")
+    assert (error, took_ms >= 300) == (ErrorCode.NONE, True)
+    answer = world.ask(client, produce_request(batch(b"x"), topic="soon"), 9, ProduceResponse)
+    assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+    for broker in world.cluster.brokers:
+        world.cluster.hold_news(broker)
+    error, took_ms = created("late")
+    assert (error, 1_000 <= took_ms < 2_000) == (ErrorCode.NONE, True)
