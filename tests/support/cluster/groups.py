@@ -55,6 +55,7 @@ class _Slot:
         )
         self._tokens: dict[int, tuple[Pending[Message | None], Message]] = {}
         self._last_token = 0
+        self._is_over = False
         self._timer: TimerHandle | None = None
         for group_id, value in written.items():
             self.groups.replay(GroupMetadataKey(group_id), value)
@@ -84,6 +85,7 @@ class _Slot:
 
     def resign(self) -> None:
         """End it: another broker coordinates, and who waits here is notified."""
+        self._is_over = True
         waiting, self._tokens = self._tokens, {}
         if self._timer is not None:
             self._timer.cancel()
@@ -101,9 +103,11 @@ class _Slot:
 
     def _due(self) -> None:
         self._timer = None
-        self._cluster.when_running(
-            self._leader, lambda: self.apply(self.groups.on_deadline(self._cluster.env.clock.now_ms()))
-        )
+        self._cluster.when_running(self._leader, self._expire)
+
+    def _expire(self) -> None:
+        if not self._is_over:  # a broker that was paused may go on when another one coordinates
+            self.apply(self.groups.on_deadline(self._cluster.env.clock.now_ms()))
 
 
 class Groups:

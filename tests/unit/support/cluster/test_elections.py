@@ -391,6 +391,23 @@ def test_members_that_wait_hear_that_another_coordinates() -> None:
     assert answer.error_code == ErrorCode.NOT_COORDINATOR
 
 
+def test_a_broker_that_was_paused_ends_no_rebalance_where_another_coordinates_meanwhile() -> None:
+    world = ClusterWorld(ClusterSettings(initial_rebalance_delay_ms=5_000))
+    owner = _coordinator(world, CoordinatorKind.GROUP, "nodes")
+    protocols = [JoinGroupRequestProtocol("slots", b"")]
+    pending = world.link.send(
+        owner, JoinGroupRequest("nodes", 10_000, 2_000, "", None, "shareq", protocols), max_version=3
+    )
+    world.clock.run_until_idle()
+    world.cluster.pause(owner)
+    world.clock.advance(world.cluster.settings.broker_session_timeout_ms)
+    assert world.cluster.leader("__consumer_offsets", slot_of("nodes")) != owner
+    world.cluster.resume(owner)
+    answer = world.wait(pending)
+    assert isinstance(answer, JoinGroupResponse)
+    assert answer.error_code == ErrorCode.NOT_COORDINATOR
+
+
 def test_transactional_ids_go_on_under_another_coordinator() -> None:
     world = ClusterWorld()
     owner = _coordinator(world, CoordinatorKind.TRANSACTION, "slot-1")
