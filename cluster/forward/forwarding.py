@@ -52,12 +52,15 @@ N = TypeVar("N", bound=NamedAnswer)
 
 
 class Forwarding(NamedTuple):
-    """The parts that forward requests. `cluster` names the cluster in texts, by its bootstrap servers."""
+    """The parts that forward requests. `cluster` names the cluster in texts, by its bootstrap servers. `begins_at` gets
+    topic, partition and the offset at which a log begins since its records were deleted.
+    """
 
     link: Link
     topics: Topics
     batches: Batches
     cluster: str
+    begins_at: Callable[[str, int, int], None] = lambda _topic, _partition, _offset: None
 
     @property
     def where_to_go(self) -> str:

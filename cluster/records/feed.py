@@ -138,6 +138,15 @@ class RecordFeed:
             self.cache.forget(place)
             self.arrived(source)
 
+    def begins_at(self, topic: str, partition: int, offset: int) -> None:
+        """Take over where a log begins, as its broker answered when records were deleted."""
+        image = self._topics.topic(topic)
+        source = None if image is None else self._sources.get(Place(image.topic_id, partition))
+        if source is not None and source.has_ends:
+            log_start = source.log_start_offset
+            if source.set_ends(LogEnds(offset, source.high_watermark, source.last_stable_offset)):
+                self._ends_known(source, log_start)
+
     def close(self) -> None:
         """Fetch no more. What is under way is ended by the link."""
         self._is_closed = True

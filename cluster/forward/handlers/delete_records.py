@@ -47,6 +47,9 @@ async def handle(ctx: ForwardContext, request: DeleteRecordsRequest) -> DeleteRe
     response = DeleteRecordsResponse()
     for name, wanted in offsets.items():
         rows = [_row(index, refused.get(name) or found[name, index]) for index in wanted]
+        for row in rows:
+            if not row.error_code:
+                ctx.forwarding.begins_at(name, row.partition_index, row.low_watermark)
         response.topics.append(DeleteRecordsTopicResult(name, rows))
         await ctx.breathe(1 + len(rows))
     return response

@@ -5,6 +5,12 @@ from __future__ import annotations
 import pytest
 
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.support.clients.share_client import ACCEPT, RELEASE, ShareClient, acquired_of, append, from_the_start
 from tests.support.cluster.node_world import NODE_ID, NodeWorld
@@ -125,3 +131,16 @@ def shown_leader(world: NodeWorld, topic: str) -> tuple[ErrorCode, int, int]:
     request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
     (row,) = world.connect().call(request, 12, MetadataResponse).topics[0].partitions
     return ErrorCode(row.error_code), row.leader_id, row.leader_epoch
+
+
+def test_records_that_were_deleted_by_way_of_a_node_are_handed_out_no_more(world: NodeWorld) -> None:
+    """At once: the consumer may ask before the node hears of it with its next fetch."""
+    client = ShareClient(world)
+    assigned(client, "t")
+    append(world, "t", 5)
+    place = (world.cluster.topic("t").topic_id, 0)
+    assert acquired(client, place, max_records=1) == [(0, 0, 1)]
+    deletion = DeleteRecordsRequest([DeleteRecordsTopic("t", [DeleteRecordsPartition(0, 4)])], 5_000)
+    answer = world.connect().call(deletion, 2, DeleteRecordsResponse)
+    assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
+    assert client.acquire(place) == [(4, 4, 1)]

@@ -165,7 +165,7 @@ def test_kubernetes_takes_the_manifest_of_nodes() -> None:
     assert not any("data-dir" in each for each in only["args"])
 
 
-def test_the_composed_nodes_are_told_apart_by_their_addresses_and_reach_each_other() -> None:
+def test_the_composed_nodes_differ_by_their_addresses_and_reach_each_other() -> None:
     services = yaml.safe_load(NODES.read_text())["services"]
     nodes = {name: each for name, each in services.items() if name.startswith("node-")}
     brokers = [name for name in services if name.startswith("kafka-")]
