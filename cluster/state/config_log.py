@@ -7,7 +7,9 @@ applied when they are read back, like all others: so no two nodes see them in di
 whole.
 
 *A read that fails begins again with the log's start*, and what it comes to is compared with the state: a broker that
-leads the partition now may have lost the end of what another one had, and nothing in a log says so by itself.
+leads the partition now may have lost the end of what another one had, and nothing in a log says so by itself. All of it
+is of one leader epoch, never of an older one than before: a deposed broker may not know it. Where the log ends before
+what was read already, that is lost; else the state is not shown before it has all of that.
 
 *A write is answered when it was read back*: it is known by a mark, a header of its first record. What brokers refuse
 that do not lead the partition is sent again for a while. What may be appended yet is not: it would perhaps come after
@@ -64,8 +66,6 @@ WAIT_MS: Final = 5_000
 """The time that a fetch waits at the end of the log."""
 PAUSE_MS: Final = 100
 """Between two tries."""
-LAG_MS: Final = 10_000
-"""The time that a new leader is given to know that what was read before is in its log."""
 WRITE_MS: Final = 15_000
 """The time in which a change is read back, or its writer is not answered with success."""
 PATIENCE_MS: Final = 30_000
@@ -161,6 +161,7 @@ class ConfigLog:
 
     def __init__(self, env: Environment, link: Link, topic: StateTopic, begin: Begin) -> None:
         self._env: Final = env
+        self._link: Final = link
         self._slot: Final = Slot(link, topic, 0)
         self._begin: Final = begin
         self._image = _Image(0)
@@ -168,6 +169,8 @@ class ConfigLog:
         self._written: Final[dict[bytes, _Written]] = {}  # by their marks
         self._listeners: Final[list[Callable[[Sequence[MetaChange]], None]]] = []
         self._problem = "it has not been read"
+        self._epoch = -1  # the newest one of leaders that was read in
+        self._turn = 0
         self._suspected: Final[set[int]] = set()  # base offsets of batches that came damaged once
         self._is_open = False
         self._is_closed = False
@@ -209,10 +212,11 @@ class ConfigLog:
         clock = self._env.clock
         give_up_ms = clock.now_ms() + patience_ms
         self._begin(self._follow())
-        offer = OwnSecret(uuid_to_text(self._env.random_uuid()), self._env.secret_bytes(_SECRET_BYTES))
         while self._secret is None:
             if self._is_open:
-                failure = await self._write([offer])
+                # Never the same one twice: compaction would leave the last of two, and another one be the first.
+                offer = OwnSecret(uuid_to_text(self._env.random_uuid()), self._env.secret_bytes(_SECRET_BYTES))
+                failure = await self._write([offer], once=True)
                 self._problem = failure.message or self._problem
             if self._is_closed or (self._secret is None and clock.now_ms() >= give_up_ms):
                 return f"{self._slot.name}: {self._problem}"
@@ -247,7 +251,7 @@ class ConfigLog:
         if not self._is_closed:
             await self._take_over(image)
         while not self._is_closed:
-            fetched = await self._slot.fetch(image.at, WAIT_MS, purpose=Purpose.CONFIG)
+            fetched = await self._slot.fetch(image.at, WAIT_MS, purpose=Purpose.CONFIG, epoch=self._epoch)
             problem = await self._take_in(image, fetched, self._show)
             if problem is not None:
                 return problem.text
@@ -256,28 +260,43 @@ class ConfigLog:
         return f"{self._slot.name}: closed"
 
     async def _read_all(self) -> _Image | Refused:
-        """Read what is in the log now; where it seems to end before what was read of it already, wait a while."""
-        clock = self._env.clock
-        found = await self._slot.find_leader()
-        start = found if isinstance(found, Refused) else await self._slot.find_start()
+        """Read what is in the log now, and all that was read of it before, unless it is lost."""
+        end = await self._find_end()
+        if isinstance(end, Refused):
+            return end
+        start = await self._slot.find_start()
         if isinstance(start, Refused):
             return start
         self.reads += 1
         image = _Image(start)
-        end, give_up_ms = self._image.at, clock.now_ms() + LAG_MS
         while not self._is_closed:
-            fetched = await self._slot.fetch(image.at, 0)
+            fetched = await self._slot.fetch(image.at, 0, epoch=self._epoch)
             problem = await self._take_in(image, fetched, lambda _rows: None)
             if problem is not None:
                 return problem
             assert isinstance(fetched, Fetched)
             if image.at >= max(end, fetched.high_watermark):
                 break
-            if not fetched.records:
-                if clock.now_ms() >= give_up_ms:
-                    break
-                await sleep(clock, PAUSE_MS)
+            if not fetched.records:  # a new leader learns late how far its followers are
+                await sleep(self._env.clock, PAUSE_MS)
         return image
+
+    async def _find_end(self) -> int | Refused:
+        """Find the leader, and return how far the log goes at least: 0 where it has lost the end of what was read."""
+        nodes = sorted(self._link.brokers)
+        self._turn += 1
+        found = await self._slot.find_leader(nodes[self._turn % len(nodes)] if nodes else None)
+        if isinstance(found, Refused):
+            return found
+        if self._slot.leader_epoch < self._epoch:
+            return Refused(f"{self._slot.name}: broker {found} led it, and was deposed")
+        self._epoch = self._slot.leader_epoch
+        if not self._image.at:
+            return 0
+        probed = await self._slot.fetch(self._image.at, 0, epoch=self._epoch)
+        if isinstance(probed, Fetched):
+            return self._image.at
+        return 0 if probed.error is ErrorCode.OFFSET_OUT_OF_RANGE else probed
 
     async def _take_over(self, image: _Image) -> None:
         """Show what was read instead of what was known."""
@@ -370,7 +389,8 @@ class ConfigLog:
 
     # -- writing
 
-    def _write(self, changes: Sequence[Change]) -> Pending[ApiError]:
+    def _write(self, changes: Sequence[Change], *, once: bool = False) -> Pending[ApiError]:
+        """Have changes kept; `once`: sent once."""
         clock = self._env.clock
         mark = self._env.random_uuid()
         records = [record_of(change) for change in changes]
@@ -389,10 +409,10 @@ class ConfigLog:
             lambda: self._end(mark, ErrorCode.REQUEST_TIMED_OUT, f"not read back in {WRITE_MS} ms"),
         )
         written.answer.on_complete(lambda _outcome: timer.cancel())
-        self._begin(self._send(mark, written, batch))
+        self._begin(self._send(mark, written, batch, once=once))
         return written.answer
 
-    async def _send(self, mark: bytes, written: _Written, batch: bytearray) -> None:
+    async def _send(self, mark: bytes, written: _Written, batch: bytearray, *, once: bool) -> None:
         """Send a batch until it is in the log, or may be."""
         times = 0
         while not written.answer.done:
@@ -401,14 +421,14 @@ class ConfigLog:
             if isinstance(answer, Produced):
                 written.is_sent = True
                 break
-            if answer.error in _SENT_AGAIN or answer.failure is Failure.NOT_SENT:
+            if (answer.error in _SENT_AGAIN or answer.failure is Failure.NOT_SENT) and not once:
                 await sleep(self._env.clock, PAUSE_MS)
                 await self._slot.find_leader()
             elif answer.is_large:
                 self._end(mark, ErrorCode.POLICY_VIOLATION, answer.text)
             elif answer.error is not None and not is_retriable(answer.error):
                 self._end(mark, ErrorCode.KAFKA_STORAGE_ERROR, answer.text)
-            elif times > 1:  # it may be there already, and come once more
+            elif times > 1 or once:  # it may be there already, and come once more
                 self._end(mark, ErrorCode.REQUEST_TIMED_OUT, answer.text)
             else:
                 logger.warning("%s: whether a change was appended is not known", answer.text)

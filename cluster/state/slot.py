@@ -100,12 +100,15 @@ class Fetched(NamedTuple):
 
 
 class Slot:
-    """Requests about one partition of a state topic. `leader` is the broker that was last found to lead it."""
+    """Requests about one partition of a state topic. `leader` is the broker that was last found to lead it, and
+    `leader_epoch` since which epoch of leaders, -1 where it was not said.
+    """
 
     def __init__(self, link: Link, topic: StateTopic, partition: int, *, request_timeout_ms: int = 10_000) -> None:
         self.topic: Final = topic
         self.partition: Final = partition
         self.leader: int | None = None
+        self.leader_epoch = -1
         self._link = link
         self._timeout_ms = request_timeout_ms
 
@@ -115,11 +118,11 @@ class Slot:
 
     # -- by any broker
 
-    def find_leader(self) -> Pending[int | Refused]:
-        """Ask which broker leads the slot, and believe it from now on."""
+    def find_leader(self, node: int | None = None) -> Pending[int | Refused]:
+        """Ask a broker, or any, which one leads the slot, and believe it from now on."""
         wanted = MetadataRequestTopic(name=self.topic.name)
         request = MetadataRequest([wanted], allow_auto_topic_creation=False)
-        return self._ask(None, request, MetadataResponse, self._found)
+        return self._ask(node, request, MetadataResponse, self._found)
 
     def _found(self, answer: MetadataResponse) -> int | Refused:
         self.leader = None
@@ -130,7 +133,7 @@ class Slot:
                 return self._refused("Metadata", topic.error_code)
             for each in topic.partitions:
                 if each.partition_index == self.partition and each.leader_id >= 0:
-                    self.leader = each.leader_id
+                    self.leader, self.leader_epoch = each.leader_id, each.leader_epoch
                     return each.leader_id
         return self._refused("Metadata", ErrorCode.LEADER_NOT_AVAILABLE)
 
@@ -176,11 +179,13 @@ class Slot:
                 return Produced(each.base_offset, each.log_start_offset)
         return self._refused("Produce", ErrorCode.UNKNOWN_SERVER_ERROR)
 
-    def fetch(self, offset: int, max_wait_ms: int, *, purpose: Purpose = Purpose.STATE) -> Pending[Fetched | Refused]:
+    def fetch(
+        self, offset: int, max_wait_ms: int, *, purpose: Purpose = Purpose.STATE, epoch: int = -1
+    ) -> Pending[Fetched | Refused]:
         """Ask for up to `MOST_BYTES` from an offset on; a larger batch comes alone. `purpose`: its connection's, for
-        one that waits.
+        one that waits. `epoch`: the one of leaders in which alone it may be answered.
         """
-        wanted = FetchPartition(self.partition, -1, offset, partition_max_bytes=MOST_BYTES)
+        wanted = FetchPartition(self.partition, epoch, offset, partition_max_bytes=MOST_BYTES)
         request = FetchRequest(
             max_wait_ms=max_wait_ms,
             min_bytes=1,

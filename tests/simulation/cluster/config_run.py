@@ -23,7 +23,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.changes import DropAcl, MetaChange, MetaState, PutAcl, PutConfig, PutScram, ResourceName
 from shareq.broker.security.acls import Acl, Operation, PatternType, Permission, ResourceKind
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
-from shareq.cluster.state.config_log import CONFIG_TOPIC, LAG_MS, ConfigLog
+from shareq.cluster.state.config_log import CONFIG_TOPIC, ConfigLog
 from shareq.cluster.state.config_records import OwnSecret, read, record_of
 from shareq.cluster.state.slot import StateTopic
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -38,7 +38,7 @@ from tests.support.cluster.faults import Direction
 from tests.support.cluster.settings import ClusterSettings
 
 BROKERS: Final = (1, 2, 3)
-SETTLED_MS: Final = 4 * LAG_MS
+SETTLED_MS: Final = 40_000
 _LOST: Final[tuple[type[Message], ...]] = (
     ProduceRequest,
     ProduceRequest,

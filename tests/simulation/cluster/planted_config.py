@@ -66,6 +66,21 @@ def what_may_be_appended_is_sent_again(original: Function, self: Slot, *how: Any
     return answer.then(forgotten)
 
 
+@in_place_of(ConfigLog, "_find_end")
+async def a_deposed_leader_is_read(original: Function, self: Any) -> object:
+    self._epoch = -1
+    end = await original(self)
+    self._epoch = -1
+    return end
+
+
+@in_place_of(ConfigLog, "_write")
+def offers_of_secrets_are_sent_again(
+    original: Function, self: Any, changes: Sequence[Any], *, once: bool = False
+) -> object:
+    return original(self, changes)
+
+
 FAULTS: Final[tuple[Fault, ...]] = (
     what_is_read_again_is_no_news,
     rows_that_are_gone_stay,
@@ -74,4 +89,6 @@ FAULTS: Final[tuple[Fault, ...]] = (
     writes_are_confirmed_before_they_are_read_back,
     a_read_goes_on_where_it_failed,
     what_may_be_appended_is_sent_again,
+    a_deposed_leader_is_read,
+    offers_of_secrets_are_sent_again,
 )

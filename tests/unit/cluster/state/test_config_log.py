@@ -28,7 +28,7 @@ from shareq.cluster.state.topics import check_topic
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.fetch import FetchRequest
 from shareq.protocol.generated.produce import ProduceRequest
-from shareq.protocol.records.batch import Compression, RecordData, build_batch
+from shareq.protocol.records.batch import Compression, RecordData, build_batch, decode_records
 from tests.support.cluster.faults import Direction
 from tests.support.cluster.rights import Operation as ClusterOperation
 from tests.support.cluster.rights import Resource
@@ -169,7 +169,7 @@ def test_an_unclean_election_takes_the_state_back_to_what_the_log_has(world: Clu
     node.write(config("k", "new"), config("l", "new"), PutAcl(acl))
     leader = world.cluster.leader(CONFIG_TOPIC)
     world.cluster.elect(CONFIG_TOPIC, 1 + leader % 3, keep_to=end)
-    world.clock.advance(config_log.LAG_MS + 10_000)
+    world.clock.advance(1_000)
     assert node.log.state.configs == {GROUP: {"k": "old"}}
     assert not node.log.state.acls
     assert {change for changes in node.news[2:] for change in changes} == {
@@ -351,3 +351,17 @@ def test_a_batch_that_was_compacted_before_it_was_read_back_confirms_nothing(wor
     world.wait(answer)
     assert shown == [(ErrorCode.REQUEST_TIMED_OUT, "2")]
     assert node.log.state == other.log.state
+
+
+def test_an_offer_of_a_secret_is_never_made_twice(world: ClusterWorld) -> None:
+    """Compaction would leave the second one, and another node's would be the first in the log."""
+    node = Node(world, "a")
+    world.cluster.hold_replication(CONFIG_TOPIC)
+    world.clock.advance(1_000)
+    world.cluster.elect(CONFIG_TOPIC, 1 + world.cluster.leader(CONFIG_TOPIC) % 3)  # it was appended, and is refused
+    world.cluster.release_replication(CONFIG_TOPIC)
+    node.open()
+    keys = [record.key for each in world.cluster.log(CONFIG_TOPIC).batches for record in decode_records(each.data)]
+    assert len(keys) == len(set(keys))
+    world.cluster.compact(CONFIG_TOPIC)
+    assert Node(world, "b").open().log.secret == node.log.secret
