@@ -171,6 +171,7 @@ class ConfigLog:
         self._problem = "it has not been read"
         self._epoch = -1  # the newest one of leaders that was read in
         self._turn = 0
+        self._is_looking = False
         self._suspected: Final[set[int]] = set()  # base offsets of batches that came damaged once
         self._is_open = False
         self._is_closed = False
@@ -255,6 +256,8 @@ class ConfigLog:
             problem = await self._take_in(image, fetched, self._show)
             if problem is not None:
                 return problem.text
+            if isinstance(fetched, Fetched) and not fetched.records:
+                self._begin(self._look_for_leader())
             if isinstance(fetched, Fetched) and fetched.high_watermark < image.at:
                 await sleep(self._env.clock, PAUSE_MS)  # a new leader that does not know yet how far the others are
         return f"{self._slot.name}: closed"
@@ -281,15 +284,34 @@ class ConfigLog:
                 await sleep(self._env.clock, PAUSE_MS)
         return image
 
-    async def _find_end(self) -> int | Refused:
-        """Find the leader, and return how far the log goes at least: 0 where it has lost the end of what was read."""
+    async def _find_leader(self) -> Refused | None:
+        """Ask who leads the log, every other time each broker in its turn: one that was deposed may not know it."""
         nodes = sorted(self._link.brokers)
         self._turn += 1
-        found = await self._slot.find_leader(nodes[self._turn % len(nodes)] if nodes else None)
+        before = self._slot.leader, self._slot.leader_epoch
+        is_any = self._turn % 2 or not nodes
+        found = await self._slot.find_leader(None if is_any else nodes[self._turn // 2 % len(nodes)])
         if isinstance(found, Refused):
             return found
         if self._slot.leader_epoch < self._epoch:
+            self._slot.leader, self._slot.leader_epoch = before
             return Refused(f"{self._slot.name}: broker {found} led it, and was deposed")
+        return None
+
+    async def _look_for_leader(self) -> None:
+        """Look for a newer leader beside a fetch that waits; the next one is refused where there is one."""
+        if not self._is_looking:
+            self._is_looking = True
+            try:
+                await self._find_leader()
+            finally:
+                self._is_looking = False
+
+    async def _find_end(self) -> int | Refused:
+        """Find the leader, and return how far the log goes at least: 0 where it has lost the end of what was read."""
+        refused = await self._find_leader()
+        if refused is not None:
+            return refused
         self._epoch = self._slot.leader_epoch
         if not self._image.at:
             return 0
@@ -423,7 +445,7 @@ class ConfigLog:
                 break
             if (answer.error in _SENT_AGAIN or answer.failure is Failure.NOT_SENT) and not once:
                 await sleep(self._env.clock, PAUSE_MS)
-                await self._slot.find_leader()
+                await self._find_leader()
             elif answer.is_large:
                 self._end(mark, ErrorCode.POLICY_VIOLATION, answer.text)
             elif answer.error is not None and not is_retriable(answer.error):

@@ -31,7 +31,7 @@ KNOWN_SEEDS: Final[dict[Fault, int]] = {
     planted.doubtful_writes_are_confirmed: 0,
     planted.writes_are_confirmed_before_they_are_read_back: 0,
     planted.a_read_goes_on_where_it_failed: 0,
-    planted.what_may_be_appended_is_sent_again: 62,
+    planted.what_may_be_appended_is_sent_again: 180,
     planted.a_deposed_leader_is_read: 1534,
     planted.offers_of_secrets_are_sent_again: 1448,
 }

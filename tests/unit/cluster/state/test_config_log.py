@@ -353,6 +353,26 @@ def test_a_batch_that_was_compacted_before_it_was_read_back_confirms_nothing(wor
     assert node.log.state == other.log.state
 
 
+def test_a_deposed_leader_that_does_not_know_it_takes_nothing_back(world: ClusterWorld) -> None:
+    """It answers Metadata and Fetch as before; rights that were taken away would be in force again."""
+    node, other = Node(world, "a").open(), Node(world, "b").open()
+    node.write(config("k", "old"))
+    deposed = world.cluster.leader(CONFIG_TOPIC)
+    world.cluster.hold_news(deposed)
+    world.cluster.elect(CONFIG_TOPIC, 1 + deposed % 3)
+    outcomes = [other.write(config("k", "new")) for _ in range(4)]
+    assert outcomes[-1] == NO_ERROR
+    world.clock.advance(30_000)
+    assert node.log.state.configs[GROUP] == {"k": "new"}
+    for _ in range(6):
+        world.cluster.lose_answer("a", world.cluster.leader(CONFIG_TOPIC), FetchRequest)
+        world.clock.advance(10_000)
+    assert node.log.reads > 3
+    seen = [change for changes in node.news for change in changes]
+    assert seen[0] == config("k", "old")
+    assert set(seen[1:]) == {config("k", "new")}
+
+
 def test_an_offer_of_a_secret_is_never_made_twice(world: ClusterWorld) -> None:
     """Compaction would leave the second one, and another node's would be the first in the log."""
     node = Node(world, "a")
