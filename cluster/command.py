@@ -8,25 +8,23 @@ Of the nodes' package the command line imports this module alone, and only for a
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 from collections.abc import Mapping
 from functools import partial
 from random import SystemRandom
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from shareq import __version__
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import Begin, beginner
 from shareq.broker.foundation.loop.turns import Turns
-from shareq.broker.foundation.pending import Pending
 from shareq.broker.process.sockets import ServeError
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.cluster.link.boot_clock import BootClock
 from shareq.cluster.link.counted import CountedLink
-from shareq.cluster.link.network import NetworkLink
+from shareq.cluster.link.network import NetworkLink, arrived
 from shareq.cluster.link.peer_connections import PeerConnections
 from shareq.cluster.link.ports import Link
 from shareq.cluster.membership.group import MembershipSettings
@@ -42,8 +40,6 @@ from shareq.cluster.state.topics import WantedTopic
 __all__ = ["Node", "NodeStart", "node_of"]
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 class Node(NamedTuple):
@@ -81,7 +77,7 @@ class NodeStart:
         try:
             checked = await self._check(env, link, begin)
             self._kept = ConfigLog(env, link, checked.topics[CONFIG_TOPIC], begin)
-            problem = await _answer(begin(self._kept.open()))
+            problem = await arrived(begin(self._kept.open()))
             if problem is not None:
                 raise ServeError(f"cluster {self._options.bootstrap}: {problem}")
             return self._ground(env, endpoints, link, checked)
@@ -103,11 +99,11 @@ class NodeStart:
 
     async def _check(self, env: Environment, link: Link, begin: Begin) -> Checked:
         name = self._options.bootstrap
-        found = await _answer(begin(reach(env, link, PATIENCE_MS)))
+        found = await arrived(begin(reach(env, link, PATIENCE_MS)))
         if isinstance(found, Unreachable):
             what = "it refuses the node" if found.refused else f"it was not reached in {PATIENCE_MS / 1000:g} s"
             raise ServeError(f"cluster {name}: {what}: {found.text}")
-        checked = await _answer(begin(check_cluster(env, link, self._wanted(), found)))
+        checked = await arrived(begin(check_cluster(env, link, self._wanted(), found)))
         for warning in checked.warnings:
             logger.warning("cluster %s: %s", name, warning)
         for refusal in checked.refusals[1:]:
@@ -161,15 +157,3 @@ def settings_of(config: BrokerConfig, options: ClusterOptions) -> NodeSettings:
         take_over=TakeOverSettings(config.node_id),
         pruning=PruningSettings(config.share_coordinator_state_topic_prune_interval_ms),
     )
-
-
-async def _answer(pending: Pending[T]) -> T:
-    """Wait in a task for what a coroutine of the broker's own kind comes to."""
-    answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-
-    def arrived(value: T) -> None:
-        if not answer.done():  # the start was given up
-            answer.set_result(value)
-
-    pending.on_complete(arrived)
-    return await answer
