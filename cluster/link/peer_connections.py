@@ -61,7 +61,7 @@ class PeerConnections:
             try:
                 async with asyncio.timeout(CONNECT_S):
                     reader, writer = await asyncio.open_connection(host, port, ssl=self._tls)
-            except (OSError, TimeoutError):
+            except (OSError, TimeoutError, ValueError, OverflowError):  # the last two: no address at all
                 if was_open:
                     was_open = False
                     self._lost(peer)

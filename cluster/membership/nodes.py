@@ -23,6 +23,8 @@ FORMAT: Final = 1
 MOST_BYTES: Final = 4 << 20
 """The most bytes that are decoded: the map of some hundred nodes with some hundred slots is a tenth of it."""
 MOST_PARTITIONS: Final = 10_000
+MOST_CHARACTERS: Final = 1_000
+"""The most of a text: hosts and zones go to clients, in answers whose texts have 32,767 bytes at most."""
 
 _Json = object
 
@@ -154,9 +156,15 @@ def _list(value: _Json) -> list[_Json]:
 
 
 def _text(value: _Json) -> str:
-    if isinstance(value, str):
-        return value
-    raise MalformedMessage(f"{type(value).__name__} where text is due")
+    if not isinstance(value, str):
+        raise MalformedMessage(f"{type(value).__name__} where text is due")
+    if len(value) > MOST_CHARACTERS:
+        raise MalformedMessage(f"a text of {len(value)} characters, {MOST_CHARACTERS} are allowed")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise MalformedMessage(f"a text that is none: {error}") from error
+    return value
 
 
 def _number(value: _Json) -> int:

@@ -115,3 +115,23 @@ def test_questions_keep_a_connection_from_being_idle(monkeypatch: pytest.MonkeyP
         assert peer.connections == 1
 
     run(scene)
+
+
+@pytest.mark.parametrize(
+    "address", [("127.0.0.1", 2**31 - 1), ("a\0b", 9092), ("x" * 70 + ".example", 9092), ("\ud800", 1)]
+)
+def test_an_address_that_cannot_be_one_is_a_peer_that_is_not_reached(
+    monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]
+) -> None:
+    """Members of the group say what they want of themselves."""
+    monkeypatch.setattr(peer_connections, "AGAIN_S", 0.001)
+
+    async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:
+        await peer.start()
+        connections.connect("a", *address)
+        await asyncio.sleep(0.05)
+        (task,) = connections._tasks.values()
+        assert not task.done()
+        assert news == []
+
+    run(scene)

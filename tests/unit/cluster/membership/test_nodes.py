@@ -73,3 +73,16 @@ def test_anything_else_is_malformed(data: bytes) -> None:
 def test_too_much_is_malformed(data: bytes) -> None:
     with pytest.raises(MalformedMessage):
         node_map_from(data)
+
+
+@pytest.mark.parametrize("host", ["\ud800", "x" * 2_000])
+@pytest.mark.parametrize("field", ["host", "zone", "version"])
+def test_words_that_no_answer_can_carry_are_malformed(field: str, host: str) -> None:
+    """Clients get hosts and zones of all nodes in Metadata: one member's words must not break all answers."""
+    fields = json.loads(Node(3, "1", {"A": Endpoint("here", 9092)}, "zone").metadata(1))
+    if field == "host":
+        fields["listeners"]["A"][0] = host
+    else:
+        fields[field] = host
+    with pytest.raises(MalformedMessage):
+        node_from(json.dumps(fields).encode())
