@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -21,7 +22,7 @@ from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.turns import Turns
-from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.features import FEATURES, SHARE_VERSION
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.lookup import PartitionLookup
@@ -48,7 +49,6 @@ from shareq.cluster.records.feed import RecordFeed
 from shareq.cluster.state.pruning import PruningSettings
 from shareq.cluster.state.slot import StateTopic
 from shareq.cluster.state.take_over import TakeOverSettings
-from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.shard import CoordinatorResult
 from shareq.coordinator.share.shard import ShareCoordinatorShard
 from shareq.protocol.names import SHARE_GROUP_STATE
@@ -214,14 +214,13 @@ class NodeGround:
     def open(self, services: Services) -> None:
         """Join the other nodes. What this one is to own is taken over, and served, as soon as that is known."""
         self._services = services
+        states = services.share_states.partitions
         self.slots.open(
             SlotServices(
                 self.ownership,
                 self.membership.hear_soon,
-                {
-                    STATES: _States(services.share_states.partitions),
-                    GROUPS: _Groups(services.groups.coordinator.partitions),
-                },
+                {STATES: states, GROUPS: services.groups.coordinator.partitions},
+                partial(_needed_from, states),
                 lambda: [(each.topic_id, each.topic, each.partition) for each in self.sources.sources()],
             )
         )
@@ -309,30 +308,10 @@ def _features(config: BrokerConfig, served: Served) -> dict[str, int]:
     return {**features_of_transactions(served), SHARE_VERSION: initial if wanted is None else wanted}
 
 
-class _States:
-    """The share coordinator, as `Coordinator`."""
+def _needed_from(partitions: CoordinatorPartitions[ShareCoordinatorShard], partition: int) -> Pending[int | None]:
+    """Return the lowest offset that a load of a partition of the states still needs; None: nothing can be said now."""
 
-    def __init__(self, partitions: CoordinatorPartitions[ShareCoordinatorShard]) -> None:
-        self._partitions = partitions
+    def ask(shard: ShareCoordinatorShard) -> CoordinatorResult[int | None]:
+        return CoordinatorResult(shard.needed_from())
 
-    def take_over(self, partition: int) -> Pending[bool]:
-        return self._partitions.take_over(partition)
-
-    def needed_from(self, partition: int) -> Pending[int | None]:
-        def ask(shard: ShareCoordinatorShard) -> CoordinatorResult[int | None]:
-            return CoordinatorResult(shard.needed_from())
-
-        return self._partitions.get(partition).run(ask, lambda _error: None)
-
-
-class _Groups:
-    """The group coordinator, as `Coordinator`. Its topic is compacted by the cluster."""
-
-    def __init__(self, partitions: CoordinatorPartitions[GroupCoordinatorShard]) -> None:
-        self._partitions = partitions
-
-    def take_over(self, partition: int) -> Pending[bool]:
-        return self._partitions.take_over(partition)
-
-    def needed_from(self, partition: int) -> Pending[int | None]:
-        return completed(None)
+    return partitions.get(partition).run(ask, lambda _error: None)

@@ -53,18 +53,17 @@ class Coordinator(Protocol):
     def take_over(self, partition: int) -> Pending[bool]:
         """Load a partition from its new log; see `CoordinatorPartitions.take_over`."""
 
-    def needed_from(self, partition: int) -> Pending[int | None]:
-        """Return the lowest offset that a load still needs; see `NeededFrom`."""
-
 
 class SlotServices(NamedTuple):
-    """What slots serve, and who says which: known when the node begins. `led` are the partitions with records in
-    memory, by topic id and partition, and the names of their topics.
+    """What slots serve, and who says which: known when the node begins. `needed_from` asks for the lowest offset that a
+    load of a partition of the states still needs (see `NeededFrom`): topics of others are compacted. `led` are the
+    partitions with records in memory, by topic id and partition, and the names of their topics.
     """
 
     ownership: Ownership
     hear_soon: Callable[[], None]
     coordinators: Mapping[str, Coordinator]  # by state topic
+    needed_from: Callable[[int], Pending[int | None]]
     led: Callable[[], list[tuple[bytes, str, int]]]
 
 
@@ -199,8 +198,7 @@ class NodeSlots:
         self._logs.put(slot, log)
         log.over.on_complete(lambda reason: self._over(slot, token, log, reason))
         self._leaders.begins_to_load(slot)
-        coordinator = self._opened.coordinators[slot.topic]
-        loaded = await coordinator.take_over(slot.partition)
+        loaded = await self._opened.coordinators[slot.topic].take_over(slot.partition)
         owner, notifying = log.owner, self._notifying.pop(slot, None)
         if notifying is not None:
             await notifying  # or what was loaded by an earlier incarnation would be taken for this one's
@@ -217,7 +215,7 @@ class NodeSlots:
             logger.info("slots: all %d that are this node's are served", len(self._opened.ownership.holds))
         Upkeep(self._env.clock, log, lambda: self._begin(taking.new_producer()))
         if not at_cluster.topic.compacted:
-            needed_from = partial(coordinator.needed_from, slot.partition)
+            needed_from = partial(self._opened.needed_from, slot.partition)
             Pruning(self._env.clock, at_cluster, log, needed_from, self._settings.pruning)
         return True
 
