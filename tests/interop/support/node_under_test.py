@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -43,7 +42,6 @@ _NODE: Final = {
     "errors.deadletterqueue.auto.create.topics.enable": "true",
 }
 _APACHE: Final = {"auto.create.topics.enable": "true"}
-TRIES: Final = 10
 _FIRST_WITH_SHARE_GROUPS: Final = (4, 1)
 
 
@@ -74,13 +72,6 @@ class NodeProcess:
         if not self._cluster_runs:
             self.cluster.start()
             self._cluster_runs = True
-        for _ in range(TRIES):
-            try:
-                return self._node.start(timeout_s)
-            except RuntimeError:
-                if "in use by another process" not in self._node.log_tail():
-                    raise
-                time.sleep(1)  # what was connected meanwhile has the port for a moment
         return self._node.start(timeout_s)
 
     def stop(self) -> None:
