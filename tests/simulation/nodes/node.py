@@ -29,7 +29,8 @@ from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersio
 from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from tests.simulation.nodes.client import ClientConnection
 from tests.simulation.nodes.peers import NodePeers
-from tests.simulation.nodes.process import ProcessClock, ProcessLink
+from tests.simulation.nodes.process import ProcessClock
+from tests.support.cluster.process_link import ProcessLink
 from tests.support.coroutines import begun
 from tests.support.fakes.kept_by_nodes import MemoryKept
 
@@ -62,7 +63,7 @@ class Life:
         self.connections: list[ClientConnection] = []
         self._world = world
         self._node = node
-        self._link = ProcessLink(world.cluster.link(node.name, request_timeout_ms=5_000), self.clock)
+        self._link = ProcessLink(world.cluster.link(node.name, request_timeout_ms=5_000), self.clock.deliver)
         self._env = Environment(self.clock, Random(f"{world.seed} {node.name} {number}"), MemFs(self.clock.call_soon))
         begun(self._env, self._begin())
 

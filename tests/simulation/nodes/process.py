@@ -1,4 +1,4 @@
-"""What one process of a simulation runs on: a clock that stops with it, a link whose answers wait for it.
+"""The clock of one process of a simulation, which stops with it. Its link is a `ProcessLink`.
 
 A process is stopped (SIGSTOP) or its machine suspended: what is due meanwhile happens when it goes on, late. While a
 machine is suspended its own clock stands still as well. A process that is dead does nothing any more.
@@ -7,13 +7,9 @@ machine is suspended its own clock stands still as well. A process that is dead 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.foundation.pending import Pending
-from shareq.cluster.link.ports import BrokerAddress, LinkFailure, Purpose
-from shareq.protocol.primitives import Message
-from tests.support.cluster.link import SimulatedLink
 
 
 class _Timer:
@@ -97,41 +93,3 @@ class ProcessClock:
         """End the process."""
         self.is_dead, self.is_held = True, False
         self._held.clear()
-
-
-class ProcessLink:
-    """`Link` of a process: what comes over the network waits until it runs."""
-
-    def __init__(self, link: SimulatedLink, clock: ProcessClock) -> None:
-        self._link = link
-        self._clock = clock
-
-    @property
-    def brokers(self) -> Mapping[int, BrokerAddress]:
-        return self._link.brokers
-
-    def send(
-        self,
-        node: int | None,
-        message: Message,
-        *,
-        purpose: Purpose = Purpose.GENERAL,
-        timeout_ms: int | None = None,
-        min_version: int = 0,
-        max_version: int | None = None,
-    ) -> Pending[Message | LinkFailure]:
-        answer: Pending[Message | LinkFailure] = Pending()
-        sent = self._link.send(
-            node, message, purpose=purpose, timeout_ms=timeout_ms, min_version=min_version, max_version=max_version
-        )
-        sent.on_complete(lambda value: self._clock.deliver(lambda: answer.complete(value)))
-        return answer
-
-    def offers(self, node: int | None, api_key: int) -> int | None:
-        return self._link.offers(node, api_key)
-
-    def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:
-        self._link.on_lost(lambda node, purpose: self._clock.deliver(lambda: listener(node, purpose)))
-
-    def close(self) -> None:
-        self._link.close()

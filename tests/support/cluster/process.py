@@ -7,12 +7,11 @@ came. A killed process handles nothing more, and its connections end.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from devtools.in_memory.virtual_clock import VirtualClock, VirtualTimer
-from shareq.broker.foundation.pending import Pending
-from shareq.cluster.link.ports import BrokerAddress, Link, LinkFailure, Purpose
-from shareq.protocol.primitives import Message
+from shareq.cluster.link.ports import Link
+from tests.support.cluster.process_link import ProcessLink
 
 
 class NodeProcess:
@@ -23,7 +22,7 @@ class NodeProcess:
     def __init__(self, clock: VirtualClock, link: Link) -> None:
         self.is_stopped = False
         self.is_dead = False
-        self.link: Link = _ProcessLink(self, link)
+        self.link: Link = ProcessLink(link, self.handle)
         self._clock = clock
         self._outside = link
         self._kept: deque[Callable[[], None]] = deque()
@@ -78,41 +77,3 @@ class NodeProcess:
 
         self._clock.call_at(when_ms, lambda: self.handle(due))
         return timer
-
-
-class _ProcessLink:
-    """The link of a process: answers wait for it to go on."""
-
-    def __init__(self, process: NodeProcess, link: Link) -> None:
-        self._process = process
-        self._link = link
-
-    @property
-    def brokers(self) -> Mapping[int, BrokerAddress]:
-        return self._link.brokers
-
-    def send(
-        self,
-        node: int | None,
-        message: Message,
-        *,
-        purpose: Purpose = Purpose.GENERAL,
-        timeout_ms: int | None = None,
-        min_version: int = 0,
-        max_version: int | None = None,
-    ) -> Pending[Message | LinkFailure]:
-        answer: Pending[Message | LinkFailure] = Pending()
-        sent = self._link.send(
-            node, message, purpose=purpose, timeout_ms=timeout_ms, min_version=min_version, max_version=max_version
-        )
-        sent.on_complete(lambda value: self._process.handle(lambda: answer.complete(value)))
-        return answer
-
-    def offers(self, node: int | None, api_key: int) -> int | None:
-        return self._link.offers(node, api_key)
-
-    def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:
-        self._link.on_lost(lambda node, purpose: self._process.handle(lambda: listener(node, purpose)))
-
-    def close(self) -> None:
-        self._link.close()
