@@ -1,4 +1,4 @@
-"""Which partition of a coordinator's topic keeps what belongs to a name."""
+"""The partitions of a coordinator's topic that keep what belongs to a name."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 MOST_LINES: Final = 200
-"""Of one change in the log."""
+"""The most lines of one change in the log."""
 
 
 class News:
-    """Those who follow changes, in the order in which they were added. What one of them raises is logged."""
+    """The listeners for changes, in the order in which they were added. What one of them raises is logged."""
 
     def __init__(self) -> None:
         self.configs: Final[list[Callable[[ResourceName], None]]] = []

@@ -1,4 +1,4 @@
-"""What every ground's metadata is asked: topics, and what operators set: properties, rights, users, quotas.
+"""The port of every ground's metadata: topics, and what operators set: properties, rights, users, quotas.
 
 `MetadataStore` serves it from a data folder, and does more: it is the sole author of its topics, too.
 """
@@ -90,7 +90,7 @@ class Metadata(TopicNames, Protocol):
 
     @property
     def gate(self) -> CommitGate:
-        """What is passed before a change."""
+        """The gate that is passed before a change."""
 
     def alter_configs(self, changes: Sequence[PutConfig]) -> Pending[ApiError]:
         """Set and remove properties, all of these or none."""

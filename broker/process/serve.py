@@ -29,7 +29,7 @@ WARM_UP_STEP_S: Final = 0.002
 
 
 class OtherGround(Protocol):
-    """What a broker stands on that is no data folder, and who opens it."""
+    """The opening of a ground that is no data folder."""
 
     @property
     def make(self) -> MakeGround:

@@ -8,13 +8,13 @@ from shareq.protocol.config_def import NamesOrBeginnings, UpdateMode, integer, l
 from shareq.protocol.names import DLQ_TOPICS
 
 FIRST_NODE_ID: Final = 1_000_000
-"""Where the numbers of nodes begin, far above those of the cluster's brokers."""
+"""The first number of nodes, far above those of the cluster's brokers."""
 _MIB: Final = 1 << 20
 
 
 class NodeProperties:
-    """What a node keeps in memory of its cluster, the membership of the nodes, how state is divided among them, and
-    which topics of the cluster take dead letters.
+    """The memory that a node has for its cluster's records, the membership of the nodes, the division of state among
+    them, and the topics of the cluster that take dead letters.
     """
 
     shareq_cluster_read_ahead_bytes = long(
