@@ -33,6 +33,7 @@ from shareq.protocol.generated.metadata import MetadataRequest
 from shareq.protocol.generated.produce import ProduceRequest
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import BatchHeader, decode_records
+from tests.simulation.cluster.troubles import heal, resume
 from tests.support.cluster.cluster import SimulatedCluster
 from tests.support.cluster.faults import Direction
 from tests.support.cluster.settings import ClusterSettings
@@ -251,23 +252,14 @@ class ConfigRun:
         self.cluster.hold_news(self.rng.choice(BROKERS))
 
     def _heal(self) -> None:
-        for node in self.nodes:
-            self.cluster.heal(node.name)
-        self.cluster.faults.delays.clear()
-        for broker in BROKERS:
-            if self.cluster.is_running(broker):
-                self.cluster.release_news(broker)
+        heal(self.cluster, *(node.name for node in self.nodes))
 
     def _pause(self) -> None:
         if all(map(self.cluster.is_running, BROKERS)):
             self.rng.choice([self.cluster.pause, self.cluster.kill])(self.rng.choice(BROKERS))
 
     def _resume(self) -> None:
-        for broker in BROKERS:
-            if self.cluster.is_dead(broker):
-                self.cluster.start(broker)
-            elif not self.cluster.is_running(broker):
-                self.cluster.resume(broker)
+        resume(self.cluster)
 
     # -- what must hold
 

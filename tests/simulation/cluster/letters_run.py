@@ -45,6 +45,7 @@ from shareq.protocol.names import DLQ_GROUP, DLQ_GROUP_ENABLE, DLQ_OFFSET, DLQ_P
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import Record, RecordData, build_batch, decode_records
 from shareq.protocol.share import AcknowledgeType, AcquireMode, RecordState
+from tests.simulation.cluster.troubles import Troubles
 from tests.support.cluster.cluster import SimulatedCluster
 from tests.support.cluster.settings import ClusterSettings
 from tests.support.cluster.versions import KAFKA_3_9, KAFKA_4_3
@@ -146,6 +147,7 @@ class LettersRun:
             latency_ms=rng.choice([(0, 0), (1, 3), (0, 20)]),
         )
         self.cluster = SimulatedCluster(env, settings)
+        self.troubles = Troubles(self.cluster, rng, NODE, _LOST)
         self.link = self.cluster.link(NODE, request_timeout_ms=3_000)
         creates = rng.random() < 0.8
         properties = {
@@ -216,13 +218,13 @@ class LettersRun:
             (self._elect, 4),
             (self._delete_queue, 1),
             (self._delete_records, 1),
-            (self._lose, 6),
-            (self._cut, 2),
-            (self._delay, 2),
-            (self._heal, 4),
-            (self._hold_news, 1),
-            (self._pause, 1),
-            (self._resume, 3),
+            (self.troubles.lose, 6),
+            (self.troubles.cut, 2),
+            (self.troubles.delay, 2),
+            (self.troubles.heal, 4),
+            (self.troubles.hold_news, 1),
+            (self.troubles.pause, 1),
+            (self.troubles.resume, 3),
         )
         actions, weights = [step for step, _ in steps], [weight for _, weight in steps]
         for _ in range(rng.randint(50, 250)):
@@ -310,43 +312,11 @@ class LettersRun:
         log = self.cluster.log(TOPIC, self.rng.randrange(self.partitions))
         log.delete_before(self.rng.randint(log.start, log.high_watermark))
 
-    def _lose(self) -> None:
-        lose = self.rng.choice([self.cluster.lose_answer, self.cluster.lose_request])
-        lose(NODE, self.rng.choice(BROKERS), self.rng.choice(_LOST))
-
-    def _cut(self) -> None:
-        self.cluster.cut(NODE, self.rng.choice(BROKERS))
-
-    def _delay(self) -> None:
-        self.cluster.delay(NODE, self.rng.choice(BROKERS), self.rng.choice([20, 400, 2_000]))
-
-    def _heal(self) -> None:
-        self.cluster.heal(NODE)
-        self.cluster.faults.delays.clear()
-        for broker in BROKERS:
-            if self.cluster.is_running(broker):
-                self.cluster.release_news(broker)
-
-    def _hold_news(self) -> None:
-        self.cluster.hold_news(self.rng.choice(BROKERS))
-
-    def _pause(self) -> None:
-        broker = self.rng.choice(BROKERS)
-        if all(map(self.cluster.is_running, BROKERS)):
-            self.rng.choice([self.cluster.pause, self.cluster.kill])(broker)
-
-    def _resume(self) -> None:
-        for broker in BROKERS:
-            if self.cluster.is_dead(broker):
-                self.cluster.start(broker)
-            elif not self.cluster.is_running(broker):
-                self.cluster.resume(broker)
-
     # -- the end
 
     def _settle(self) -> None:
-        self._resume()
-        self._heal()
+        self.troubles.resume()
+        self.troubles.heal()
         self.cluster.faults.losses.clear()
         for name in self._topics():
             for partition, state in enumerate(self.cluster.topic(name).partitions):

@@ -32,6 +32,7 @@ from shareq.protocol.generated.metadata import MetadataRequest
 from shareq.protocol.generated.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import BatchHeader, read_header
+from tests.simulation.cluster.troubles import Troubles
 from tests.support.cluster.cluster import SimulatedCluster
 from tests.support.cluster.faults import Direction
 from tests.support.cluster.log import ClusterLog
@@ -196,6 +197,7 @@ class RecordsRun:
             fetch_session_slots=rng.choice([0, 1, 1_000]),
         )
         self.cluster = SimulatedCluster(env, settings)
+        self.troubles = Troubles(self.cluster, rng, NODE, _LOST)
         link = self.cluster.link(NODE, request_timeout_ms=3_000)
 
         def begin(coroutine: Waiting[T], /) -> Pending[T]:
@@ -258,13 +260,13 @@ class RecordsRun:
             (self._elect_uncleanly, 1),
             (self._depose, 1),
             (self._delete_records, 2),
-            (self._lose, 4),
-            (self._cut, 2),
-            (self._heal, 3),
-            (self._delay, 2),
-            (self._hold_news, 1),
-            (self._pause, 1),
-            (self._resume, 3),
+            (self.troubles.lose, 4),
+            (self.troubles.cut, 2),
+            (self.troubles.heal, 3),
+            (self.troubles.delay, 2),
+            (self.troubles.hold_news, 1),
+            (self.troubles.pause, 1),
+            (self.troubles.resume, 3),
         )
         actions, weights = [step for step, _ in steps], [weight for _, weight in steps]
         for _ in range(rng.randint(50, 250)):
@@ -334,7 +336,7 @@ class RecordsRun:
         broker, end = self.cluster.leader(*place), self.log(place).end
         if broker < 0 or not all(map(self.cluster.is_running, BROKERS)):
             return
-        self._heal()
+        self.troubles.heal()
         self.cluster.delay(NODE, broker, 400, only=Direction.TO_NODE)
         for _ in range(self.rng.randint(1, 5)):
             self._append(place, batch(0, self.rng.randint(1, 3), size=50))
@@ -348,43 +350,11 @@ class RecordsRun:
         log = self.log(self.rng.choice(self.places))
         log.delete_before(self.rng.randint(log.start, log.high_watermark))
 
-    def _lose(self) -> None:
-        lose = self.rng.choice([self.cluster.lose_answer, self.cluster.lose_request])
-        lose(NODE, self.rng.choice(BROKERS), self.rng.choice(_LOST))
-
-    def _cut(self) -> None:
-        self.cluster.cut(NODE, self.rng.choice(BROKERS))
-
-    def _delay(self) -> None:
-        self.cluster.delay(NODE, self.rng.choice(BROKERS), self.rng.choice([20, 400, 2_000]))
-
-    def _heal(self) -> None:
-        self.cluster.heal(NODE)
-        self.cluster.faults.delays.clear()
-        for broker in BROKERS:
-            if self.cluster.is_running(broker):
-                self.cluster.release_news(broker)
-
-    def _hold_news(self) -> None:
-        self.cluster.hold_news(self.rng.choice(BROKERS))
-
-    def _pause(self) -> None:
-        broker = self.rng.choice(BROKERS)
-        if all(map(self.cluster.is_running, BROKERS)):
-            self.rng.choice([self.cluster.pause, self.cluster.kill])(broker)
-
-    def _resume(self) -> None:
-        for broker in BROKERS:
-            if self.cluster.is_dead(broker):
-                self.cluster.start(broker)
-            elif not self.cluster.is_running(broker):
-                self.cluster.resume(broker)
-
     # -- the end
 
     def _settle(self) -> None:
-        self._resume()
-        self._heal()
+        self.troubles.resume()
+        self.troubles.heal()
         self.cluster.faults.losses.clear()
         for place in self.places:
             if self.cluster.leader(*place) < 0:

@@ -1,0 +1,71 @@
+"""Troubles between nodes and the brokers of a simulated cluster, as runs by seeds bring them about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Final
+
+from shareq.protocol.primitives import Message
+from tests.support.cluster.cluster import SimulatedCluster
+
+
+def heal(cluster: SimulatedCluster, *nodes: str) -> None:
+    """End cuts, delays and what brokers do not hear."""
+    for node in nodes:
+        cluster.heal(node)
+    cluster.faults.delays.clear()
+    for broker in cluster.brokers:
+        if cluster.is_running(broker):
+            cluster.release_news(broker)
+
+
+def resume(cluster: SimulatedCluster) -> None:
+    """Have all brokers run."""
+    for broker in cluster.brokers:
+        if cluster.is_dead(broker):
+            cluster.start(broker)
+        elif not cluster.is_running(broker):
+            cluster.resume(broker)
+
+
+class Troubles:
+    """The troubles of one node. `lost` are the requests that get lost, or their answers."""
+
+    def __init__(self, cluster: SimulatedCluster, rng: Random, node: str, lost: Sequence[type[Message]]) -> None:
+        self._cluster: Final = cluster
+        self._rng: Final = rng
+        self._node: Final = node
+        self._lost: Final = lost
+        self._brokers: Final = tuple(cluster.brokers)
+
+    def lose(self) -> None:
+        """Let a request get lost, or its answer."""
+        lose = self._rng.choice([self._cluster.lose_answer, self._cluster.lose_request])
+        lose(self._node, self._rng.choice(self._brokers), self._rng.choice(self._lost))
+
+    def cut(self) -> None:
+        """Cut the node from a broker."""
+        self._cluster.cut(self._node, self._rng.choice(self._brokers))
+
+    def delay(self) -> None:
+        """Have a broker answer later."""
+        self._cluster.delay(self._node, self._rng.choice(self._brokers), self._rng.choice([20, 400, 2_000]))
+
+    def hold_news(self) -> None:
+        """Let a broker hear nothing of the controller."""
+        self._cluster.hold_news(self._rng.choice(self._brokers))
+
+    def pause(self) -> None:
+        """Stop or kill a broker, unless another one is away."""
+        broker = self._rng.choice(self._brokers)
+        if all(map(self._cluster.is_running, self._brokers)):
+            self._rng.choice([self._cluster.pause, self._cluster.kill])(broker)
+
+    def heal(self) -> None:
+        """See `heal`."""
+        heal(self._cluster, self._node)
+
+    def resume(self) -> None:
+        """See `resume`."""
+        resume(self._cluster)
