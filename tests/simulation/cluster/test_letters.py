@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 import pytest
 
 from tests.simulation.cluster import planted_letters as planted
 from tests.simulation.cluster.letters_run import run
+from tests.support.fixed_seeds import FixedSeeds
 from tests.support.planting import Fault
 
-SEEDS: Final = 40
-CHUNK: Final = 10
+SEEDS: Final = FixedSeeds(run, range(40), chunk=10)
 
 # What they must have brought about together, at least.
 AT_LEAST: Final = {
@@ -38,21 +37,14 @@ KNOWN_SEEDS: Final[dict[Fault, int]] = {
     planted.a_missing_queue_is_never_created: 4,
 }
 
-_seen: Counter[str] = Counter()
-_ran: set[int] = set()
 
-
-@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+@pytest.mark.parametrize("first", SEEDS.firsts)
 def test_every_dead_record_has_its_letter(first: int) -> None:
-    for seed in range(first, first + CHUNK):
-        _seen.update(run(seed))
-        _ran.add(seed)
+    SEEDS.run_from(first)
 
 
 def test_enough_happened_over_the_fixed_seeds() -> None:
-    if len(_ran) < SEEDS:
-        pytest.skip("not all of the fixed seeds were run")
-    assert {name: _seen[name] for name, least in AT_LEAST.items() if _seen[name] < least} == {}
+    assert SEEDS.too_seldom(AT_LEAST) == {}
 
 
 @pytest.mark.parametrize("seed", [299, 470])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 import pytest
 
 from tests.simulation.cluster import planted_records as planted
 from tests.simulation.cluster.records_run import run
+from tests.support.fixed_seeds import FixedSeeds
 from tests.support.planting import Fault
 
-SEEDS: Final = 40
-CHUNK: Final = 10
+SEEDS: Final = FixedSeeds(run, range(40), chunk=10)
 
 # What they must have brought about together, at least.
 AT_LEAST: Final = {
@@ -41,21 +40,14 @@ KNOWN_SEEDS: Final[dict[Fault, int]] = {
     planted.sources_stay_with_their_first_leaders: 0,
 }
 
-_seen: Counter[str] = Counter()
-_ran: set[int] = set()
 
-
-@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+@pytest.mark.parametrize("first", SEEDS.firsts)
 def test_every_reader_gets_what_the_log_has(first: int) -> None:
-    for seed in range(first, first + CHUNK):
-        _seen.update(run(seed))
-        _ran.add(seed)
+    SEEDS.run_from(first)
 
 
 def test_enough_happened_over_the_fixed_seeds() -> None:
-    if len(_ran) < SEEDS:
-        pytest.skip("not all of the fixed seeds were run")
-    assert {name: _seen[name] for name, least in AT_LEAST.items() if _seen[name] < least} == {}
+    assert SEEDS.too_seldom(AT_LEAST) == {}
 
 
 def test_every_planted_fault_has_a_known_seed() -> None:

@@ -1,8 +1,7 @@
-"""Fixed seeds of nodes before a simulated cluster; `make sim-nodes SEEDS=n` runs more. And faults that are planted."""
+"""Fixed seeds of nodes before a simulated cluster, and planted faults. `make sim-cluster SEEDS=n` runs more seeds."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final
 
 import pytest
@@ -11,10 +10,10 @@ from tests.simulation.nodes import planted
 from tests.simulation.nodes.known_seeds import KNOWN_SEEDS
 from tests.simulation.nodes.noticing import noticed_by
 from tests.simulation.nodes.world import run
+from tests.support.fixed_seeds import FixedSeeds
 from tests.support.planting import Fault
 
-SEEDS: Final = range(4, 12)
-CHUNK: Final = 2
+SEEDS: Final = FixedSeeds(run, range(4, 12), chunk=2)
 AT_LEAST: Final = {
     "confirmed": 1_000,
     "owners of slots": 30,
@@ -31,21 +30,14 @@ AT_LEAST: Final = {
     "compactions": 10,
 }
 
-_seen: Counter[str] = Counter()
-_ran: set[int] = set()
 
-
-@pytest.mark.parametrize("first", SEEDS[::CHUNK])
+@pytest.mark.parametrize("first", SEEDS.firsts)
 def test_nothing_is_lost_or_comes_again_after_it_was_confirmed(first: int) -> None:
-    for seed in range(first, first + CHUNK):
-        _seen.update(run(seed))
-        _ran.add(seed)
+    SEEDS.run_from(first)
 
 
 def test_enough_happened_over_the_fixed_seeds() -> None:
-    if len(_ran) < len(SEEDS):
-        pytest.skip("not all of the fixed seeds were run")
-    assert {name: _seen[name] for name, least in AT_LEAST.items() if _seen[name] < least} == {}
+    assert SEEDS.too_seldom(AT_LEAST) == {}
 
 
 def test_every_planted_fault_has_a_known_seed() -> None:

@@ -1,0 +1,39 @@
+"""The fixed seeds of a simulation, some in each test, and what they brought about together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import pytest
+
+
+class FixedSeeds:
+    """`seeds`, `chunk` of them in each test. `run` returns how often what happened in the run of one."""
+
+    def __init__(self, run: Callable[[int], Counter[str]], seeds: range, *, chunk: int) -> None:
+        self._run: Final = run
+        self._seeds: Final = seeds
+        self._chunk: Final = chunk
+        self._seen: Counter[str] = Counter()
+        self._ran: set[int] = set()
+
+    @property
+    def firsts(self) -> range:
+        """Return the first seed of each test."""
+        return self._seeds[:: self._chunk]
+
+    def run_from(self, first: int) -> None:
+        """Run a test's seeds."""
+        for seed in range(first, first + self._chunk):
+            self._seen.update(self._run(seed))
+            self._ran.add(seed)
+
+    def too_seldom(self, at_least: Mapping[str, int]) -> dict[str, int]:
+        """Return how often each of these happened that happened less often than it had to. Skips the test unless all
+        seeds were run.
+        """
+        if len(self._ran) < len(self._seeds):
+            pytest.skip("not all of the fixed seeds were run")
+        return {name: self._seen[name] for name, least in at_least.items() if self._seen[name] < least}
