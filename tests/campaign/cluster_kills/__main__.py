@@ -40,10 +40,12 @@ class Cell(NamedTuple):
     within_s: float
 
 
-def _owner_gets(number: int) -> Callable[[Scene, Callable[[], None]], None]:
+def _ends(number: int, *, owner: bool) -> Callable[[Scene, Callable[[], None]], None]:
+    """Return what ends the owner, or the other node, by a signal, and starts it again."""
+
     def disturb(scene: Scene, now: Callable[[], None]) -> None:
-        node = scene.owner
-        assert node is not None
+        leads = scene.owner
+        node = next(each for each in scene.nodes if (each is leads) is owner)
         assert node.process is not None
         now()
         node.process.send_signal(number)
@@ -64,20 +66,6 @@ def _owner_stops(scene: Scene, now: Callable[[], None]) -> None:
     assert node.process is not None
     node.process.send_signal(signal.SIGCONT)
     _settle(scene)
-
-
-def _other_gets(number: int) -> Callable[[Scene, Callable[[], None]], None]:
-    def disturb(scene: Scene, now: Callable[[], None]) -> None:
-        owner = scene.owner
-        node = next(each for each in scene.nodes if each is not owner)
-        assert node.process is not None
-        now()
-        node.process.send_signal(number)
-        node.process.wait(30)
-        _settle(scene)
-        node.start(60)
-
-    return disturb
 
 
 def _cluster_is_silent(scene: Scene, now: Callable[[], None]) -> None:
@@ -106,11 +94,11 @@ def _settle(scene: Scene) -> None:
 CELLS: Final = {
     cell.name: cell
     for cell in (
-        Cell("owner, SIGKILL", _owner_gets(signal.SIGKILL), 3.0),
-        Cell("owner, SIGTERM", _owner_gets(signal.SIGTERM), 1.5),
+        Cell("owner, SIGKILL", _ends(signal.SIGKILL, owner=True), 3.0),
+        Cell("owner, SIGTERM", _ends(signal.SIGTERM, owner=True), 1.5),
         Cell("owner, SIGSTOP", _owner_stops, 9.0),
-        Cell("waiting node, SIGKILL", _other_gets(signal.SIGKILL), 3.0),
-        Cell("waiting node, SIGTERM", _other_gets(signal.SIGTERM), 1.5),
+        Cell("waiting node, SIGKILL", _ends(signal.SIGKILL, owner=False), 3.0),
+        Cell("waiting node, SIGTERM", _ends(signal.SIGTERM, owner=False), 1.5),
         Cell("cluster silent for 30 s, from its return", _cluster_is_silent, 5.0),
         Cell("cluster killed, from its start", _cluster_is_killed, 30.0),
     )
