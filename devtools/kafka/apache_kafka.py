@@ -119,6 +119,19 @@ def answers(port: int, timeout_s: float = 1.0, tls: ssl.SSLContext | None = None
         return False
 
 
+def seconds_to_answer(
+    process: subprocess.Popen[bytes], port: int, started: float, timeout_s: float, tls: ssl.SSLContext | None = None
+) -> float | None:
+    """Wait until the broker of a process answers; seconds since `started` (`time.perf_counter`). None: it has ended, or
+    does not answer in time.
+    """
+    while not answers(port, tls=tls):
+        if process.poll() is not None or time.perf_counter() - started > timeout_s:
+            return None
+        time.sleep(0.005)
+    return time.perf_counter() - started
+
+
 def new_cluster_id() -> str:
     """A random one, as Kafka's tool makes them."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
@@ -158,12 +171,11 @@ class ApacheKafka:
             command = ["java", *self.jvm_flags, "-cp", broker_class_path(self.version), "kafka.Kafka", str(properties)]
             started = time.perf_counter()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        while not answers(self.port, tls=self.tls):
-            if self.process.poll() is not None or time.perf_counter() - started > timeout_s:
-                self.kill()
-                raise RuntimeError(f"Apache Kafka did not start:\n{self.log_tail()}")
-            time.sleep(0.005)
-        return time.perf_counter() - started
+        took = seconds_to_answer(self.process, self.port, started, timeout_s, self.tls)
+        if took is None:
+            self.kill()
+            raise RuntimeError(f"Apache Kafka did not start:\n{self.log_tail()}")
+        return took
 
     def stop(self, timeout_s: float = 30) -> None:
         """SIGTERM, then SIGKILL when that takes too long."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from devtools.kafka.apache_kafka import answers
+from devtools.kafka.apache_kafka import seconds_to_answer
 from devtools.ports import free_port
 from shareq.testing.launch import options_of
 
@@ -46,12 +46,11 @@ class OurProcess:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **secrets}
             )
-        while not answers(self.port, tls=self.tls):
-            if self.process.poll() is not None or time.perf_counter() - started > timeout_s:
-                self.kill()
-                raise RuntimeError(f"shareq did not start:\n{self.log_tail()}")
-            time.sleep(0.005)
-        return time.perf_counter() - started
+        took = seconds_to_answer(self.process, self.port, started, timeout_s, self.tls)
+        if took is None:
+            self.kill()
+            raise RuntimeError(f"shareq did not start:\n{self.log_tail()}")
+        return took
 
     def stop(self, timeout_s: float = 20) -> None:
         """SIGTERM, and SIGKILL when that takes too long."""
