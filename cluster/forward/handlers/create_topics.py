@@ -23,6 +23,7 @@ CONTEXT = ForwardContext
 
 HEARD_OF_WITHIN_MS: Final = 1_000
 AGAIN_MS: Final = 50
+MOST_WAITED_FOR: Final = 100
 
 _DUPLICATE = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _REFUSED = ApiError(CREATE_TOPIC.error, "Authorization failed.")
@@ -61,14 +62,18 @@ async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTop
 
 
 async def _heard_of(ctx: ForwardContext, names: Sequence[str]) -> None:
-    """Wait until brokers know topics that were created, which is somewhat later than the controller; not for long."""
-    clock = ctx.services.env.clock
+    """Wait until brokers know topics that were created, which is somewhat later than the controller; not for long, and
+    for a few only.
+    """
+    clock, topics = ctx.services.env.clock, ctx.forwarding.topics
     give_up_ms = clock.now_ms() + HEARD_OF_WITHIN_MS
-    while names:
-        found = await ctx.find(names)
-        names = [name for name in names if found[name] is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-        if not names or clock.now_ms() >= give_up_ms:
+    if len(names) > MOST_WAITED_FOR:
+        return
+    while unheard := [name for name in names if topics.known(name) is None]:
+        if clock.now_ms() >= give_up_ms:
             return
+        for name in unheard:
+            topics.find(name)  # asks; its answer may take as long as a request may
         await sleep(clock, AGAIN_MS)
 
 

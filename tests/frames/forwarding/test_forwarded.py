@@ -475,3 +475,15 @@ def test_a_topic_is_known_when_its_creation_is_answered(world: ForwardingWorld, 
         world.cluster.hold_news(broker)
     error, took_ms = created("late")
     assert (error, 1_000 <= took_ms < 2_000) == (ErrorCode.NONE, True)
+
+
+def test_a_created_topic_is_not_waited_for_when_the_cluster_falls_silent(
+    world: ForwardingWorld, client: MockConnection
+) -> None:
+    for broker in world.cluster.brokers:
+        world.cluster.hold_news(broker)
+    began = world.clock.now_ms()
+    world.clock.call_at(began + 120, lambda: world.cluster.cut(world.cluster_world.link.name))
+    request = CreateTopicsRequest([CreatableTopic("late", 1, 1)], 5_000)
+    row = world.ask(client, request, 7, CreateTopicsResponse).topics[0]
+    assert (row.error_code, world.clock.now_ms() - began < 2_000) == (ErrorCode.NONE, True)
