@@ -181,7 +181,7 @@ class DataFolderGround:
 
     @cached_property
     def host(self) -> CoordinatorHost:
-        """Where the broker's coordinators run."""
+        """The place where the broker's coordinators run."""
         from shareq.broker.coordinator_runtime.routes import AS_APACHE_KAFKA
 
         return CoordinatorHost(

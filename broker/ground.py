@@ -1,4 +1,4 @@
-"""What a broker stands on: where its topics, their records, the coordinators' logs and the states are kept.
+"""The port to a broker's ground: its topics, their records, the coordinators' logs and the states.
 
 A ground is made outside and given to the broker. The broker's parts, the handlers that serve every ground and the
 metrics that all brokers have know it by this port alone. What serves one ground only is named by that ground: in its
@@ -52,11 +52,11 @@ class FetchedLogs(Protocol):
 
 
 class Ground(Protocol[ServicesT_contra]):
-    """What a broker stands on. Its user opens it once and closes it once, in the end also where opening it failed.
+    """The ground under a broker. Its user opens it once and closes it once, in the end also if opening it failed.
 
     `name` is what messages call it. `host` is where the broker's coordinators run. `states` keeps the state of share
     partitions; None: the share coordinator of this broker does. `handlers` are the RPCs that are served on it.
-    `metrics` is the whole name of the module that has its metrics. Modules are imported when they are first needed.
+    `metrics` is the full name of the module with its metrics. Modules are imported when they are first needed.
     """
 
     @property
@@ -85,7 +85,7 @@ class Ground(Protocol[ServicesT_contra]):
     def metrics(self) -> str: ...
     @property
     def problem(self) -> str | None:
-        """Why clients are not served now, in a few words; None: they are."""
+        """The reason why clients are not served now, in a few words; None if they are."""
 
     def queues(self, turns: Turns) -> QueueTopics:
         """Return the topics that dead letters are written to. Long work on them is done in `turns`."""

@@ -56,7 +56,7 @@ class Made:
         self.share_states: ShareCoordinatorService | None = None
 
     def __iter__(self) -> Iterator[Service]:
-        """In the order in which they get news."""
+        """Yield the services in the order in which they are notified."""
         made = (*self.of_ground, self.share, self.groups, self.share_states)
         return (each for each in made if each is not None)
 
@@ -128,23 +128,23 @@ class Services:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where clients of the first listener connect."""
+        """The address of the first listener."""
         return next(iter(self.endpoints.values()))
 
     def endpoint_for(self, listener: str) -> Endpoint:
-        """Where clients of this listener connect."""
+        """Return the address of this listener."""
         return self.endpoints.get(listener) or self.endpoint
 
     @cached_property
     def audit(self) -> AuditLog:
-        """Where decisions of the authorizer are logged."""
+        """The log of the authorizer's decisions."""
         from shareq.broker.network.audit_log import AuditLog
 
         return AuditLog(self.env.clock, self.started_with.shareq_audit_max_lines_per_minute)
 
     @cached_property
     def client_lines(self) -> BoundedLogs:
-        """What is logged of clients that do what is refused, as often as they do."""
+        """The bounded log of refused client requests."""
         from shareq.broker.foundation.bounded_log import BoundedLogs
 
         return BoundedLogs(self.env.clock)
@@ -160,7 +160,7 @@ class Services:
         return quotas
 
     def _make_authorizer(self) -> Authorizer | None:
-        """Which client has which right, by the ACLs in the metadata. None where every client has all."""
+        """Build the authorizer from the ACLs in the metadata. Return None if every client has every right."""
         config = self.started_with
         if not config.authorizer_class_name:
             return None
@@ -186,8 +186,9 @@ class Services:
 
     @cached_property
     def invented_credentials(self) -> InventedCredentials:
-        """What SCRAM users who do not exist are asked for. Made before the first listener with SCRAM opens: its secret
-        may have to be written down.
+        """The credentials invented for SCRAM users who do not exist.
+
+        Made before the first listener with SCRAM opens, because its secret may have to be stored.
         """
         from shareq.broker.security.invented_credentials import InventedCredentials
 
@@ -228,7 +229,7 @@ class Services:
 
     @property
     def share_state_store(self) -> ShareStateStore:
-        """Where the state of share partitions is kept."""
+        """The store of share partitions' state."""
         return self.ground.states or self.share_states
 
     @cached_property
@@ -252,7 +253,7 @@ class Services:
         return made
 
     def _make_dead_letter_queues(self) -> DeadLetterQueues | None:
-        """What writes dead letters of share groups; None: `group.share.dlq.manager.class.name` wants none."""
+        """Build the writer of share groups' dead letters; None if `group.share.dlq.manager.class.name` wants none."""
         from shareq.broker.config.keys.share import DEAD_LETTERS
         from shareq.broker.share.dlq.queues import DeadLetterQueues
 
@@ -285,7 +286,7 @@ class Services:
 
     @cached_property
     def auto_creations(self) -> OwnedRate:
-        """How many topics may be created because they were asked for."""
+        """The rate limit on topics created because they were asked for."""
         from shareq.broker.quotas.owned_rate import OwnedRate
         from shareq.broker.topics.creation import AUTO_CREATED_BURST_S, AUTO_CREATED_PER_SECOND
 

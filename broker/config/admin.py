@@ -64,7 +64,7 @@ class ConfigAdmin:
         return describe.describe_group(values, own, self._layers())
 
     def describe_broker(self, *, cluster: bool) -> list[ConfigEntry]:
-        """This broker's public properties, or those set for all brokers."""
+        """Return this broker's public properties; with `cluster`, those set for all brokers."""
         return describe.describe_cluster(self._layers()) if cluster else describe.describe_broker(self._layers())
 
     # -- changing

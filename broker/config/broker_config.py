@@ -124,7 +124,7 @@ class BrokerConfig(BrokerProperties):
         return cls(originals, (*warnings, *without_effect), of_listeners, hidden)
 
     def with_dynamic(self, dynamic: Mapping[str, str]) -> BrokerConfig:
-        """This configuration with other texts on top. ConfigError when the whole is not right any more."""
+        """Return this configuration with `dynamic` texts laid over it. Raise ConfigError if the result is invalid."""
         own = {name: text for name, text in dynamic.items() if is_listener_property(name)}
         plain = {name: text for name, text in dynamic.items() if name not in own}
         hidden = self.hidden - dynamic.keys()
@@ -163,12 +163,12 @@ class BrokerConfig(BrokerProperties):
 
     @property
     def disk_settings(self) -> DiskSettings:
-        """What is kept back on the data folder's file system."""
+        """The limits of free space on the data folder's file system."""
         return DiskSettings(self.shareq_disk_warn_bytes, self.shareq_disk_refuse_bytes, self.shareq_disk_reserve_bytes)
 
     @property
     def metrics_names(self) -> bool:
-        """Whether metrics name topics and groups: they are at an address without authentication."""
+        """True if metrics name topics and groups, although their address has no authentication."""
         return not self.authorizer_class_name if self.shareq_metrics_names is None else self.shareq_metrics_names
 
     @property
@@ -182,7 +182,7 @@ class BrokerConfig(BrokerProperties):
 
     @property
     def connection_numbers(self) -> ConnectionNumbers:
-        """How many connections may be open, and how fast new ones may come."""
+        """The limits of open connections and of the rate of new ones."""
         return ConnectionNumbers(
             self.max_connections,
             self.max_connections_per_ip,

@@ -31,7 +31,7 @@ class Alteration(NamedTuple):
 
 
 def check_alterations(alterations: Sequence[Alteration]) -> ApiError:
-    """What is wrong with the changes whatever they are applied to."""
+    """Return the first fault of the changes that does not depend on what they are applied to."""
     keys = [alteration.key for alteration in alterations]
     if len(set(keys)) != len(keys):
         return ApiError(ErrorCode.INVALID_REQUEST, "A configuration name appears more than once")

@@ -1,4 +1,4 @@
-"""How many connections may be open and how fast they may come, of all that is configured."""
+"""Limits of open connections and of the rate of new ones, read from all configured properties."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _OF_LISTENERS = ("max.connections", "max.connection.creation.rate")
 
 
 def listener_numbers(properties: Mapping[str, str], names: list[str]) -> dict[str, ListenerNumbers]:
-    """What these listeners have of their own. `properties` are all that begin with `listener.name.`. ConfigError."""
+    """Return the limits that these listeners set themselves, by listener.
+
+    `properties` are all that begin with `listener.name.`. Raise ConfigError if one is invalid.
+    """
     return {
         name: ListenerNumbers(
             *(_number(properties, f"listener.name.{name.lower()}.{key}", key) for key in _OF_LISTENERS)

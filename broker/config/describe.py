@@ -52,7 +52,7 @@ class BrokerLayers(NamedTuple):
     static: Mapping[str, str]
 
     def hides(self, name: str) -> bool:
-        """Whether a property's value came through a config provider, so that it is shown like a password: never."""
+        """Return True if the value came through a config provider and so, like a password, is never shown."""
         return name in self.config.hidden
 
     def synonyms(self, names: Sequence[str]) -> tuple[ConfigSynonym, ...]:
@@ -138,7 +138,7 @@ def _of_listeners(layers: BrokerLayers) -> list[ConfigEntry]:
 
 
 def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:
-    """What sets a property, from the first under its own name on; other names of the same time follow."""
+    """Return what sets a property, beginning with the first under its own name; other units of the same time follow."""
     units = next((units for units in _UNITS if name in units), (name,))
     return tuple(dropwhile(lambda synonym: synonym.name != name, layers.synonyms(units)))
 

@@ -76,7 +76,7 @@ def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> N
 
 
 def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """What is in effect for a group: its own values within today's bounds, over the broker's."""
+    """Return the values in effect for a group: its own, within today's bounds, over the broker's."""
     values = stored_values(group_id, config, overrides)
     for name in values.keys() & overrides.keys():
         values[name] = _clamped(group_id, name, values[name], config)

@@ -1,8 +1,7 @@
-"""How listeners are protected: `listener.security.protocol.map`, `sasl.*`, `ssl.*`, and what `listener.name.NAME.` puts
-over it.
+"""Protection of listeners: `listener.security.protocol.map`, `sasl.*`, `ssl.*`, and `listener.name.NAME.` over them.
 
 A property of one listener wins over the broker's, and one of a mechanism over the listener's. A value that cannot be
-used is reported by its property's name; what it is may be a secret.
+used is reported by its property's name, because the value may be a secret.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _STORES: Final = {key.name: key for key in declared(TlsProperties) if key.mode}
 
 
 def is_listener_property(name: str) -> bool:
-    """Whether a name is about one listener."""
+    """Return True if the property belongs to one listener."""
     return name.startswith(_PREFIX)
 
 
@@ -39,7 +38,7 @@ def listener_of(name: str) -> str:
 
 
 def per_listener(name: str) -> bool:
-    """Whether a property may change while the broker runs, but only behind `listener.name.NAME.`."""
+    """Return True if the property may change while the broker runs, but only with a `listener.name.NAME.` prefix."""
     return name in _STORES
 
 
@@ -57,8 +56,10 @@ def listener_key(name: str) -> ConfigKey[Any] | None:
 def listener_security(
     values: Mapping[str, ConfigValue], protocols: Mapping[str, str], properties: Mapping[str, str]
 ) -> dict[str, ListenerSecurity]:
-    """By listener name. `protocols` are those of the listeners to open, `properties` all that begin with
-    `listener.name.`. ConfigError when a user could never log in, or a value is not right.
+    """Return the security of each listener, by its name.
+
+    `protocols` are those of the listeners to open, `properties` all that begin with `listener.name.`. Raise ConfigError
+    if a user could never log in, or a value is invalid.
     """
     result: dict[str, ListenerSecurity] = {}
     for name, protocol in protocols.items():

@@ -68,9 +68,10 @@ def _addresses(values: Mapping[str, ConfigValue], key: str) -> dict[str, tuple[s
 
 
 def _check_ports(values: Mapping[str, ConfigValue], addresses: Mapping[str, tuple[str, int]]) -> None:
-    """As in Apache Kafka, two may share a port only when one has an IPv4 address and the other one an IPv6 address.
+    """Raise ConfigError if listeners share a port, unless one has an IPv4 and the other an IPv6 address (as Apache
+    Kafka).
 
-    Controllers' count, so that a file that is right here is right there. What is advertised may be shared.
+    Controllers' listeners count, so that a file that is valid here is valid there. Advertised ports may be shared.
     """
     families: dict[int, list[str]] = {}
     for host, port in addresses.values():

@@ -36,7 +36,11 @@ _HIDDEN: Final = "[hidden]"
 
 
 def oauth_settings(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[str, str]) -> OauthSettings:
-    """Of the listener with this prefix and these properties of its own, their names without the prefix. ConfigError."""
+    """Build the OAUTHBEARER settings of one listener from its `prefix` and its `own` properties (names without the
+    prefix).
+
+    Raise ConfigError if a value is invalid.
+    """
     given = Given(values, prefix, own, _MECHANISM)
     validator = own.get(_VALIDATOR, _VALIDATORS[0])
     if validator not in _VALIDATORS:
@@ -66,7 +70,9 @@ def oauth_settings(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[
 
 
 def _must_be_allowed(given: Given, expected: str, allowance: str) -> None:
-    """What is expected of tokens is not set (Apache Kafka 4.4: BrokerJwtValidator)."""
+    """Raise ConfigError if an expected claim is not set and its absence not allowed (Apache Kafka 4.4:
+    BrokerJwtValidator).
+    """
     if given.value(allowance) is not True:
         raise ConfigError(given.name(expected), "(none)", f"must be set, unless {allowance} is true")
 

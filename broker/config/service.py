@@ -1,6 +1,7 @@
-"""What is configured now: the broker's properties with their dynamic changes, and those of topics and groups.
+"""The current configuration: the broker's properties with their dynamic changes, and those of topics and groups.
 
-Values are looked up on every use. Only what has properties of its own is cached: names that clients make up are not.
+Values are looked up on every use. Only resources with properties of their own are cached: names that clients make up
+are not.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class ConfigService:
         return settings
 
     def flush_every_message(self) -> bool:
-        """Whether a write is answered only when it survives power loss (`log.flush.interval.messages=1`)."""
+        """Return True if a write is answered only once it survives power loss (`log.flush.interval.messages=1`)."""
         return self.broker.log_flush_interval_messages == 1
 
     def cleaner_settings(self) -> CleanerSettings:

@@ -30,9 +30,10 @@ _NONE: Final = "(none)"
 
 
 def tls_settings(values: Mapping[str, ConfigValue], prefix: str, own: Mapping[str, str], *, sasl: bool) -> TlsSettings:
-    """Of the listener with this prefix and these properties of its own, their names without the prefix. ConfigError.
+    """Build the TLS settings of one listener from its `prefix` and its `own` properties (names without the prefix).
 
-    With `sasl`, clients need show no certificate unless the listener's own properties say so, and SASL gives the user.
+    With `sasl`, clients need no certificate unless the listener's own properties ask for one, and SASL names the user.
+    Raise ConfigError if a value is invalid.
     """
     given = Given(values, prefix, own)
     keys, trusted = _key_store(given), trust_store(given)
@@ -75,7 +76,7 @@ def _key_store(given: Given) -> KeyStore:
 
 
 def trust_store(given: Given) -> TrustStore | None:
-    """None where none is given. ConfigError."""
+    """Return the configured trust store, or None. Raise ConfigError if it is invalid."""
     kind = _kind(given, "ssl.truststore.type")
     location, password = given.setting("ssl.truststore.location"), given.setting("ssl.truststore.password")
     certificates = given.setting("ssl.truststore.certificates")

@@ -144,7 +144,7 @@ def _defaults(config: BrokerConfig) -> Mapping[str, ConfigValue]:
 
 
 def topic_values(topic: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """What is in effect for a topic with these stored properties; unreadable ones are left out with a warning."""
+    """Return the values in effect for a topic with these stored properties; log and leave out unreadable ones."""
     values = topic_defaults(config)
     read_stored(values, overrides, _key, f"topic {topic}")
     return values

@@ -1,4 +1,4 @@
-"""Which records a coordinator may append together: what is appended can always be loaded again.
+"""Limits of the batches that a coordinator appends, so that everything appended can be loaded again.
 
 An operation's records go into one batch of at most the topic's `max.message.bytes`, compressed as they are stored
 (Apache Kafka: CoordinatorRuntime). An operation that takes more fails, and nothing else does. The log's readers take no
@@ -27,8 +27,8 @@ hold up all other requests.
 
 
 class CoordinatorLogSettings(NamedTuple):
-    """How a coordinator writes and reads its topic: the codec of its batches, the bytes it loads at a time, and the
-    size that a batch may have whatever the topic's `max.message.bytes` is.
+    """Settings for a coordinator's topic: the codec of its batches, the bytes loaded at a time, and the batch size that
+    is allowed even if the topic's `max.message.bytes` is smaller.
 
     The properties are read once, at the start.
     """
@@ -39,7 +39,7 @@ class CoordinatorLogSettings(NamedTuple):
 
 
 class BatchLimit(NamedTuple):
-    """What one batch may be: `max_bytes` with its header, as it is stored."""
+    """The limit of one batch: `max_bytes` includes its header and counts bytes as stored."""
 
     max_bytes: int
     compression: Compression
@@ -62,7 +62,7 @@ class BatchLimit(NamedTuple):
         return max(MOST_BYTES_TO_COMPRESS, self.max_bytes) if compressed else self.max_bytes
 
     def takes(self, records: Sequence[RecordData], size: int | None = None) -> bool:
-        """Whether the records fit into one batch. `size`: by `encoded_bytes`, where that is known."""
+        """Return True if the records fit into one batch. `size`: their `encoded_bytes`, if known."""
         most = encoded_bytes(records) if size is None else size
         if most + HEADER_SIZE <= self.max_bytes:
             return True

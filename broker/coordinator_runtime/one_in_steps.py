@@ -1,11 +1,11 @@
-"""What a coordinator's partition does in more than one tick of the loop, and what waits behind it.
+"""Work of a coordinator's partition that takes several ticks of the loop, and the operations queued behind it.
 
-A decision that takes long, and the replay of a log, are coroutines that pause, or wait for what is on its way; nothing
-else is decided meanwhile, so the state they go by is theirs alone. What is asked for waits, in its order, and has its
-turn as a few in each tick.
+A long decision and the replay of a log are coroutines that pause, or wait for something under way. Nothing else is
+decided meanwhile, so the state they go by is theirs alone. Other operations wait in order and are then run, a few in
+each tick.
 
-The collector rests from the first step to the tick after the last one, in which what was decided is replayed, as it
-does for long requests (`Turns`).
+The collector rests from the first step to the tick after the last one, in which the decision is replayed, as it does
+for long requests (`Turns`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Waiting:
 
 
 class OneInSteps:
-    """At most one coroutine that pauses or waits, which goes on in a tick of its own, and the operations behind it."""
+    """At most one coroutine that pauses or waits, resumed in a tick of its own, and the operations queued behind it."""
 
     __slots__ = ("_answering", "_behind", "_budget", "_call_soon", "_fail", "_work")
 
@@ -53,7 +53,7 @@ class OneInSteps:
 
     @property
     def busy(self) -> bool:
-        """Whether what comes now has to wait."""
+        """True if a new operation has to wait."""
         return self._work is not None or (bool(self._behind) and not self._answering)
 
     def __len__(self) -> int:

@@ -565,7 +565,7 @@ def _result_of(decided: CoordinatorResult[T] | RecordsTooLarge) -> CoordinatorRe
 
 
 def coordinator_error(error: ErrorCode) -> ErrorCode:
-    """What a coordinator answers for a failed append (Apache Kafka: CoordinatorOperationExceptionHelper)."""
+    """Return the coordinator's answer for a failed append (Apache Kafka: CoordinatorOperationExceptionHelper)."""
     if error in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
         return ErrorCode.NOT_COORDINATOR
     if error in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):

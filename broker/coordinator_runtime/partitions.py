@@ -46,7 +46,7 @@ class CoordinatorPartitions(Generic[ShardT]):
 
     @property
     def count(self) -> int:
-        """How many partitions the topic has; 0 while it does not exist."""
+        """The topic's number of partitions; 0 while it does not exist."""
         topic = self._host.metadata.topic(self._topic)
         return 0 if topic is None else topic.partitions
 

@@ -1,4 +1,4 @@
-"""What a coordinator's runtime needs of the broker: its partitions' logs, and which broker leads them.
+"""The ports from a coordinator's runtime to the broker: its partitions' logs, and the leader of each.
 
 The logs of this process serve it (`shareq.broker.log`). A log may be kept elsewhere as long as it keeps the promises
 written here: the runtime knows nothing of files.
@@ -84,11 +84,11 @@ class CoordinatorLogs(Protocol):
 
 
 class CoordinatorHost(NamedTuple):
-    """Where the coordinators run.
+    """The place where coordinators run.
 
-    `routes`: which partition of a coordinator's topic keeps what. `believes_absence`: a topic or a partition that
-    metadata does not know does not exist, so that a start may delete what is kept of it. False where metadata is a
-    mirror of another cluster's, which is never complete.
+    `routes`: the partition of a coordinator's topic for each key. `believes_absence`: a topic or a partition missing
+    from the metadata does not exist, so a start may delete its data. False if the metadata mirrors another cluster's,
+    which is never complete.
     """
 
     env: Environment

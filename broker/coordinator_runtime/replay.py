@@ -61,7 +61,7 @@ class CoordinatorLoadError(Exception):
 
 
 class Loaded(NamedTuple):
-    """What a load came to: records that were replayed; places that were skipped, each a record or a range of them."""
+    """The result of a load: records replayed, and places skipped, each a record or a range of records."""
 
     records: int
     skipped: int

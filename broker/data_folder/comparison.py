@@ -1,4 +1,4 @@
-"""Which of the two records of metadata is right, when a start finds them different. Pure."""
+"""A choice between two differing records of metadata at a start. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIGEST: Final = "commit.digest"  # of everything else, in hex
 
 
 class Verdict(Enum):
-    """What to do."""
+    """The outcome of a comparison."""
 
     NOTHING_THERE = "neither has a cluster"
     AGREE = "both say the same"
@@ -27,11 +27,12 @@ class Verdict(Enum):
 
 
 class Found(NamedTuple):
-    """What one record says. `state` without the entries of its own, None when there is nothing or nothing readable.
+    """The content of one record of metadata.
 
-    `problem`: why it cannot be trusted, "" when it can be or is missing. `number` is 0 in a database of format 1.
-    `damaged`: it exists and is not as it was written, whatever of it can be used. `newest`: the last commit that can be
-    seen in it, although those before it cannot be read; 0 when that is not so.
+    `state` lacks the record's own entries; it is None if there is nothing, or nothing readable. `problem`: why it
+    cannot be trusted; "" if it can be, or is missing. `number` is 0 in a database of format 1. `damaged`: it exists but
+    is not as it was written, however much of it can be used. `newest`: the last commit visible in it although earlier
+    ones cannot be read; otherwise 0.
     """
 
     state: MetaState | None = None
@@ -51,7 +52,7 @@ class Found(NamedTuple):
 
 
 def found_in_database(state: MetaState) -> Found:
-    """What a readable database says; its own entries leave the state."""
+    """Return the content of a readable database; take the record's own entries out of `state`."""
     number, digest = state.meta.pop(NUMBER, None), state.meta.pop(DIGEST, None)
     actual = digest_of(state)
     if not state.meta.get(CLUSTER_ID):
@@ -68,7 +69,7 @@ def found_in_database(state: MetaState) -> Found:
 
 
 def found_in_journal(journal: Journal) -> Found:
-    """What a readable journal says."""
+    """Return the content of a readable journal."""
     if journal.sequence == 0:
         problem = journal.damage or "it has no whole commit"
         return Found(None, problem=problem, damaged=True, newest=journal.newest)
@@ -80,7 +81,7 @@ def found_in_journal(journal: Journal) -> Found:
 
 
 def compare(database: Found, journal: Found) -> Verdict:
-    """Which record is right. A later commit wins over an earlier one, what is sound over what is not."""
+    """Return which record is right. A later commit wins over an earlier one, a sound record over an unsound one."""
     if database.sound and journal.sound:
         if database.number != journal.number:
             return Verdict.WRITE_JOURNAL if database.number > journal.number else Verdict.REBUILD_DATABASE

@@ -39,7 +39,10 @@ class JournalFile:
         self.on_failed_sync: Callable[[OSError], None] = lambda _error: None
 
     def look(self) -> tuple[Found, str]:
-        """What is in it, and the cluster id of its first line ("" without one). Changes nothing, raises nothing."""
+        """Return the journal's content and the cluster id of its first line ("" without one).
+
+        Change and raise nothing.
+        """
         try:
             data = self._fs.read_bytes(self.path)
             journal = parse_journal(data)
@@ -52,7 +55,7 @@ class JournalFile:
 
     @property
     def has_grown(self) -> bool:
-        """Whether most of it is about what has changed since."""
+        """True if most of the journal repeats rows that have changed since."""
         return self._size > max(SMALL_BYTES, GROWTH * self._whole_bytes)
 
     def append(self, changes: Sequence[MetaChange], number: int, digest: int) -> None:

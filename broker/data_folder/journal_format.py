@@ -30,11 +30,11 @@ _PLAIN: Final = {b"\\": b"\\", b"t": b"\t", b"n": b"\n"}
 
 
 class Journal:
-    """What a journal's bytes say.
+    """The content of a journal.
 
-    `state` is that after commit `sequence`, with the digest that stands there: the last one before anything that cannot
-    be read. `cut_off`: there are bytes of a commit that never happened behind it. `damage` says what cannot be read
-    although commits follow, "" without; `newest` is the number of the last commit that can be seen.
+    `state` and its recorded `digest` are those after commit `sequence`, the last one before anything unreadable.
+    `cut_off`: bytes of a commit that never happened follow. `damage`: an unreadable place with commits after it; ""
+    if there is none. `newest` is the number of the last commit that can be seen.
     """
 
     __slots__ = ("cluster_id", "cut_off", "damage", "digest", "newest", "sequence", "state")
@@ -63,7 +63,7 @@ def format_commit(changes: Iterable[MetaChange], sequence: int, digest: int) -> 
 
 
 def parse_journal(data: bytes) -> Journal:
-    """What the bytes of a file say. ValueError when not even the first line does."""
+    """Parse the bytes of a journal. Raise ValueError if even the first line is unreadable."""
     lines = data.split(b"\n")
     ending = lines.pop()
     header = line_body(lines[0], _TAB) if lines else None
@@ -132,7 +132,7 @@ _TEXT: Final[Mapping[type[Value], Callable[..., bytes]]] = {
 
 
 def _decode(tag: bytes, fields: list[bytes]) -> MetaChange | None:
-    """None for a change that no release up to this one writes."""
+    """Decode a change. Return None if no release up to this one writes it."""
     kind = BY_TAG.get(tag.decode(errors="replace"))
     if kind is None:
         return None

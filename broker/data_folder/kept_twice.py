@@ -40,7 +40,7 @@ class FirstRecord(Protocol):
     """The name of its file."""
 
     def look(self) -> Found:
-        """What is in it. Makes nothing that is not there."""
+        """Return the record's content. Create nothing that is missing."""
 
     def open(self) -> MetaDb:
         """The database, ready for commits; made if there is none."""
@@ -53,7 +53,7 @@ class FirstRecord(Protocol):
 
 
 class Records(NamedTuple):
-    """What a start finds. `journal_cluster_id` is that of the journal's first line, "" without one."""
+    """The two records found by a start. `journal_cluster_id` is that of the journal's first line, "" without one."""
 
     database: Found
     journal: Found
@@ -65,7 +65,7 @@ class Records(NamedTuple):
 
     @property
     def are_of_format_1(self) -> bool:
-        """Whether there is a database whose commits were not counted, and no trace of a journal."""
+        """True if there is a database with uncounted commits and no trace of a journal."""
         old = self.database.sound and self.database.number == 0
         return old and self.journal.state is None and not self.journal.problem
 
@@ -103,10 +103,10 @@ def open_records(database: FirstRecord, journal: JournalFile, records: Records) 
 
 
 def options_to_repair(records: Records, cluster_id: str) -> str:
-    """What `shareq verify --repair` needs besides for records that a start refuses; `cluster_id`: the marker's, or "".
+    """Return the options that `shareq verify --repair` needs for records that a start refuses.
 
-    The record that is to be trusted, if there is one with a cluster: of the marker's cluster rather than of another,
-    sound rather than damaged, with later commits rather than earlier ones.
+    `cluster_id`: the marker's, or "". Trust the record, if any has a cluster, that is of the marker's cluster rather
+    than another, sound rather than damaged, with later commits rather than earlier ones.
     """
     named = {"meta.db": records.database, "metadata.journal": records.journal}
     usable = {name: found for name, found in named.items() if found.cluster_id}
@@ -228,7 +228,7 @@ class TwiceKeptMetaDb:
         logger.error("%s: not written, the next change of metadata tries again: %s", self._journal.path, error)
 
     def _current(self) -> MetaState:
-        """What is committed; read again after a commit that failed."""
+        """Return the committed state; read it again after a commit that failed."""
         if self._state is None:
             self._state = self._database.load()
             for key in (NUMBER, DIGEST):

@@ -27,7 +27,7 @@ _TITLE: Final = "shareq data folder"
 
 
 class Marker(NamedTuple):
-    """What the file says. `used`: metadata was written; without any, something is lost."""
+    """The content of the marker file. `used`: metadata was written; if none is found, some is lost."""
 
     cluster_id: str
     used: bool
@@ -42,7 +42,7 @@ def format_marker(marker: Marker) -> bytes:
 
 
 def parse_marker(data: bytes) -> Marker:
-    """What a file's content says, also one of a later format. ValueError when it is damaged."""
+    """Parse a marker, also one of a later format. Raise ValueError if it is damaged."""
     text = content_of(data)
     if text is None:
         raise ValueError("its checksum is missing")

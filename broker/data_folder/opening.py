@@ -126,7 +126,7 @@ def _settled_marker(
 
 
 def _write_used(fs: Fs, data_dir: str, used: Marker) -> bool:
-    """There is metadata: write the marker that says so, durably. False when that failed; the commit counts."""
+    """Write durably the marker that says that there is metadata. Return False if that failed; the commit counts."""
     try:
         write_marker(fs, data_dir, used)
     except OSError as error:

@@ -41,9 +41,10 @@ class DataFolderError(Exception):
 
 
 class Occupant(NamedTuple):
-    """What a folder is. `marker` is None without a readable one; `fresh`: there is nothing in it yet.
+    """The state of a data folder.
 
-    `damage` says what is the matter with a marker that cannot be read, "" when there is none.
+    `marker` is None without a readable one; `fresh`: the folder is still empty. `damage` says what is wrong with a
+    marker that cannot be read, "" if nothing is.
     """
 
     marker: Marker | None
@@ -90,7 +91,7 @@ def _marker_in(fs: Fs, data_dir: str) -> tuple[Marker | None, str]:
 
 
 def _counts_as_empty(fs: Fs, data_dir: str, name: str) -> bool:
-    """What a file system puts there, and what a first start leaves that was cut off at once."""
+    """Return True for entries of a file system, and for remains of a first start that was cut off at once."""
     if name == "lost+found":
         return True
     path = f"{data_dir}/{name}"
@@ -111,7 +112,7 @@ def _has_our_metadata(fs: Fs, data_dir: str, names: list[str]) -> bool:
 
 
 def _is_our_database(fs: Fs, data_dir: str, names: list[str]) -> bool:
-    """By the bytes of its files: SQLite itself would change them by looking."""
+    """Return True if the files' bytes are those of our database. SQLite itself would change them by looking."""
     files = [name for name in (META_DB_FILE, f"{META_DB_FILE}-wal") if name in names]
     try:
         contents = [fs.read_bytes(f"{data_dir}/{name}") for name in files]
@@ -146,7 +147,7 @@ def _refusal(fs: Fs, data_dir: str, names: list[str], damage: str) -> DataFolder
 
 
 def _is_kafkas(fs: Fs, data_dir: str, names: list[str]) -> bool:
-    """Nothing in it is a file of ours, and it has the file that Kafka's brokers know their own by."""
+    """Return True if the folder has the file by which Kafka's brokers know their own, and no file of ours."""
     if _KAFKA_FILE not in names or not {MARKER_FILE, META_DB_FILE, JOURNAL_FILE}.isdisjoint(names):
         return False
     try:

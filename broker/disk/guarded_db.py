@@ -27,7 +27,7 @@ class GuardedMetaDb:
         return state
 
     def commit(self, changes: Sequence[MetaChange]) -> None:
-        """As the database's; OSError, too, for changes that a full disk does not take."""
+        """Commit like the database. Raise OSError, too, for changes that a full disk does not take."""
         if not admits(self._state(), changes, partitions_of=self._partitions):
             raise OSError(errno.ENOSPC, "the disk is nearly full, nothing new is taken")
         try:

@@ -1,12 +1,12 @@
-"""What a broker still does with the room that its disk has left. Pure.
+"""A policy for the work that a broker still does as its disk fills up. Pure.
 
     OK         everything
     LOW        everything, with a warning in the log
     FULL       no records of clients, no new topics, no more partitions
     CRITICAL   acknowledgements, offset commits, group membership, deletions and changed properties alone
 
-A state gets worse as soon as the room falls below its limit, and better only with a quarter more than the limit, so
-that a broker at a limit does not change its mind with each segment. Below the last limit, when writes fail, there is
+A state gets worse as soon as the free space falls below its limit, and better only with a quarter more than the limit,
+so that a broker at a limit does not change its mind with each segment. Below the last limit, when writes fail, there is
 the reserve: half of it is for what coordinators write, all of it for what makes room and for a stop.
 """
 
@@ -31,7 +31,7 @@ _FULL_ERRORS: Final = frozenset((errno.ENOSPC, errno.EDQUOT))
 
 
 class DiskState(IntEnum):
-    """How much is left, from good to bad; see the module's docstring."""
+    """The state of the free space, from good to bad; see the module's docstring."""
 
     OK = 0
     LOW = 1
@@ -40,7 +40,7 @@ class DiskState(IntEnum):
 
 
 class Use(IntEnum):
-    """What a write is for, and so how much of the reserve is given up for it."""
+    """The purpose of a write, and thereby the share of the reserve given up for it."""
 
     CLIENTS = 0  # nothing
     COORDINATORS = 1  # half
@@ -48,7 +48,7 @@ class Use(IntEnum):
 
 
 class DiskSettings(NamedTuple):
-    """As configured, in bytes: `shareq.disk.warn.bytes`, `.refuse.bytes`, `.reserve.bytes`."""
+    """Configured limits in bytes: `shareq.disk.warn.bytes`, `.refuse.bytes`, `.reserve.bytes`."""
 
     warn_bytes: int
     refuse_bytes: int
@@ -56,7 +56,7 @@ class DiskSettings(NamedTuple):
 
 
 class DiskLimits(NamedTuple):
-    """In bytes: below each of the first three the state is at least LOW, FULL, CRITICAL."""
+    """Limits in bytes; below each of the first three the state is at least LOW, FULL, CRITICAL."""
 
     low: int
     full: int
@@ -88,7 +88,7 @@ def next_state(state: DiskState, usable_bytes: int, limits: DiskLimits) -> DiskS
 
 
 def room_for_reserve(usable_bytes: int, more: int, limits: DiskLimits) -> bool:
-    """Whether the reserve may take `more` bytes: clients' records are not refused because of it."""
+    """Return True if the reserve may take `more` bytes without causing clients' records to be refused."""
     return usable_bytes - more > limits.full + limits.full // MARGIN_PART
 
 
@@ -105,9 +105,9 @@ def first_reserve(usable_bytes: int, limits: DiskLimits) -> int:
 
 
 def admits(state: DiskState, changes: Iterable[MetaChange], *, partitions_of: dict[str, int]) -> bool:
-    """Whether changes of the metadata may be committed. `partitions_of`: the topics there are.
+    """Return True if changes of the metadata may be committed. `partitions_of`: partitions of existing topics.
 
-    Internal topics may be made: groups need them to commit and to acknowledge.
+    Internal topics may always be created: groups need them to commit and to acknowledge.
     """
     if state < DiskState.FULL:
         return True
@@ -126,12 +126,12 @@ def _grows(change: MetaChange, state: DiskState, partitions_of: dict[str, int]) 
 
 
 def is_full(error: OSError) -> bool:
-    """Whether a write failed because there is no room."""
+    """Return True if a write failed for lack of space."""
     return error.errno in _FULL_ERRORS
 
 
 def use_of(path: str) -> Use:
-    """What a file or folder is for, by its path inside the data folder.
+    """Return the purpose of a file or folder by its path inside the data folder.
 
     Files of the data folder itself say where logs begin and end, transaction indexes are needed to end a segment, and
     snapshots of producers to remove one: without them nothing can be deleted. Folders are renamed there when their

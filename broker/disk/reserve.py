@@ -35,7 +35,7 @@ class Reserve:
 
     @property
     def size(self) -> int:
-        """What it holds, in bytes; 0 when the file cannot be opened."""
+        """The bytes held by the reserve; 0 if the file cannot be opened."""
         if self._size is None:
             self._size = self._found()
         return self._size
@@ -54,7 +54,7 @@ class Reserve:
 
     @property
     def next_piece(self) -> int:
-        """How many bytes `take` would take; 0 when there is enough."""
+        """The bytes that `take` would take; 0 if the reserve is large enough."""
         return min(max(self.wanted - self.size, 0), PIECE_BYTES)
 
     def take(self, most: int = PIECE_BYTES) -> None:

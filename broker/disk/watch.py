@@ -122,7 +122,7 @@ class DiskWatch:
             self._arm_if_needed()
 
     def refuses_clients(self) -> bool:
-        """Whether records of clients are refused, asked while they are: there may be room since."""
+        """Return True while clients' records are refused. Looks at the disk again, as space may have become free."""
         self.look()
         return self.state >= DiskState.FULL
 

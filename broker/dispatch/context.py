@@ -1,4 +1,4 @@
-"""What a handler is given beside the request."""
+"""The context that a handler gets beside the request."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RequestContext:
 
     @property
     def account(self) -> Account:
-        """What the client uses of its quotas; it is looked up once while neither quotas nor client change."""
+        """The client's use of its quotas; looked up once while neither quotas nor client change."""
         account, quotas, principal = self._account, self.services.quotas, self.connection.principal
         if account is None or account.generation != quotas.generation or self._account_of != principal:
             account = quotas.account(*self.quota_names, self.services.env.clock.now_ms())
@@ -55,14 +55,16 @@ class RequestContext:
 
     @property
     def owner(self) -> str:
-        """Whose is what the request makes and one owner may have so many of: the user's; of those who did not
-        authenticate, the machine's.
+        """The owner of what the request creates, for limits by owner: the user, or the machine of an unauthenticated
+        client.
         """
         connection = self.connection
         return connection.client_host if connection.principal == ANONYMOUS else connection.principal
 
     def unreadable(self, what: object, error: Exception) -> str:
-        """Why the connection is closed after a malformed request (`what`: its RPC and version), for the log."""
+        """Return the log's reason for closing the connection after a malformed request (`what`: its
+        RPC and version).
+        """
         return f"{what} request cannot be read: {error} (client id {cut(self.client_id)!r})"
 
     def warn(self, logger: logging.Logger, text: str, *arguments: object) -> None:
@@ -82,9 +84,10 @@ class RequestContext:
         self.connection.abandon("internal error in a request that was handled in turns")
 
     def may(self, right: Right, name: str = CLUSTER_NAME) -> bool:
-        """Whether the client has a right on the resource of this name. Without an authorizer every client has.
+        """Return True if the client has a right on the resource of this name, as every client has without an
+        authorizer.
 
-        The audit log has the answer.
+        The answer goes to the audit log.
         """
         if self.services.authorizer is None:
             return True
@@ -94,7 +97,9 @@ class RequestContext:
         return allowed
 
     def sees(self, right: Right, name: str = CLUSTER_NAME) -> bool:
-        """As `may`, without the audit log: where a client asks for all it may see, or has another right instead."""
+        """Return the same as `may` without an audit line: for listings of all visible names, and if another right
+        suffices.
+        """
         authorizer = self.services.authorizer
         if authorizer is None:
             return True
@@ -115,13 +120,13 @@ class RequestContext:
         )
 
     def lacking(self, right: Right, names: Iterable[str]) -> set[str]:
-        """Those of the names on which the client does not have the right."""
+        """Return the names on which the client lacks the right."""
         if self.services.authorizer is None:
             return set()
         return {name for name in names if not self.may(right, name)}
 
     async def find_lacking(self, right: Right, names: Iterable[str]) -> set[str]:
-        """As `lacking`, of names that may be many."""
+        """Return the same as `lacking`, pausing between names as there may be many."""
         lacking: set[str] = set()
         if self.services.authorizer is not None:
             for name in names:

@@ -1,4 +1,4 @@
-"""From a frame to its answer: header -> table row -> codec -> handler -> codec.
+"""Dispatch of frames: header -> table row -> codec -> handler -> codec.
 
 Three kinds of failure stay apart: bytes that cannot be read, or an RPC that is not served, close the connection (one
 log line); what the client did wrong is an error code that the handler returns; what we did wrong is logged once and
@@ -59,11 +59,11 @@ class Dispatcher:
         self.requests: dict[ApiKey, Requests] = {}
 
     def handler_for(self, connection: Connection) -> FrameHandler:
-        """What handles the frames of a new connection."""
+        """Return the handler for frames of a new connection."""
         return _ConnectionDispatch(self, connection).handle_frame
 
     def bind(self, connection: Connection, frame: bytes, api: int, api_key: int, version: int) -> BoundRoute:
-        """What serves this RPC on a connection. `api`: key and version as one number. Raises CloseConnection."""
+        """Bind an RPC on a connection to its route. `api`: key and version as one number. Raise CloseConnection."""
         route = self._routes.get(api)
         if route is None:
             known = self._served(api_key, version)
@@ -79,7 +79,7 @@ class Dispatcher:
 
     @cached_property
     def metering(self) -> Metering:
-        """What counts the cost of requests. Made with the first request that a quota may be about."""
+        """The meter of requests' costs, made with the first request that a quota may apply to."""
         from shareq.broker.dispatch.metering import Metering
 
         return Metering(self._services)

@@ -1,8 +1,8 @@
-"""How many elements a request may have, all its arrays together, before memory is taken for them.
+"""Limits of a request's elements, all its arrays together, checked before memory is taken for them.
 
 Apache Kafka takes what fits into `socket.request.max.bytes`, which at two bytes an element is 50 million of them. The
-limits lie far above what clients send, so that what is beyond them is no client's request: the connection is closed,
-as for any other bytes that are not a request.
+limits lie far above what clients send, so that what is beyond them is no client's request: the connection is closed, as
+for any other bytes that are not a request.
 """
 
 from __future__ import annotations
@@ -106,5 +106,5 @@ def largest_frame(api_key: int) -> int:
 
 
 def most_elements(api_key: ApiKey) -> int:
-    """How many elements a request of this RPC may have; numbers in arrays count a quarter."""
+    """Return the limit of elements in a request of this RPC; numbers in arrays count a quarter."""
     return MOST_ELEMENTS.get(api_key, RESOURCES)

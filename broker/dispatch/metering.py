@@ -1,4 +1,4 @@
-"""What requests cost their clients, where there are quotas: counted with each request, and paid by silence.
+"""Costs of requests under quotas: counted with each request, and paid by silence.
 
 As in Apache Kafka (KIP-219) the answer goes out at once and says how long the client is to wait; for that time nothing
 more is read of its connection, whether or not it waits by itself.
@@ -80,7 +80,7 @@ class MeteredFastPath:
         self._account = context.account
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
-        """As the fast path; the answer says how long the client is to wait, if it is to wait."""
+        """Handle the frame on the fast path; put the client's throttle time, if any, into the answer."""
         now_ns = self._now_ns
         began_ns = now_ns()
         reply = self._fast_path.handle(frame, correlation_id)
@@ -117,7 +117,7 @@ class MeteredFastPath:
 
 
 class Meter:
-    """What one request costs."""
+    """The cost of one request."""
 
     __slots__ = ("_context", "_metering", "_since_ns", "_spent_ns")
 

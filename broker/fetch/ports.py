@@ -1,4 +1,4 @@
-"""What consumers' fetches read from."""
+"""The logs that consumers' fetches read."""
 
 from __future__ import annotations
 
@@ -50,4 +50,6 @@ class FetchedLog(LedLog, Protocol):
         """
 
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
-        """Those that a reader of committed records from `first_offset` to `upper_bound` (exclusive) must know of."""
+        """Return the aborted transactions that a committed read of `first_offset` to `upper_bound`
+        (exclusive) needs.
+        """

@@ -75,13 +75,13 @@ class FetchRead:
         self._answer_budget.note_read(self.bytes_read - before)
 
     def is_enough(self, limits: FetchLimits) -> bool:
-        """Whether the answer may go out before the time is up."""
+        """Return True if the answer may go out before the time is up."""
         if self.has_error or not self.results:
             return True
         return self.has_room and self.bytes_read >= min(limits.min_bytes, self._max_bytes)
 
     def answered(self) -> None:
-        """What was read is sent."""
+        """Count the read bytes as sent."""
         for log, size in self._reads:
             log.traffic.bytes_out += size
 

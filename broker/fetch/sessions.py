@@ -63,7 +63,7 @@ class SessionPartition:
 
 
 class Fetched(Protocol):
-    """What the session looks at in a partition's answer."""
+    """The fields of a partition's answer that matter to the session."""
 
     error_code: int
     high_watermark: int
@@ -205,7 +205,7 @@ class FetchContext:
 
     @property
     def partitions(self) -> list[SessionPartition]:
-        """What to read, in this order."""
+        """The partitions to read, in this order."""
         return list(self._partitions.values())
 
     def given_up(self) -> dict[PartitionKey, SessionPartition]:

@@ -20,7 +20,7 @@ LONGEST_WAIT_MS: Final = 300_000  # whatever a client asks for; librdkafka's own
 
 
 class FetchLimits(NamedTuple):
-    """What one fetch asks for. Bytes count record batches only; a first batch is returned whatever its size."""
+    """The limits of one fetch. Bytes count record batches only; a first batch is returned whatever its size."""
 
     max_wait_ms: int
     min_bytes: int
@@ -118,7 +118,7 @@ class WaitingFetch:
 
     @property
     def has_enough(self) -> bool:
-        """Whether what was counted is as much as the fetch waits for."""
+        """True once the counted bytes reach what the fetch waits for."""
         return self._total >= self._limits.min_bytes
 
     def finish(self) -> None:

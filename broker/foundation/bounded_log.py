@@ -36,9 +36,9 @@ def _cut_text(value: object) -> object:
 
 
 class BoundedLog:
-    """At most `most` lines in each `period_ms` (by the monotonic `now_ms`), for one kind of event.
+    """A log for one kind of event that writes at most `most` lines in each `period_ms` (of the monotonic `now_ms`).
 
-    The first line after some were left out says how many. Costs nothing while the logger's level leaves the line out.
+    The first line after omitted ones says how many there were. Costs nothing while the logger's level omits the line.
     """
 
     __slots__ = ("_lines", "_logger", "_most", "_now_ms", "_period_ms", "_until_ms", "left_out")
@@ -60,7 +60,7 @@ class BoundedLog:
         self.left_out = 0
 
     def log(self, level: int, text: str, *arguments: object, **fields: object) -> None:
-        """As `Logger.log`; `fields` go into the JSON line. Both are cut."""
+        """Log a line like `Logger.log`; `fields` go into the JSON line. Both are cut."""
         if not self._logger.isEnabledFor(level):
             return
         now_ms = self._now_ms()
@@ -132,7 +132,10 @@ class BoundedLogs:
         *arguments: object,
         **fields: object,
     ) -> None:
-        """As `Logger.log`; lines of one client and kind are alike. `fields` go into the JSON line. Both are cut."""
+        """Log a line like `Logger.log`; lines of one client and kind are alike.
+
+        `fields` go into the JSON line. Both are cut.
+        """
         if not logger.isEnabledFor(level):
             return
         now_ms = self._clock.now_ms()

@@ -29,7 +29,7 @@ def with_checksum(content: bytes, word: bytes = _WORD) -> bytes:
 
 
 def content_of(data: bytes, word: bytes = _WORD) -> bytes | None:
-    """What stands before the last such line; None when there is none. ValueError when its checksum does not fit."""
+    """Return what precedes the last checksum line; None without one. Raise ValueError if the checksum does not fit."""
     content, found, checksum = data.rpartition(word + b" ")
     if not found:
         return None
@@ -52,6 +52,6 @@ def checked_line(body: bytes, separator: bytes = b" ") -> bytes:
 
 
 def line_body(line: bytes, separator: bytes = b" ") -> bytes | None:
-    """What a line, without its line feed, says behind its checksum; None when that does not fit."""
+    """Return the text behind the checksum of a line (without its line feed); None if the checksum does not fit."""
     body = line[_DIGITS + 1 :]
     return body if line[: _DIGITS + 1] == b"%08x%b" % (crc32c(body), separator) else None

@@ -15,7 +15,7 @@ WINDOW_NS: Final = 30_000 * MS
 
 
 class Durations:
-    """How long something took: how often within each bound, and in all."""
+    """A histogram of durations: the count within each bound, and the total time."""
 
     __slots__ = ("buckets", "total_ns")
 

@@ -93,10 +93,10 @@ class Fs(Protocol):
     def exists(self, path: str) -> bool: ...
 
     def is_folder(self, path: str) -> bool:
-        """Whether that name is a folder itself. A symbolic link is none, whatever it points to."""
+        """Return True if the path itself is a folder. A symbolic link is none, whatever it points to."""
 
     def is_file(self, path: str) -> bool:
-        """Whether that name is an ordinary file itself. A symbolic link is none."""
+        """Return True if the path itself is an ordinary file. A symbolic link is none."""
 
     def list_dir(self, path: str) -> list[str]:
         """Names in a folder, sorted."""
@@ -127,7 +127,7 @@ class Fs(Protocol):
         """
 
     def disk_space(self, path: str) -> DiskSpace:
-        """Of the file system that holds a file or folder."""
+        """Return the space of the file system that holds a file or folder."""
 
     def lock(self, path: str) -> Callable[[], None]:
         """Lock a file (created if absent) for this process and return the release. BlockingIOError if it is taken."""
@@ -154,9 +154,9 @@ _DASH: Final = 62  # in base64 for URLs
 
 
 class Environment:
-    """What a broker is given of the outside world. `secrets` is for what must stay secret; a simulation uses `rng`.
+    """A broker's access to the outside world.
 
-    `budget` measures the turns of the clock's loop.
+    `secrets` yields what must stay secret; a simulation uses `rng`. `budget` measures the turns of the clock's loop.
     """
 
     __slots__ = ("budget", "clock", "fs", "rng", "secrets")

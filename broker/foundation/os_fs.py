@@ -217,7 +217,7 @@ class OsFs:
             os.close(fd)
 
     def disk_space(self, path: str) -> DiskSpace:
-        """Of the file system that holds a file or folder."""
+        """Return the space of the file system that holds a file or folder."""
         reported = os.statvfs(path)
         return DiskSpace(reported.f_frsize * reported.f_blocks, reported.f_frsize * reported.f_bavail)
 
@@ -246,7 +246,7 @@ class OsFs:
         return release
 
     def boot_id(self) -> str:
-        """As the kernel names it; empty elsewhere than on Linux."""
+        """Return the kernel's boot id; "" on systems other than Linux."""
         try:
             return self.read_bytes(_BOOT_ID_FILE).decode("ascii").strip()
         except (OSError, ValueError):
@@ -274,7 +274,7 @@ class OsFs:
 
 
 class _SyncJob:
-    """What one `sync_soon` asked for. Threads take its syncs one by one; it ends with the last of them."""
+    """The job of one `sync_soon`. Threads take its syncs one by one; it ends with the last of them."""
 
     __slots__ = ("_errors", "_files", "_left", "_lock", "_on_done", "_syncs")
 
@@ -288,7 +288,7 @@ class _SyncJob:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """How many syncs no thread has taken yet."""
+        """Return the number of syncs that no thread has taken yet."""
         return len(self._syncs)
 
     def run_one(self) -> bool:
@@ -309,7 +309,7 @@ class _SyncJob:
             return self._left == 0
 
     def end(self) -> None:
-        """On the loop's thread."""
+        """Report the end. Runs on the loop's thread."""
         for file in self._files:
             file.sync_ended()
         self._on_done(self._errors)

@@ -11,7 +11,7 @@ SET_ASIDE_ALL: Final = "--set-aside all"
 
 
 def repair_command(data_dir: str, *options: str) -> str:
-    """In backquotes, quoted for a shell."""
+    """Return the command in backquotes, quoted for a shell."""
     import shlex  # rarely needed
 
     return f"`{' '.join(('shareq verify', shlex.quote(data_dir), '--repair', *options))}`"

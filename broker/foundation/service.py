@@ -6,7 +6,7 @@ from shareq.coordinator.ports import TopicImage
 
 
 class Service:
-    """What the broker notifies its lazy parts of. A part overrides what concerns it; all of it is harmless twice.
+    """A listener of the broker's events. A part overrides what concerns it; every call is harmless the second time.
 
     Everything is called on the loop's thread, after the metadata shows the change.
     """
@@ -14,7 +14,7 @@ class Service:
     __slots__ = ()
 
     def recover(self) -> None:
-        """At a start, and before anything else: load what the part's log has, and go on with what a crash cut off."""
+        """Load the part's log at a start, before anything else, and finish what a crash cut off."""
 
     def topic_changed(self, topic: TopicImage) -> None:
         """The topic is new, or has more partitions."""

@@ -97,7 +97,7 @@ class AskedTopic(NamedTuple):
 
 
 class GroupAdministration:
-    """What administrators ask of groups. Answers come when what they say is durable."""
+    """Administrators' operations on groups. Answers come once their outcome is durable."""
 
     def __init__(
         self,

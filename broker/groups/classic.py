@@ -22,7 +22,7 @@ from shareq.protocol.names import CONSUMER_OFFSETS
 
 
 class ClassicGroupService:
-    """What members and administrators ask of classic groups. Answers come when what they say is durable."""
+    """Members' and administrators' operations on classic groups. Answers come once their outcome is durable."""
 
     def __init__(self, groups: GroupCoordinatorService, internal_topics: CoordinatorTopics, env: Environment) -> None:
         self._groups = groups

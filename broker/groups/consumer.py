@@ -24,7 +24,7 @@ _LOG_FAILED = "The coordinator's log could not be written."
 
 
 class ConsumerGroupService:
-    """What members and administrators ask of consumer groups. Answers come when what they say is durable."""
+    """Members' and administrators' operations on consumer groups. Answers come once their outcome is durable."""
 
     def __init__(self, groups: GroupCoordinatorService, internal_topics: CoordinatorTopics, env: Environment) -> None:
         self._groups = groups

@@ -106,7 +106,7 @@ class GroupCoordinatorService:
         )
 
     def has_no_room_for(self, request_bytes: int, *, times: int = 1) -> bool:
-        """Whether a request is larger than what it says may be in a record of the log, `times` over."""
+        """Return True if the request's content, `times` over, is too large for a record of the log."""
         if not self.partitions.count:
             return False  # the first request makes the topic
         return request_bytes > times * self.partitions.room.most_bytes() + _OTHER_BYTES
@@ -124,7 +124,7 @@ class GroupCoordinatorService:
     # -- start, and news of topics
 
     def recover(self) -> None:
-        """At a start: load what the log has, and finish deletions that a crash cut off."""
+        """Load the log at a start, and finish deletions that a crash cut off."""
         self.partitions.load()
         self._finish_deletions()
 

@@ -16,7 +16,7 @@ _Partition = CoordinatorPartition[GroupCoordinatorShard]
 
 
 class MemberConnections:
-    """For each connection with heartbeats, the partitions of the groups' topic that they went to."""
+    """The partitions of the groups' topic that each connection sent heartbeats to."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         self._now_ms = now_ms

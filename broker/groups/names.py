@@ -19,14 +19,14 @@ T = TypeVar("T")
 
 
 class MostPerOwner(NamedTuple):
-    """How many groups and members one owner makes, each at least 1."""
+    """Limits on the groups and members that one owner creates, each at least 1."""
 
     groups: int
     members: int
 
 
 class Joining(NamedTuple):
-    """What is known of a member before its group answers. `member_id` is "" where the broker gives it one."""
+    """The facts about a member before its group answers. `member_id` is "" if the broker assigns it."""
 
     group_id: str
     member_id: str
@@ -94,8 +94,9 @@ class GroupNames:
         refuse: Callable[[str], T],
         id_of: Callable[[T], str],
     ) -> T:
-        """As `join`, of a JoinGroup that names its member: that makes no group, and a member in a consumer group alone,
-        which takes ids that it does not know.
+        """Join like `join`, for a JoinGroup that names its member.
+
+        Such a request creates no group, and a member only in a consumer group, which accepts ids that it does not know.
         """
         place, partitions = self.place_of(joining.group_id), self._groups.partitions
         if place < partitions.count:
@@ -132,7 +133,7 @@ class GroupNames:
         return answer
 
     def _replaces(self, joining: Joining) -> bool:
-        """Whether the member takes the place of a static one."""
+        """Return True if the member takes the place of a static one."""
         group_id, instance_id = joining.group_id, joining.instance_id
         place = self.place_of(group_id)
         partitions = self._groups.partitions
@@ -143,7 +144,7 @@ class GroupNames:
         )
 
     def _may_make_share_group(self, limit: int, group_id: str) -> bool:
-        """Whether `group.share.max.groups` leaves a place for the group, which is counted for its owner by now."""
+        """Return True if `group.share.max.groups` allows the group, which is already counted for its owner."""
         partitions = self._groups.partitions
         owner_of = self._names.owner_of
         held = Counter(owner_of(group.group_id) for partition in partitions for group in partition.shard.share.all())

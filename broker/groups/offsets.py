@@ -114,7 +114,7 @@ class AskedOffsets:
 
 
 class GroupOffsetsService:
-    """What consumers and administrators ask of committed offsets. Answers come when what they say is durable."""
+    """Consumers' and administrators' operations on committed offsets. Answers come once their outcome is durable."""
 
     def __init__(
         self,
@@ -374,7 +374,7 @@ class GroupOffsetsService:
     # -- delete
 
     def begin_delete(self, group_id: str) -> PreparedDeletion | ErrorCode:
-        """What an OffsetDelete of the group is prepared in. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND."""
+        """Begin an OffsetDelete of the group. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND."""
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
         if not self._groups.partitions.count:
@@ -391,7 +391,7 @@ class GroupOffsetsService:
         return self._groups.schedule(prepared.group_id, lambda shard: shard.offsets.delete(prepared), DeletedOffsets)
 
     def partitions_of(self, topic: str) -> int:
-        """How many partitions a topic has; 0 for one that does not exist."""
+        """Return the topic's number of partitions; 0 if it does not exist."""
         image = self._metadata.topic(topic)
         return 0 if image is None else image.partitions
 

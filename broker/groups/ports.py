@@ -1,4 +1,4 @@
-"""What groups need of the rest: the ends of logs, and of KIP-932 the coordinator of states and the leaders."""
+"""The ports of groups: the ends of logs, and for KIP-932 the coordinator of states and the leaders."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class ShareStates(Protocol):
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        """As `initialize`, unless there is a state of that epoch, or `again`, of an older one.
+        """Initialize the state like `initialize`, unless one of that epoch exists, or, with `again`, also over an older
+        one.
+
         `replaced` is called immediately if a state was created, before anything else is done with it.
         """
 

@@ -35,9 +35,9 @@ _FENCED: Final = (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 class ShareGroupService:
-    """What members and administrators ask of share groups. Answers come when what they say is durable.
+    """Members' and administrators' operations on share groups. Answers come once their outcome is durable.
 
-    `rebalances` counts the epochs that heartbeats have raised, but for those with which members left.
+    `rebalances` counts the epochs that heartbeats have raised, except those with which members left.
     """
 
     def __init__(

@@ -58,7 +58,7 @@ def refuse_in_text(status: str, text: str) -> Answer:
 
 
 class _Phase(Enum):
-    """What a connection is at."""
+    """The phase of a connection."""
 
     ASKS = 0
     WAITS = 1

@@ -1,4 +1,4 @@
-"""What stops a maintenance command."""
+"""The error that stops a maintenance command."""
 
 from __future__ import annotations
 

@@ -123,7 +123,9 @@ def _print(data_dir: str, before: Report, after: Report, done: list[str], out: W
 
 
 def _options(findings: Iterable[Finding]) -> list[str]:
-    """What `--repair` needs besides, each for a command of its own; several folders in one word."""
+    """Return the further options that `--repair` needs, each for a command of its own; several folders share one
+    option.
+    """
     options = sorted({finding.option for finding in findings if finding.option})
     for word, together in (("--adopt ", ADOPT_ALL), ("--set-aside ", SET_ASIDE_ALL)):
         named = [option for option in options if option.startswith(word)]

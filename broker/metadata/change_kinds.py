@@ -68,7 +68,7 @@ TABLES: Final[Mapping[str, Mapping[str, type[Value]]]] = {
 
 
 class Effect(Enum):
-    """What a change does to the rows of its table."""
+    """The effect of a change on the rows of its table."""
 
     PUT = "there is one row with these values under their key"
     ADD = "there is a row with these values, at the place where it was first added"

@@ -29,7 +29,7 @@ class TopicRow(NamedTuple):
 
 
 class ResourceName(NamedTuple):
-    """What properties belong to: `kind` is topic, broker or group; a broker's name is its id, "" means all brokers."""
+    """The owner of properties: `kind` is topic, broker or group; a broker's name is its id, "" means all brokers."""
 
     kind: str
     name: str

@@ -68,7 +68,7 @@ class UpdateKind(IntEnum):
 
 
 def update_problem(name: str, now: int, level: int, kind: int) -> str | None:
-    """Why a feature at level `now` cannot be set to `level` by an update of that kind; None: it can."""
+    """Return why an update of that kind cannot move a feature from level `now` to `level`; None if it can."""
     try:
         check_level(name, level)
         kind = UpdateKind(kind)

@@ -1,4 +1,4 @@
-"""Which format a data folder has: its marker and its metadata say it, and a release reads none later than its own."""
+"""The format of a data folder, named by its marker and its metadata; a release reads none later than its own."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def few(log: logging.Logger, changed: Sequence[T], what: str) -> Sequence[T]:
 
 
 def _acl_text(acl: Acl) -> str:
-    """As kafka-acls prints it. Names are quoted: they may have anything in them."""
+    """Format an ACL like kafka-acls. Names are quoted: they may contain anything."""
     resource = f"{PatternType(acl.pattern).name} {ResourceKind(acl.kind).name} {acl.name!r}"
     right = f"{Permission(acl.permission).name} {Operation(acl.operation).name}"
     return f"{right} on {resource} for {acl.principal!r} from {acl.host!r}"

@@ -148,19 +148,21 @@ class MetadataStore:
 
     @property
     def share_groups_enabled(self) -> bool:
-        """Whether share.version is 1 or more."""
+        """True if share.version is 1 or more."""
         return self._state.features.get(SHARE_VERSION, 0) >= SHARE_GROUPS
 
     @property
     def dead_letters_enabled(self) -> bool:
-        """Whether share.version is 2 or more now: asked when a record leaves its group's hands, as by Apache Kafka, so
-        that a level altered at work holds from the next record on.
+        """True if share.version is 2 or more now.
+
+        Asked when a record leaves its group's hands, as by Apache Kafka, so that a level altered at runtime holds from
+        the next record on.
         """
         return self._state.features.get(SHARE_VERSION, 0) >= DEAD_LETTERS
 
     @property
     def consumer_groups_enabled(self) -> bool:
-        """Whether group.version is 1 or more."""
+        """True if group.version is 1 or more."""
         return self._state.features.get(GROUP_VERSION, 0) >= 1
 
     def topic(self, name: str) -> TopicImage | None:
@@ -182,8 +184,8 @@ class MetadataStore:
         return [self._image(row) for row in self._state.deleted.values()]
 
     def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
-        """None of these deleted topics has a folder any more, not even after a loss of power: the next commit forgets
-        them.
+        """Let the next commit forget these deleted topics: none has a folder any more, not even
+        after a loss of power.
         """
         self._forgettable.update(self._state.deleted.keys() & topic_ids)
 
@@ -202,7 +204,7 @@ class MetadataStore:
 
     @property
     def credentials(self) -> Mapping[CredentialKey, ScramCredential]:
-        """What users of the SCRAM mechanisms are known by."""
+        """The credentials of SCRAM users."""
         return self._state.scram
 
     @property

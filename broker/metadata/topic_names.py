@@ -1,4 +1,4 @@
-"""Which topic names are legal, and which are internal."""
+"""Rules for topic names: the legal and the internal ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LEGAL: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0
 
 
 def name_error(name: str) -> str | None:
-    """Why a topic cannot have this name, as a sentence; None if it can.
+    """Return why a topic cannot have this name, as a sentence; None if it can.
 
     Names become folder names, so nothing else may pass: no separators, no `.` or `..`, 249 characters at most.
     """

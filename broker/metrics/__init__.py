@@ -1,1 +1,1 @@
-"""What an operator can see of a running broker: counters, a snapshot of them, and the Prometheus endpoint."""
+"""An operator's view of a running broker: counters, a snapshot of them, and the Prometheus endpoint."""

@@ -47,7 +47,7 @@ class SeenShareGroup(NamedTuple):
 
 
 class SeenOffset(NamedTuple):
-    """How far a classic or consumer group has come. `lag` is None where it is unknown."""
+    """The committed progress of a classic or consumer group. `lag` is None if it is unknown."""
 
     offset: int
     lag: int | None

@@ -1,6 +1,6 @@
-"""What scrapers of the metrics ask for over HTTP: GET /metrics, GET /-/healthy and GET /-/ready.
+"""The HTTP endpoint for scrapers of the metrics: GET /metrics, GET /-/healthy and GET /-/ready.
 
-A scrape pauses for others on the loop; scrapes are made one at a time, and at most so many a second.
+A scrape pauses for others on the loop; scrapes are made one at a time, and their rate is limited.
 """
 
 from __future__ import annotations

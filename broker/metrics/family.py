@@ -1,4 +1,4 @@
-"""What a metric is, declared once: its type, name, labels and help, and how it is read off what it is about."""
+"""Declarations of metrics: each with its type, name, labels, help, and how it is read off its object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one scrape shows: rows of samples, each row of one moment."""
+"""The rows of samples shown by one scrape, each row of one moment."""
 
 from __future__ import annotations
 

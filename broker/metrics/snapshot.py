@@ -1,4 +1,4 @@
-"""What the broker is like now, as plain values: taken on the loop with pauses, so that many rows delay no request.
+"""A snapshot of the broker as plain values, taken on the loop with pauses, so that many rows delay no request.
 
 Each row is of one moment, different rows need not be of the same. Services that have not been used are not made for it.
 What is read of each thing is declared with its metrics (`families`).

@@ -1,4 +1,4 @@
-"""How large an answer with records may be, so that clients which do not take theirs cannot fill the memory.
+"""Limits on the size of answers with records, so that clients which do not take theirs cannot fill the memory.
 
 Records are read into memory before they are sent, up to `fetch.max.bytes` for each connection. Answers that sockets
 have not taken are counted over all connections, each whole until its last byte is taken: so long its memory is held.
@@ -96,7 +96,10 @@ class AnswerBudget:
         return self._untaken + self._read
 
     def has_room(self) -> bool:
-        """Whether another answer with records may be read. What may not looks again `ROOM_WAIT_MS` later."""
+        """Return True if another answer with records may be read.
+
+        A caller that may not asks again `ROOM_WAIT_MS` later.
+        """
         if self._untaken + self._read < self._for_records:
             return True
         self._close_stalled()
@@ -107,7 +110,7 @@ class AnswerBudget:
         return max(LEAST_BYTES, (self._total - self._untaken - self._read) // 2)
 
     def note_read(self, size: int) -> None:
-        """That many bytes were read for an answer. They count until its socket reports how much of them it took."""
+        """Count bytes read for an answer, until its socket reports how many of them it took."""
         if size > LEAST_BYTES:
             if not self._read:
                 self._clock.call_soon(self._forget_read)

@@ -25,7 +25,7 @@ logger = logging.getLogger(AUDIT_LOG)
 
 
 class Asked(NamedTuple):
-    """Who asked for what: the same for many resources of one request."""
+    """The client and operation of an authorization: the same for many resources of one request."""
 
     allowed: bool
     principal: str

@@ -1,5 +1,5 @@
-"""What is logged of connections that are refused or closed because of what their clients do: of one client, and for one
-reason, there are so many lines in a minute.
+"""Log lines about connections refused or closed because of their clients' behaviour, limited a minute for each client
+and reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ClientLines:
         self._bounds = bounds
 
     def warn(self, connection: _Connection, reason: str, what: str = "") -> None:
-        """What a client did; `what` comes of it."""
+        """Log a client's offence and its consequence (`what`)."""
         fields: dict[str, object] = {
             "connection": connection.id,
             "client_address": connection.client_host,

@@ -43,7 +43,7 @@ class Outlet(Protocol):
 
 
 class Gate(Protocol):
-    """What stands before a connection's handler until its client is authenticated, and watches when that ends."""
+    """The gate before a connection's handler until its client is authenticated; it watches for the end of that, too."""
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
@@ -51,10 +51,13 @@ class Gate(Protocol):
 
     @property
     def expects_token(self) -> bool:
-        """Whether a mechanism was agreed on and is not finished."""
+        """True while an agreed mechanism is not finished."""
 
     def handle_frame(self, frame: bytes) -> Reply:
-        """As a `FrameHandler`; also raises CloseConnection for what may not come before authentication."""
+        """Handle a frame like a `FrameHandler`.
+
+        Raise CloseConnection, also for requests that may not precede authentication.
+        """
 
     def handshake(self, mechanism: str, *, raw: bool) -> bool:
         """The client has chosen an enabled mechanism. False where this is not the time for it."""

@@ -1,4 +1,6 @@
-"""How much one connection may make the broker hold: the largest request frame, what waits, what is unanswered."""
+"""Limits on what one connection makes the broker hold: the largest request frame, waiting bytes,
+unanswered requests.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from typing import NamedTuple
 
 
 class ConnectionLimits(NamedTuple):
-    """What one connection may make the broker hold, in bytes unless named otherwise.
+    """The limits of one connection, in bytes unless named otherwise.
 
     `max_frame_bytes` is `socket.request.max.bytes`, inclusive; `largest_of`, if given, returns from a request's API key
     how large it can be if it is one, which may be less. The others stop the handling of further frames:

@@ -1,7 +1,7 @@
-"""How many connections there may be, and how fast new ones may come: of the broker, of a listener, of an address.
+"""Limits on the number of connections and the rate of new ones: of the broker, of a listener, of an address.
 
-What is over a number is refused. What comes too fast is held back: nothing is read of it until its time has come, or,
-where the rate is that of its address, it is closed after a wait, so that who tries again at once wins nothing.
+A connection beyond a number is refused. One that comes too fast is held back: nothing is read of it until its time has
+come, or, if the rate is that of its address, it is closed after a wait, so that an immediate retry wins nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ class ConnectionNumbers(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """Whether a connection is taken: `refusal` says why not. `wait_ms`: until it is read from, or closed."""
+    """The verdict on a new connection: `refusal` says why it is refused, "" if it is not.
+
+    `wait_ms`: until it is read from, or closed.
+    """
 
     refusal: str = ""
     wait_ms: int = 0
@@ -68,11 +71,11 @@ class ConnectionQuotas:
 
     @property
     def known(self) -> int:
-        """How many rates are kept."""
+        """The number of rates kept."""
         return len(self._rates)
 
     def configure(self, numbers: ConnectionNumbers) -> None:
-        """These hold for new connections from now on; those that are open stay."""
+        """Apply these limits to new connections from now on; open ones stay."""
         self._numbers = numbers
 
     def limit_addresses(self, rates: Limits) -> None:
@@ -80,7 +83,7 @@ class ConnectionQuotas:
         self._address_rates = rates
 
     def admit(self, listener: str, address: str, now_ms: int) -> Admission:
-        """Whether a new connection is taken. It counts then, until it is forgotten."""
+        """Return whether a new connection is taken; if so, it counts until it is forgotten."""
         refusal = self._too_many(listener, address)
         if refusal:
             return Admission(refusal)

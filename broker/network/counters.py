@@ -1,4 +1,4 @@
-"""What is counted of requests: plain integers, which never go down; the metrics read them on the loop."""
+"""Counters of requests: plain integers, which never go down; the metrics read them on the loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Requests:
 
 
 class Authentications:
-    """Of the clients of one listener: those that showed who they are, and attempts that failed, by SASL or by TLS."""
+    """Counters of one listener's authentications, by SASL or by TLS: those that succeeded and those that failed."""
 
     __slots__ = ("failed", "succeeded")
 

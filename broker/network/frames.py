@@ -50,12 +50,12 @@ class Frames:
 
     @property
     def collects(self) -> bool:
-        """Whether the rest of a large frame is being waited for."""
+        """True while the rest of a large frame is awaited."""
         return self._missing > 0
 
     @property
     def can_go_on(self) -> bool:
-        """Whether all is here that the next step needs."""
+        """True if everything that the next step needs has arrived."""
         return not self._missing and len(self._rest) - self._at >= self.needed
 
     def add(self, data: bytes) -> None:

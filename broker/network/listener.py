@@ -36,7 +36,7 @@ SHORTEST_SWEEP_MS: Final = 50
 
 
 class ListenerLimits(NamedTuple):
-    """How long a connection may be silent, and what it may make the broker hold.
+    """The limits of a connection's silence, and of what it makes the broker hold.
 
     `max_idle_ms` is `connections.max.idle.ms` (negative: for ever).
     """
@@ -157,7 +157,7 @@ class SocketConnection(asyncio.Protocol):
             self._read(True)
 
     def wait_for_turn(self) -> None:
-        """As a `Reader`: read nothing more until `take_turn`."""
+        """Read nothing more until `take_turn` (of a `Reader`)."""
         self._waits_for_turn = True
         if not self._stopped:
             self._read(False)
@@ -332,7 +332,7 @@ class Listener:
             self.on_forget()
 
     def sweep_interval_ms(self) -> int | None:
-        """How often `close_idle` is to be called; None when connections may be silent for ever."""
+        """Return the interval at which to call `close_idle`; None if connections may be silent for ever."""
         if self._limits.max_idle_ms < 0:
             return None
         return min(LONGEST_SWEEP_MS, max(SHORTEST_SWEEP_MS, self._limits.max_idle_ms // 4))

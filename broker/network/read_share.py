@@ -1,4 +1,5 @@
-"""How much is read of all sockets in one tick of the loop, so that who sends much is not all that is read.
+"""A limit on the bytes read of all sockets in one tick of the loop, so that a client that sends much leaves others
+time.
 
 A socket is read until nothing is left in it, several megabytes in one go, and a request of some bytes in another one
 waits for that. Here large reads are counted: once `MOST_READ` were read in a tick, each socket that brings another one

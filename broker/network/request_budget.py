@@ -124,7 +124,7 @@ class RequestBudget:
             self._make_room()
 
     def _left(self) -> int:
-        """What one connection may hold, in bytes: what is free. Negative when all together hold more than they may."""
+        """Return the free bytes, which one connection may hold. Negative if all together hold more than they may."""
         return self._shared - self.held + (self._turn.held_input if self._turn is not None else 0)
 
     def _place(self, connection: Receiver) -> None:
@@ -138,7 +138,7 @@ class RequestBudget:
             connection.go_on_reading()
 
     def _let_go_on(self) -> None:
-        """There is more room: let connections go on that fit, the oldest first."""
+        """Let waiting connections that fit go on, the oldest first, as there is more room."""
         if not self._waiting:
             return
         left = self._left()
@@ -184,7 +184,7 @@ class RequestBudget:
             self._timer = self._clock.call_at(self._turn_ends_ms(), self._look)
 
     def _turn_ends_ms(self) -> int:
-        """When the turn has been silent, or has lasted, for too long."""
+        """Return the time when the turn has been silent, or has lasted, for too long."""
         began, last = self._turn_since
         return began + TURN_MS if self._handled else min(last + SILENT_MS, began + TURN_MS)
 
@@ -233,7 +233,7 @@ class _Waiting:
             self._by_size[bits][connection] = None
 
     def remove(self, connection: Receiver) -> bool:
-        """Whether it was there."""
+        """Remove the connection. Return True if it was there."""
         bits = self._all.pop(connection, None)
         if bits is None:
             return False

@@ -1,4 +1,4 @@
-"""What stands between a connection and its handler on listeners with SASL, until the client is authenticated."""
+"""The gate between a connection and its handler on listeners with SASL, until the client is authenticated."""
 
 from __future__ import annotations
 
@@ -83,11 +83,14 @@ class SaslGate:
 
     @property
     def expects_token(self) -> bool:
-        """Whether a mechanism was agreed on and is not finished."""
+        """True while an agreed mechanism is not finished."""
         return self.session.state is SaslState.TOKENS
 
     def handle_frame(self, frame: bytes) -> Reply:
-        """As the connection's handler. Raises CloseConnection, also for whatever may not come before authentication."""
+        """Handle a frame as the connection's handler.
+
+        Raise CloseConnection, also for requests before authentication.
+        """
         session = self.session
         if session.state is SaslState.TOKENS and session.raw:
             return self._raw_token(frame)
@@ -158,5 +161,5 @@ class SaslGate:
 
 
 def _succeeded(reply: Reply) -> bool:
-    """Whether an ApiVersions answer has no error. It is never pending."""
+    """Return True if an ApiVersions answer has no error. It is never pending."""
     return isinstance(reply, (bytes, bytearray)) and reply[_ERROR_AT : _ERROR_AT + 2] == b"\0\0"

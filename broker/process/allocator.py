@@ -101,7 +101,7 @@ class _Glibc:
 
 
 def glibc_heap() -> Heap | None:
-    """This process's; None where there is no glibc."""
+    """Return this process's heap; None if there is no glibc."""
     try:
         return _Glibc()
     except (ImportError, OSError, AttributeError, TypeError):  # musl, macOS, Windows

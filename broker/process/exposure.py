@@ -1,4 +1,4 @@
-"""Whether strangers could reach a listener and do everything: the operator has to ask for such a start."""
+"""A check for listeners where strangers could do everything: the operator has to ask for such a start."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def check_exposure(
 
 
 def _authenticates(security: ListenerSecurity) -> bool:
-    """Whether clients have to show who they are: by SASL, or by a certificate."""
+    """Return True if clients have to authenticate, by SASL or by a certificate."""
     return security.sasl or (security.tls is not None and security.tls.client_auth == "required")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address, as a socket gives it."""
+    """Return True if only this machine reaches the address, as a socket gives it."""
     return host.removeprefix("::ffff:").startswith("127.") or host == "::1"

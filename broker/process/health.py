@@ -25,7 +25,7 @@ _READ_BYTES: Final = 1 << 16
 
 
 class UnhealthyError(Exception):
-    """Nothing answered as a broker does; why, in a few words."""
+    """The reason, in a few words, why no broker answered."""
 
 
 def check(host: str, port: int, timeout_s: float) -> None:

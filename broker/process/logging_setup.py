@@ -112,7 +112,7 @@ def parse_levels(text: str) -> dict[str, int]:
 
 
 def formatter_of(log_format: str) -> logging.Formatter:
-    """What writes lines in one of FORMATS."""
+    """Return the formatter of one of FORMATS."""
     return _JsonLines() if log_format == "json" else _Lines("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 

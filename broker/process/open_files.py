@@ -1,4 +1,4 @@
-"""How many files and connections the process may have open."""
+"""Limits on the process's open files and connections."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNLIMITED_FILES: Final = 2**31 - 1
 
 
 class FileShares(NamedTuple):
-    """How many files logs may keep open, and how many connections there may be."""
+    """The shares of the file limit: files that logs may keep open, and connections."""
 
     logs: int
     connections: int
@@ -35,7 +35,7 @@ def file_shares(limit: int) -> FileShares:
 
 
 def file_limit() -> int:
-    """How many files this process may have open."""
+    """Return the number of files that this process may have open."""
     try:
         import resource
     except ImportError:  # Windows

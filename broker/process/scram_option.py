@@ -36,7 +36,7 @@ class NewScramUser(NamedTuple):
         return f"NewScramUser({self.key.user}, {self.key.mechanism}, [hidden])"
 
     def credential(self, random: bytes) -> ScramCredential:
-        """What is kept of the password. `random`: `SALT_BYTES` that were never used before."""
+        """Derive the stored credential from the password. `random`: `SALT_BYTES` that were never used before."""
         from shareq.broker.security.scram_keys import credential_from_password
 
         return credential_from_password(self.key.mechanism, self.password, random, self.iterations)

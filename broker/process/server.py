@@ -72,10 +72,10 @@ LEAVE_S: Final = 3.0  # how long a stop waits for other brokers to know of it
 
 
 class Seams(NamedTuple):
-    """Where a broker meets the world. A server has the defaults; what `shareq.testing` starts has others.
+    """The points where a broker meets the world. A server has the defaults; what `shareq.testing` starts has others.
 
     `fs` is given what hands calls back to the loop, `handlers` returns what makes the handler of a connection's frames.
-    Unless `durable_metadata`, commits of metadata survive a kill, and no loss of power.
+    Unless `durable_metadata`, commits of metadata survive a kill, but no loss of power.
     """
 
     clock: Callable[[asyncio.AbstractEventLoop], Clock] = LoopClock
@@ -146,13 +146,13 @@ class Server:
 
     @property
     def metrics_url(self) -> str | None:
-        """Where the metrics are served, as bound. None without, and after a stop."""
+        """The metrics' address, as bound; None without metrics, and after a stop."""
         bound = self._metrics_socket
         return None if bound is None else f"http://{address_text(bound.getsockname())}/metrics"
 
     @property
     def records_api_url(self) -> str | None:
-        """Where the records API is served, as bound. None without, and after a stop."""
+        """The records API's address, as bound; None without the API, and after a stop."""
         return None if self._records_api is None else self._records_api.url
 
     @property
@@ -161,7 +161,10 @@ class Server:
 
     @property
     def stands_on(self) -> str:
-        """Where everything is kept, as the end of a sentence about the broker. RuntimeError before `start`."""
+        """The place where everything is kept, as the end of a sentence about the broker.
+
+        RuntimeError before `start`.
+        """
         services = self.broker.services
         if self._make_ground == self._open_data_folder:
             return f"data in {self.data_dir}"
@@ -169,12 +172,12 @@ class Server:
 
     @property
     def uses_scram(self) -> bool:
-        """Whether clients may authenticate with SCRAM."""
+        """True if clients may authenticate with SCRAM."""
         return any(each.startswith("SCRAM-") for one in self._config.security.values() for each in one.mechanisms)
 
     @property
     def uses_tls(self) -> bool:
-        """Whether a listener has TLS."""
+        """True if a listener has TLS."""
         return any(one.tls is not None for one in self._config.security.values())
 
     def renew_certificates(self) -> None:
@@ -264,7 +267,9 @@ class Server:
             logger.warning("%s: the other brokers may not know yet that this one stops", broker.services.ground.name)
 
     async def _stop_metrics(self) -> None:
-        """After the last answer to clients: until then it says that the broker is up, and not ready."""
+        """Stop metrics and records API after the last answer to clients: until then they show the broker up, but not
+        ready.
+        """
         if self._records_api is not None:
             await self._records_api.stop()
             self._records_api = None
@@ -481,7 +486,7 @@ def _add_users(services: Services, users: Sequence[NewScramUser]) -> None:
 
 
 def _tls_listeners(services: Services) -> TlsListeners:
-    """With what was configured while an earlier broker ran, too. Raises ConfigError."""
+    """Create the TLS listeners, also those configured while an earlier broker ran. Raise ConfigError."""
     from shareq.broker.process.tls.listeners import TlsListeners  # OpenSSL, which a start without TLS need not load
 
     tls = TlsListeners(services.configs.broker, services.env.clock)
@@ -490,7 +495,7 @@ def _tls_listeners(services: Services) -> TlsListeners:
 
 
 async def _oauth_listeners(config: BrokerConfig) -> OauthListeners | None:
-    """With their issuers' keys, if these can be had now. Raises ServeError."""
+    """Create the OAUTHBEARER listeners with their issuers' keys, if these are available now. Raise ServeError."""
     if not any(security.oauth for security in config.security.values()):
         return None
     from shareq.broker.process.oauth.listeners import OauthListeners  # and its libraries, which others need not load
@@ -509,7 +514,7 @@ def _guard(
     authentications: Authentications,
     begin_oauth: Callable[[bool], Exchange] | None,
 ) -> Callable[[Connection], None] | None:
-    """What puts a gate before each connection of a listener where clients have to authenticate."""
+    """Return the function that puts a gate before each connection, or None if the listener has no SASL."""
     if not security.sasl:
         return None
     from shareq.broker.network.sasl_gate import SaslGates

@@ -18,7 +18,7 @@ class ServeError(Exception):
 
 
 class Address(NamedTuple):
-    """Where to listen. An empty host stands for every address of this machine, port 0 for any free one."""
+    """An address to listen on. An empty host stands for every address of this machine, port 0 for any free one."""
 
     host: str
     port: int

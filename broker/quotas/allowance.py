@@ -1,4 +1,4 @@
-"""What is used of one quota by all who share it: an addition and a comparison where no client has to wait."""
+"""The use of one quota by all who share it: an addition and a comparison where no client has to wait."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SURE: Final = 0.999
 
 
 class Throttles:
-    """How often clients had to wait because of one kind of quota, and how long in all."""
+    """The number and total length of clients' waits because of one kind of quota."""
 
     __slots__ = ("number", "total_ms")
 
@@ -27,7 +27,7 @@ class Throttles:
 
 
 class Usage:
-    """What all clients of one entity used of one quota that was set for it, in terms of the quota, and their waits."""
+    """The use of one entity's quota by all its clients, in the quota's unit, and their waits."""
 
     __slots__ = ("amount", "throttles")
 
@@ -87,24 +87,24 @@ class Allowance:
             self.room = -inf  # it is looked at with the next request
 
     def begin(self, now_ms: int) -> None:
-        """What is added to `pending` from now on is used at this time."""
+        """Date to this moment what is added to `pending` from now on."""
         if now_ms != self._now_ms:
             if self._now_ms >= 0:
                 self._record()
             self._now_ms = now_ms
 
     def spend(self, amount: int, now_ms: int) -> int:
-        """So much is used: for how many ms to use nothing more."""
+        """Use this amount. Return for how many ms to use nothing more."""
         self.begin(now_ms)
         self.pending += amount
         return self.throttle_ms() if self.pending > self.room else 0
 
     def take_back(self, amount: int) -> None:
-        """So much of what was used at this moment was not used after all."""
+        """Take back an amount that was counted at this moment but not used after all."""
         self.pending -= amount
 
     def throttle_ms(self) -> int:
-        """For how many ms to use nothing more, after what was used until now."""
+        """Return for how many ms to use nothing more, after the use until now."""
         rate = self._record()
         throttle_ms = rate.throttle_ms(self.bound, self._now_ms, self._windows)
         if self._longest_ms is not None:
@@ -116,7 +116,7 @@ class Allowance:
         return throttle_ms
 
     def is_idle(self, now_ms: int) -> bool:
-        """Whether nothing that was used counts any more."""
+        """Return True if nothing that was used counts any more."""
         return self._now_ms < 0 or self._record().is_idle(now_ms, self._windows)
 
     def _record(self) -> Rate:

@@ -1,4 +1,4 @@
-"""What clients have used of their quotas, and how long those that are over one have to wait."""
+"""Clients' use of their quotas, and the waits of those that are over one."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LEAST_SWEEP: Final = 1000  # allowances and buckets: with fewer there is nothin
 
 
 class Account:
-    """What one client may use, and uses, of the quotas that hold for it; None where none does.
+    """One client's quotas and its use of them; None for a quota that does not apply.
 
-    Ask for it again when `generation` is not that of the quotas any more.
+    Ask for it again once `generation` is not that of the quotas any more.
     """
 
     __slots__ = ("_full_ms", "consumer", "generation", "producer", "requests")
@@ -55,9 +55,9 @@ class Account:
         return 0 if self.consumer is None else self.consumer.spend(size, now_ms)
 
     def fetch(self, size: int, now_ms: int) -> tuple[int, bool]:
-        """As `fetched`, for records that may be kept back: and whether the client is to get them now.
+        """Count records like `fetched`. Return the throttle time, and whether the client is to get the records now.
 
-        Where it is not, nothing was counted. More than `fetch_bound` would never be within the quota, and goes out.
+        If it is not, nothing was counted. More than `fetch_bound` would never be within the quota, and goes out.
         """
         throttle_ms = self.fetched(size, now_ms)
         if self.consumer is None or not throttle_ms or size > self.fetch_bound:
@@ -99,11 +99,11 @@ class ClientQuotas:
 
     @property
     def known(self) -> int:
-        """How many allowances and buckets are kept."""
+        """The number of allowances and buckets kept."""
         return len(self.allowances) + len(self._buckets)
 
     def replace(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
-        """These are the quotas now. What was used counts on."""
+        """Replace the quotas. What was used counts on."""
         self._limits = {key: Limits(key, quotas) for key in KEYS}
         before, self.usages = self.usages, {}
         for key, limits in self._limits.items():
@@ -116,13 +116,13 @@ class ClientQuotas:
             self._buckets.clear()
 
     def account(self, user: str, client_id: str, now_ms: int) -> Account:
-        """What a client uses from now on. Made once for each connection, and again when `generation` has changed."""
+        """Return a client's account, made once for each connection and again when `generation` has changed."""
         self._sweep(now_ms)
         producer, consumer, requests = (self._allowance(key, user, client_id) for key in _RATES)
         return Account(self.generation, producer, consumer, requests, self._windows.full_ms)
 
     def mutations(self, user: str, client_id: str, now_ms: int, *, strict: bool) -> Mutations | None:
-        """What a request that creates or deletes partitions may do; None where nothing limits it.
+        """Return a request's budget for creating or deleting partitions; None if nothing limits it.
 
         `strict`: its version knows the error for what may not be done now.
         """
@@ -200,7 +200,7 @@ class Mutations:
         self.throttle_ms = 0
 
     def may(self, partitions: int) -> bool:
-        """Whether so many may be created or deleted now; they count then. None may while some are owed."""
+        """Return True if so many may be created or deleted now, and count them. None may while some are owed."""
         if self._strict and self._overdrawn():
             return False
         self._bucket.take(partitions, self._bound, self._now_ms, self._windows)

@@ -1,4 +1,4 @@
-"""Whom a quota is for, which quotas there are, and what they may be (KIP-13, KIP-124, KIP-599, KIP-612)."""
+"""Entities of quotas, the kinds of quotas, and their legal values (KIP-13, KIP-124, KIP-599, KIP-612)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
 
 
 class QuotaEntity(NamedTuple):
-    """Whom a quota is for: a name of each kind, DEFAULT, or None where the kind does not matter.
+    """The entity a quota is for: a name of each kind, DEFAULT, or None if the kind does not matter.
 
     There is a user, a client id, both, or an address (in text), and at least one of them.
     """
@@ -38,7 +38,7 @@ class QuotaEntity(NamedTuple):
         return {kind: name or None for kind, name in named if name is not None}
 
     def __str__(self) -> str:
-        """As Apache Kafka writes it in errors."""
+        """Format the entity as Apache Kafka writes it in errors."""
         entries = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in self.by_kind().items())
         return f"ClientQuotaEntity(entries={{{entries}}})"
 
@@ -78,7 +78,7 @@ def entity_of(names: Mapping[str, str | None]) -> QuotaEntity | str:
 
 
 def value_problem(entity: QuotaEntity, key: str, value: float) -> str | None:
-    """Why an entity cannot have this quota, as Apache Kafka says it; None: it can."""
+    """Return why an entity cannot have this quota, in Apache Kafka's words; None if it can."""
     number = (_OF_CLIENTS if entity.ip is None else _OF_ADDRESSES).get(key)
     if number is None:
         return f"Invalid configuration key {key}"

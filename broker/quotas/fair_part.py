@@ -14,8 +14,9 @@ K = TypeVar("K", bound=Hashable)
 
 
 def may_make(limit: int, held: Mapping[K, int], owner: K) -> bool:
-    """Whether an owner may make one more. `held`: how many each owner has, each at least 1; those that are nobody's
-    count as one owner's. `limit` >= 1.
+    """Return True if an owner may make one more.
+
+    `held`: how many each owner has, each at least 1; those that belong to nobody count as one owner's. `limit` >= 1.
     """
     if sum(held.values()) < limit:
         return True

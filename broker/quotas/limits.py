@@ -1,4 +1,4 @@
-"""Which quota holds for a client, of all that there are: Apache Kafka's precedence."""
+"""The choice of the quota that holds for a client: Apache Kafka's precedence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Limits:
         self._bounds = {entity: values[key] for entity, values in quotas.items() if key in values}
 
     def bounds(self) -> Mapping[QuotaEntity, float]:
-        """By whom they were set for."""
+        """Return the bounds by the entity they were set for."""
         return self._bounds
 
     def __bool__(self) -> bool:

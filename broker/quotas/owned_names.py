@@ -1,8 +1,8 @@
-"""Who made which names, so that one owner's do not become too many. Pure: time comes in as a number.
+"""Owners of names, counted so that one owner's do not become too many. Pure: time comes in as a number.
 
-An owner is a user, or of those who did not authenticate a machine. A name is counted where it would be made. One that
-is gone is found later: at each new name a few are looked at, of its owner's and of one other's in turn, and an owner at
-its bound has its names looked through. What other owners have is not counted: nobody is refused because of it.
+An owner is a user, or the machine of clients that did not authenticate. A name is counted where it would be made. One
+that is gone is found later: at each new name a few are looked at, of its owner's and of one other's in turn, and an
+owner at its bound has its names looked through. What other owners have is not counted: nobody is refused because of it.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ K_contra = TypeVar("K_contra", bound=Hashable, contravariant=True)
 
 
 class Places(Protocol[K_contra]):
-    """Where names are. A place is found once for each that is counted: names may be long."""
+    """The places of names. A place is found once for each that is counted: names may be long."""
 
     def place_of(self, name: K_contra) -> int:
         """The place of a name, whether it exists or not."""
 
     def has(self, name: K_contra, place: int) -> bool:
-        """Whether the name exists there."""
+        """Return True if the name exists there."""
 
     def keeps(self, name: K_contra, place: int) -> bool:
-        """As `has`, of a counted name whose owner is at its bound; what nobody needs any more may be given up here."""
+        """Return the same as `has` for a counted name whose owner is at its bound; a name no longer needed may be given
+        up here.
+        """
 
 
 class OwnedNames(Generic[K]):
@@ -60,13 +62,13 @@ class OwnedNames(Generic[K]):
         return self._owner_of.get(name)
 
     def count(self, owner: Hashable) -> int:
-        """How many names are counted for an owner, those included that are gone and were not found to be."""
+        """Return the number of names counted for an owner, including those not yet found to be gone."""
         return len(self._names.get(owner, ()))
 
     def admit(self, name: K, owner: Hashable, now_ms: int, *, at_once: bool = False) -> bool:
-        """Whether the owner may use the name, which is made by that if it does not exist; then it is counted.
+        """Return True if the owner may use `name`; a name that does not exist is counted for it then.
 
-        A name that exists is never refused. One that is nobody's, as all are after a start, becomes the asker's, be it
+        A name that exists is never refused. One without owner, as all are after a start, becomes the caller's even
         beyond its bound: the owner may make no other until it has fewer. Call `settle` once it was made, or could not
         be, unless that happens `at_once`.
         """

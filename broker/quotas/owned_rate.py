@@ -1,6 +1,6 @@
-"""How much of something each owner may have done in time. Pure: time comes in as a number.
+"""A limit on each owner's rate of something. Pure: time comes in as a number.
 
-An owner is a user, or of those who did not authenticate a machine, as in `owned_names.py`.
+An owner is a user, or the machine of clients that did not authenticate, as in `owned_names.py`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LEAST_SWEEP: Final = 1000  # owners
 
 
 class OwnedRate:
-    """So much a second for each owner, and `burst_s` seconds' worth at once for one that had nothing for as long."""
+    """A rate for each owner, and `burst_s` seconds' worth at once for an owner that had nothing for as long."""
 
     __slots__ = ("_buckets", "_per_second", "_sweep_at", "_windows")
 
@@ -25,11 +25,11 @@ class OwnedRate:
         self._sweep_at = _LEAST_SWEEP
 
     def __len__(self) -> int:
-        """How many owners are remembered."""
+        """Return the number of owners remembered."""
         return len(self._buckets)
 
     def take(self, owner: Hashable, wanted: int, now_ms: int) -> int:
-        """How much of what is wanted the owner may have now; it counts."""
+        """Return how much of `wanted` the owner may have now; that much is counted."""
         bucket = self._buckets.get(owner)
         if bucket is None:
             self._sweep(now_ms)

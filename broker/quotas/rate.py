@@ -8,14 +8,14 @@ LONGEST_THROTTLE_MS: Final = 2**31 - 1  # what an answer can say
 
 
 class Windows(NamedTuple):
-    """How many samples a rate is made of (`quota.window.num`), and how long each is (`quota.window.size.seconds`)."""
+    """The samples of a rate: their number (`quota.window.num`) and the length of each (`quota.window.size.seconds`)."""
 
     number: int = 11
     size_ms: int = 1000
 
     @property
     def span_ms(self) -> int:
-        """How long a value counts."""
+        """The time for which a value counts."""
         return self.number * self.size_ms
 
     @property
@@ -36,7 +36,7 @@ class _Sample:
 
 
 class Rate:
-    """How much a second, over the windows that are kept: `Rate` and `SampledStat` of Apache Kafka's metrics."""
+    """A rate per second over the windows kept: `Rate` and `SampledStat` of Apache Kafka's metrics."""
 
     __slots__ = ("_current", "_samples")
 
@@ -46,7 +46,7 @@ class Rate:
 
     @property
     def total(self) -> float:
-        """What the samples hold, those included that are over and were not found to be."""
+        """The sum of the samples, including those over but not yet found to be."""
         return sum(sample.value for sample in self._samples)
 
     def record(self, value: float, now_ms: int, windows: Windows) -> None:
@@ -58,7 +58,7 @@ class Rate:
         sample.last_ms = now_ms
 
     def throttle_ms(self, bound: float, now_ms: int, windows: Windows) -> int:
-        """How long to record nothing until the rate is back at `bound` a second; 0 while it is not above."""
+        """Return how long to record nothing until the rate is back at `bound` a second; 0 while it is not above."""
         span_ms = self._span_ms(now_ms, windows)
         if not span_ms:  # the only window begins now: the wait for an infinite rate is not a number, and so none
             return 0
@@ -68,7 +68,7 @@ class Rate:
         return int(min((rate - bound) / bound * span_ms + 0.5, LONGEST_THROTTLE_MS))  # infinite at the tiniest bounds
 
     def is_idle(self, now_ms: int, windows: Windows) -> bool:
-        """Whether nothing that was recorded counts any more."""
+        """Return True if nothing that was recorded counts any more."""
         return all(now_ms - sample.last_ms >= windows.span_ms for sample in self._samples)
 
     def _advance(self, now_ms: int, windows: Windows) -> _Sample:
@@ -103,17 +103,17 @@ class TokenBucket:
         self._tokens = self.left(bound, now_ms, windows) - tokens
 
     def left(self, bound: float, now_ms: int, windows: Windows) -> float:
-        """How many are there now, negative when it is overdrawn. `bound`: how many come back in a second."""
+        """Return the tokens left now, negative if overdrawn. `bound`: how many come back in a second."""
         burst = bound * windows.span_ms / 1000
         self._tokens = min(burst, self._tokens + bound * (now_ms - self._last_ms) / 1000)
         self._last_ms = now_ms
         return self._tokens
 
     def is_idle(self, now_ms: int, windows: Windows) -> bool:
-        """Whether it was not overdrawn, and left alone for as long as an empty one takes to fill."""
+        """Return True if the bucket was not overdrawn, and unused for as long as an empty one takes to fill."""
         return now_ms - self._last_ms >= windows.span_ms and self._tokens >= 0
 
     def throttle_ms(self, bound: float, now_ms: int, windows: Windows) -> int:
-        """How long until it is not overdrawn any more."""
+        """Return the time until the bucket is not overdrawn any more."""
         left = self.left(bound, now_ms, windows)
         return int(min(-left / bound * 1000 + 0.5, LONGEST_THROTTLE_MS)) if left < 0 else 0

@@ -1,1 +1,1 @@
-"""What share groups do with each record, over HTTP: a read-only API for operators and tools."""
+"""A read-only HTTP API to each record's fate in share groups, for operators and tools."""

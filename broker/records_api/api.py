@@ -82,7 +82,7 @@ class RecordsApi:
             self._waiting -= 1
 
     def _is_allowed(self, request: Request) -> bool:
-        """In a time that does not depend on what the token is."""
+        """Check the token in a time that does not depend on its content."""
         given = request.headers.get("authorization", "")
         is_bearer = given[: len(_SCHEME)].lower() == _SCHEME
         return compare_digest(_digest(given[len(_SCHEME) :].strip().encode("latin-1")), self._token) and is_bearer

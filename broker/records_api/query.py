@@ -1,4 +1,4 @@
-"""What a request asks for: paths and queries as values, and refusals of what cannot be meant."""
+"""Requests as values: paths and queries, and refusals of what makes no sense."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ def not_found(message: str) -> Refused:
 
 
 class RecordsQuery(NamedTuple):
-    """Which ranges of a share partition: from the offset `first` on, at most `limit`, only in `states` (empty: all),
-    only those that `member` has (None: all).
+    """A choice of ranges of a share partition: from the offset `first` on, at most `limit`.
+
+    Only those in `states` (empty: all) and held by `member` (None: all).
     """
 
     first: int

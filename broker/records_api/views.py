@@ -38,8 +38,10 @@ _SHOWN: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeTyp
 
 
 class TimeOfDay:
-    """From monotonic milliseconds to those since the epoch: the same for the same moment in every answer, until the
-    clock is set. Both clocks are read to the millisecond, so that their distance seems to change by one.
+    """A conversion from monotonic milliseconds to those since the epoch.
+
+    The same moment has the same time in every answer, until the clock is set. Both clocks are read to the millisecond,
+    so that their distance seems to change by one.
     """
 
     __slots__ = ("_ahead_ms", "_clock")
@@ -50,7 +52,7 @@ class TimeOfDay:
 
     @property
     def ahead_ms(self) -> int:
-        """How far the time of day is ahead of monotonic time."""
+        """The distance by which the time of day is ahead of monotonic time."""
         now = self._clock.wall_ms() - self._clock.now_ms()
         if abs(now - self._ahead_ms) > 1:
             self._ahead_ms = now
@@ -197,7 +199,7 @@ def _persisted_in_flight(place: Place) -> int:
 
 
 def _oldest_ms(services: Services, place: Place) -> int | None:
-    """When the oldest unfinished record was put in flight (monotonic), as far as this process knows."""
+    """Return when the oldest unfinished record was put in flight (monotonic), as far as this process knows."""
     if place.leader is not None:
         return place.leader.core.oldest_since_ms()
     share = services.made.share
@@ -312,7 +314,7 @@ async def partitions(services: Services, times: TimeOfDay, group_id: str, after:
 
 
 class _Counted:
-    """What the offsets in flight of a share partition are, summed up."""
+    """Sums over a share partition's offsets in flight."""
 
     __slots__ = ("held", "ranges", "states")
 

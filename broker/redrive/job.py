@@ -109,7 +109,7 @@ class Redrive:
         self._stop_timer()
 
     def queue_deleted(self) -> None:
-        """There is nothing left to send back, and the progress was deleted as well."""
+        """Fail the redrive: nothing is left to send back, and the progress was deleted as well."""
         if not self._closed:
             logger.warning("redrive %s: its queue %s was deleted", self.spec.name, self.spec.queue)
             self._over(State.FAILED, "the queue was deleted")
@@ -144,7 +144,7 @@ class Redrive:
             await self._announce(progress, made)
 
     def _refused(self) -> str | None:
-        """Why the owner may not go on; None: it may."""
+        """Return why the owner may not go on; None if it may."""
         owner, spec = self.spec.owner, self.spec
         if not self._world.may(owner, READ_TOPIC, spec.queue):
             return f"{owner.principal} may not read {spec.queue}"

@@ -53,7 +53,7 @@ _MOST_DIGITS: Final = 19
 
 
 class Letter(NamedTuple):
-    """What a letter says of the dead record. `kept`: by a group that keeps its dead records, with their headers."""
+    """The dead record in a letter. `kept`: by a group that keeps its dead records, with their headers."""
 
     record: Record
     topic: str
@@ -66,7 +66,7 @@ class Letter(NamedTuple):
 
     @property
     def is_bare(self) -> bool:
-        """Whether it has neither key nor value: a reference alone, or of a record that had neither."""
+        """True if it has neither key nor value: a mere reference, or the letter of a record that had neither."""
         return self.record.key is None and self.record.value is None
 
 
@@ -97,7 +97,7 @@ def letter_of(record: Record) -> Letter | None:
 
 
 def is_meant(wanted: LetterFilter, letter: Letter) -> bool:
-    """Whether the filter takes the letter."""
+    """Return True if the filter takes the letter."""
     return (
         wanted.group_id in (None, letter.group_id)
         and wanted.topic in (None, letter.topic)

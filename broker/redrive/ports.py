@@ -1,4 +1,4 @@
-"""What redrives ask of the rest of the broker."""
+"""The ports from redrives to the rest of the broker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AppendedBatch(Protocol):
 
 
 class KnownProducer(Protocol):
-    """What a log remembers of a producer id. Oldest batch first; none of one that only left a marker."""
+    """A log's memory of a producer id. Oldest batch first; none for a producer that only left a marker."""
 
     @property
     def batches(self) -> Sequence[AppendedBatch]: ...
@@ -55,7 +55,7 @@ class RedriveLog(Protocol):
 
 
 class Committed(NamedTuple):
-    """What a group has committed for one partition of a topic."""
+    """A group's committed offset and text for one partition of a topic."""
 
     topic: str
     partition: int
@@ -67,7 +67,7 @@ class RedriveWorld(Protocol):
     """Topics, logs, rights and committed offsets. Everything is looked up on every use."""
 
     def partitions(self, topic: str) -> int | None:
-        """How many a topic has; None: it does not exist."""
+        """Return the topic's number of partitions; None if it does not exist."""
 
     def log(self, topic: str, partition: int) -> RedriveLog | ErrorCode:
         """The log of a partition. UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR."""
@@ -80,19 +80,19 @@ class RedriveWorld(Protocol):
         """
 
     def may(self, owner: Owner, right: Right, name: str) -> bool:
-        """Whether the owner has the right now. The audit log has the answer."""
+        """Return True if the owner has the right now. The audit log gets the answer."""
 
     def new_producer_id(self) -> Pending[int | ErrorCode]:
         """One that nobody else has."""
 
     def begins_at_the_start(self, group_id: str) -> bool:
-        """Whether the share group reads a topic that is new to it from the first record on."""
+        """Return True if the share group reads a topic that is new to it from the first record on."""
 
     def create_topic(self, name: str) -> Pending[ApiError]:
         """Create a topic with the broker's defaults, unless it exists when that may be done."""
 
     def longest_text(self) -> int:
-        """How many characters may be committed with an offset."""
+        """Return how many characters may be committed with an offset."""
 
     def sign(self, text: str) -> str:
         """A signature that only this broker can make, the same after each start."""
@@ -106,7 +106,7 @@ class RedriveWorld(Protocol):
         """
 
     def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:
-        """What a group has committed; nothing of one that does not exist."""
+        """Load a group's committed offsets; none for a group that does not exist."""
 
     def group_ids(self, prefix: str) -> list[str]:
         """The groups that have committed offsets and begin so."""

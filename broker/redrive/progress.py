@@ -1,12 +1,12 @@
-"""How far a redrive is in each partition of its queue, and the text that is committed with the offset. Pure.
+"""The progress of a redrive in each partition of its queue, and the text committed with the offset. Pure.
 
     {"by": "5f0c...", "v": 1, "spec": [...], "state": "RUNNING", "end": 17, "counts": {"REDRIVEN": 3, ...},
      "stayed": [4, 1, 2, 1], "upto": 9, "logs": [["orders", 0, 120], ...]}
 
 `by` is the broker's signature of partition, offset and all the rest: a client may commit offsets of any group it may
-read, and would else begin redrives in the name of others. `end` is exclusive. `upto` and `logs` only while records may
-be under way that the committed offset does not cover: of the letters below `upto`, and behind these ends of the logs
-that they go to. `why` only of one that has failed.`stayed` are the letters below the
+read, and would otherwise begin redrives in the name of others. `end` is exclusive. `upto` and `logs` are there only
+while records may be under way that the committed offset does not cover: of the letters below `upto`, and behind these
+ends of the logs that they go to. `why` is there only if the redrive has failed. `stayed` are the letters below the
 offset that the filter takes and that were not sent back, as ranges: how far each begins behind the end of the one
 before, and how many it has. `beyond` are, in the same form, those above the offset that were.
 """
@@ -29,7 +29,7 @@ Sign = Callable[[str], str]
 
 
 class State(Enum):
-    """Of a redrive. All but the first are for good."""
+    """The state of a redrive. All but the first are final."""
 
     RUNNING = "RUNNING"
     DONE = "DONE"
@@ -38,7 +38,7 @@ class State(Enum):
 
 
 class What(Enum):
-    """What has become of a letter. All but the first are still in the queue alone."""
+    """The outcome of a letter. All but the first are still in the queue alone."""
 
     REDRIVEN = "REDRIVEN"
     FILTERED = "FILTERED"
@@ -71,7 +71,7 @@ class UnderWay(NamedTuple):
 
 
 class PartitionProgress:
-    """Of one partition of the queue: everything below `next_offset` is done; `end_offset` is exclusive.
+    """The progress in one partition of the queue: everything below `next_offset` is done; `end_offset` is exclusive.
 
     Owned by its redrive.
     """
@@ -124,7 +124,7 @@ class PartitionProgress:
             self.under_way = None
 
     def give_up(self, sent: Collection[int]) -> int:
-        """What is under way does not go on: those of it that are in `sent` count, by their offsets. How many they are.
+        """Abandon the round in progress; count the letters already in `sent` and return how many.
 
         They lie behind `next_offset`, among others that stay.
         """
@@ -138,7 +138,7 @@ class PartitionProgress:
 
 
 class Saved(NamedTuple):
-    """What was committed of one partition."""
+    """The committed progress of one partition."""
 
     spec: RedriveSpec
     state: State
@@ -147,7 +147,7 @@ class Saved(NamedTuple):
 
 
 def progress_text(spec: RedriveSpec, state: State, why: str, progress: PartitionProgress, sign: Sign) -> str:
-    """What is committed beside `next_offset`. `why`: it has failed; "" otherwise."""
+    """Return the text to commit beside `next_offset`. `why`: the reason for failure, or ""."""
     fields: dict[str, object] = {
         "v": _FORMAT,
         "spec": json.loads(spec_text(spec)),
@@ -167,7 +167,7 @@ def progress_text(spec: RedriveSpec, state: State, why: str, progress: Partition
 
 
 def saved_of(partition: int, offset: int, text: str, sign: Sign) -> Saved:
-    """What `progress_text` wrote. Raises ValueError for anything else."""
+    """Parse the text of `progress_text`. Raise ValueError for anything else."""
     try:
         fields = json.loads(text)
         by = str(fields.pop("by")).encode()

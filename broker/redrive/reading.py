@@ -29,8 +29,9 @@ class Page(NamedTuple):
 
 
 def read_page(log: RedriveLog, first: int, end: int) -> Page | ErrorCode:
-    """From `first` on, below `end` (exclusive): at most one batch more than `PAGE_BYTES`. Gaps of a cleaned log count
-    as nothing. KAFKA_STORAGE_ERROR; what is damaged or was removed is passed over.
+    """Read letters from `first` up to `end` (exclusive): at most one batch more than `PAGE_BYTES`.
+
+    Gaps of a cleaned log count as nothing; damaged or removed letters are passed over. Error: KAFKA_STORAGE_ERROR.
     """
     if first < log.log_start_offset:
         upto = min(log.log_start_offset, end)

@@ -1,4 +1,4 @@
-"""Which letters go into the next round of a redrive, and what becomes of the others."""
+"""The choice of letters for the next round of a redrive, and the outcome of the others."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _PLACE_OVERHEAD: Final = 32  # partition, offset and punctuation
 
 
 class Round:
-    """What is sent back together: `batches` by the log they go to, of the letters below `upto` (exclusive).
+    """The letters sent back together: `batches` by the log they go to, of the letters below `upto` (exclusive).
 
-    `counts`: what becomes of all letters of the round if every batch is appended. `stayed`: the ranges of those that
-    are not sent back although the filter takes them; what it does not take may be among them.
+    `counts`: the outcomes of all letters of the round if every batch is appended. `stayed`: the ranges of those that
+    are not sent back although the filter takes them; others that it does not take may be among them.
     """
 
     __slots__ = ("_apart", "_bytes", "_places", "_record", "batches", "counts", "records", "stayed", "upto")
@@ -172,7 +172,7 @@ class _Turn:
         self.reads_before = sources.reads
 
     def judge(self, record: Record, queue_partition: int, now_ms: int) -> tuple[Place, RecordData] | What:
-        """Where the letter goes and as what; or why it stays."""
+        """Return the destination and content of a letter, or why it stays."""
         letter = letter_of(record)
         if letter is None:
             return What.NOT_A_LETTER

@@ -47,8 +47,9 @@ class RedriveReport(NamedTuple):
 
 
 class RedriveNumbers(NamedTuple):
-    """Since the start of the broker: redrives at work, those of them that wait because of trouble, those that ended by
-    how, and letters by what became of them.
+    """Counters since the start of the broker.
+
+    Redrives at work, those of them waiting because of trouble, ended ones by state, and letters by outcome.
     """
 
     running: int
@@ -191,7 +192,7 @@ class RedriveService(Service):
         return None if running is None else running.spec.owner.principal
 
     def numbers(self) -> RedriveNumbers:
-        """What is counted of all redrives."""
+        """Return the sums over all redrives."""
         letters = self._letters.copy()
         for redrive in self._running.values():
             letters.update(redrive.counts)
@@ -201,12 +202,12 @@ class RedriveService(Service):
     # -- start, stop, news of topics
 
     def recover(self) -> None:
-        """At a start: go on with what ran when the broker stopped."""
+        """Resume at a start what ran when the broker stopped."""
         for group_id in self._world.group_ids(REDRIVES):
             self._begin_work(self._resume(group_id))
 
     def topic_deleted(self, topic: TopicImage) -> None:
-        """With its queue a redrive is over."""
+        """End the redrives of a deleted queue."""
         for redrive in list(self._running.values()):
             if redrive.spec.queue == topic.name:
                 redrive.queue_deleted()
@@ -225,7 +226,7 @@ class RedriveService(Service):
     # -- the details
 
     def _held(self) -> Counter[str]:
-        """How many redrives each owner has."""
+        """Return the number of redrives of each owner."""
         beginning = (each.owner for each in self._beginning.values())
         return Counter([*beginning, *(each.spec.owner.name for each in self._running.values())])
 
@@ -258,7 +259,7 @@ class RedriveService(Service):
         return NO_ERROR
 
     def _first_progress(self, spec: RedriveSpec) -> list[PartitionProgress] | ApiError:
-        """Where the redrive begins and ends in each partition of the queue, as the queue is now."""
+        """Return where the redrive begins and ends in each partition of the queue, as the queue is now."""
         count = None if spec.queue.startswith("__") else self._world.partitions(spec.queue)
         if count is None or spec.partition >= count:
             return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -337,7 +338,7 @@ class RedriveService(Service):
         return rows
 
     def _saved(self, group_id: str, found: Sequence[Committed] | ErrorCode) -> RedriveReport | ApiError:
-        """What a group has committed, as a redrive. It runs while any partition says so: they are ended together."""
+        """Return a group's commits as a redrive. It runs while any partition says so: they are ended together."""
         if isinstance(found, ErrorCode):
             return ApiError(found)
         if not found:

@@ -1,4 +1,4 @@
-"""What a redrive is to do: which letters of which queue, where to, how fast, by whose rights. Pure."""
+"""The task of a redrive: which letters of which queue, where to, how fast, by whose rights. Pure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,100}")
 
 
 class Target(IntEnum):
-    """Where letters go: each to the topic it is from, or all to the one of their group."""
+    """The destination of letters: each to the topic it is from, or all to the one of their group."""
 
     TOPIC = 0
     GROUP = 1
 
 
 class LetterFilter(NamedTuple):
-    """Which letters are meant. None and -1: any. Offsets inclusive; times in milliseconds, the second one exclusive.
+    """A choice of letters. None and -1: any. Offsets inclusive; times in milliseconds, the second one exclusive.
 
     `reason` is a letter's message, or its disposition.
     """
@@ -51,7 +51,7 @@ class Owner(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Who has a part in what all share: the user; of those who did not authenticate, the machine."""
+        """The owner's name for limits: the user, or the machine of a client that did not authenticate."""
         return self.host if self.principal == ANONYMOUS else self.principal
 
 
@@ -83,7 +83,7 @@ class RedriveSpec(NamedTuple):
 
 
 def problem_of(spec: RedriveSpec) -> str | None:
-    """What of a spec cannot be, as a sentence; None: nothing."""
+    """Return a fault of a spec, as a sentence; None if it has none."""
     if _NAME.fullmatch(spec.name) is None:
         return "Name must be 1 to 100 characters of a-z, A-Z, 0-9, '.', '_' and '-'."
     if not 1 <= spec.per_second <= MOST_PER_SECOND:

@@ -1,4 +1,4 @@
-"""What redrives ask of the rest of this broker, answered by its parts."""
+"""The rest of this broker as redrives see it, answered by its parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What many filters mean among many ACLs, in one pass over them for each kind of filter, which may take turns. Pure.
+"""A search for many filters in many ACLs, in one pass over them for each kind of filter, which may take turns. Pure.
 
 Filters that ask for the same fields ask one table, in which the ACLs stand by the values of these fields. A filter with
 the pattern MATCH stands for some that name a resource: literally, as every one (`*`), and by each prefix of the name.
@@ -56,11 +56,11 @@ class AclSearch:
         return [self._acls[first : first + PIECE] for first in range(0, len(self._acls), PIECE)]
 
     def count(self, wanted: AclFilter) -> int:
-        """How many ACLs a valid filter means that was prepared."""
+        """Return the number of ACLs that a valid, prepared filter selects."""
         return sum(len(self._positions(each)) for each in self._plain(wanted))
 
     def looked_up(self, wanted: AclFilter) -> int:
-        """How many questions a filter that was prepared comes to."""
+        """Return the number of look-ups that a prepared filter comes to."""
         return len(self._plain(wanted))
 
     def matching(self, wanted: AclFilter) -> list[Acl]:
@@ -87,5 +87,5 @@ class AclSearch:
 
 
 def _fields(wanted: AclFilter) -> _Fields:
-    """Of which fields a filter asks for a value."""
+    """Return the fields for which a filter asks for a value."""
     return tuple([field for field, value in enumerate(wanted) if value != _ANYTHING[field]])

@@ -13,7 +13,7 @@ from shareq.protocol.errors import ApiError, ErrorCode
 
 
 class ResourceKind(IntEnum):
-    """What an ACL is about. ANY is for filters only."""
+    """The kind of resource of an ACL. ANY is for filters only."""
 
     ANY = 1
     TOPIC = 2
@@ -25,7 +25,7 @@ class ResourceKind(IntEnum):
 
 
 class PatternType(IntEnum):
-    """How the ACL's resource name is meant. ANY and MATCH are for filters only."""
+    """The meaning of an ACL's resource name. ANY and MATCH are for filters only."""
 
     ANY = 1
     MATCH = 2
@@ -34,7 +34,7 @@ class PatternType(IntEnum):
 
 
 class Operation(IntEnum):
-    """What is done to a resource. ANY is for filters only."""
+    """An operation on a resource. ANY is for filters only."""
 
     ANY = 1
     ALL = 2
@@ -54,7 +54,7 @@ class Operation(IntEnum):
 
 
 class Permission(IntEnum):
-    """Whether the ACL grants or refuses. ANY is for filters only."""
+    """The effect of an ACL: it grants or refuses. ANY is for filters only."""
 
     ANY = 1
     DENY = 2
@@ -93,7 +93,7 @@ _OF: Final = {
 
 
 def operations_of(kind: ResourceKind) -> tuple[Operation, ...]:
-    """What can be done to a topic, a group, the cluster or a transactional id. KeyError for any other kind."""
+    """Return the operations on a topic, a group, the cluster or a transactional id. KeyError for any other kind."""
     return _OF[kind]
 
 
@@ -114,7 +114,7 @@ class Acl(NamedTuple):
 
 
 class AclFilter(NamedTuple):
-    """What an ACL has to be like; ANY and None let everything pass.
+    """A filter of ACLs; ANY and None let everything pass.
 
     The pattern MATCH finds every ACL that concerns the named resource: literal, wildcard and prefixed ones.
     """
@@ -128,7 +128,7 @@ class AclFilter(NamedTuple):
     permission: int = Permission.ANY
 
     def matches(self, acl: Acl) -> bool:
-        """Whether the ACL is one of those meant. The filter is a valid one."""
+        """Return True if this valid filter selects the ACL."""
         return (
             self.kind in (ResourceKind.ANY, acl.kind)
             and self.principal in (None, acl.principal)
@@ -159,7 +159,7 @@ _PERMISSIONS: Final = frozenset(Permission)
 
 
 def acl_problem(acl: Acl) -> str | None:
-    """Why an ACL cannot be created, as a sentence; None when it can. Unknown numbers are a problem, too."""
+    """Return why an ACL cannot be created, as a sentence; None if it can. Unknown numbers are a problem, too."""
     if acl.kind not in _KINDS or acl.kind == ResourceKind.ANY:
         return f"Invalid resourceType {acl.kind}"
     if acl.kind == ResourceKind.CLUSTER and acl.name != CLUSTER_NAME:
@@ -178,7 +178,7 @@ def acl_problem(acl: Acl) -> str | None:
 
 
 def filter_is_known(wanted: AclFilter) -> bool:
-    """Whether every number of a filter means something."""
+    """Return True if every number of the filter is known."""
     return (
         wanted.kind in _KINDS
         and wanted.pattern in _PATTERNS

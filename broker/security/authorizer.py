@@ -104,7 +104,7 @@ class Authorizer:
         return AclSearch(self._acls)
 
     def allows(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:
-        """Whether `principal` (TYPE:NAME), connected from `host`, may do `operation` to the resource."""
+        """Return True if `principal` (TYPE:NAME), connected from `host`, may do `operation` to the resource."""
         question = (principal, host, operation, kind, name)
         answer = self._answers.get(question)
         if answer is None:
@@ -115,7 +115,7 @@ class Authorizer:
         return answer
 
     def allows_any(self, principal: str, host: str, operation: int, kind: int) -> bool:
-        """Whether there is a resource of the kind, existing or not, to which `principal` may do `operation`.
+        """Return True if `principal` may do `operation` to some resource of the kind, existing or not.
 
         A granted pattern counts unless it is refused as a whole: by the same name, by a refused prefix of it, or by a
         refusal for every resource. Operations imply nothing here, as in Apache Kafka 4.3.1, which begins with a name
@@ -164,7 +164,7 @@ def _concerns(acl: Acl, principal: str, host: str) -> bool:
 
 
 def _same_address(one: str, other: str) -> bool:
-    """Whether two texts are one IPv6 address: they can be written in many ways."""
+    """Return True if both texts are one IPv6 address, which can be written in many ways."""
     if ":" not in one or ":" not in other:
         return False
     try:
@@ -178,7 +178,7 @@ def _is_wildcard(acl: Acl) -> bool:
 
 
 def _covers(deny: Acl, allow: Acl) -> bool:
-    """Whether the refusal leaves nothing of what is granted."""
+    """Return True if the refusal leaves nothing of the grant."""
     if deny.pattern == PatternType.PREFIXED:
         return allow.name.startswith(deny.name) and not _is_wildcard(allow)
     return deny.name == allow.name and deny.pattern == allow.pattern

@@ -1,4 +1,4 @@
-"""What a SCRAM user is known by (RFC 5802): never the password, and nothing of it in a log."""
+"""The stored credential of a SCRAM user (RFC 5802): never the password, and nothing of it in a log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What SCRAM users who do not exist are asked for, so that the first answer does not show which users exist. Pure.
+"""Credentials for SCRAM users who do not exist, so that the first answer does not show which users do. Pure.
 
 A salt has a form: how long it is, and how it is made. It depends on the tool by which a user was added, and stands in
 the first answer, as the iterations do. A user who does not exist gets salt and iterations of a form that some user of
@@ -69,7 +69,7 @@ class InventedCredentials:
                 forms[form] += 1
 
     def of(self, mechanism: str, user: str) -> ScramCredential:
-        """What a user who does not exist is asked for. KeyError for an unknown mechanism."""
+        """Return the credential invented for a user who does not exist. KeyError for an unknown mechanism."""
         name = HASHES[mechanism]
         seed = f"{mechanism} {user}"
         forms = self._forms.get(mechanism) or [_NEW]

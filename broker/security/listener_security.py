@@ -1,4 +1,4 @@
-"""How one listener is protected."""
+"""The protection of one listener."""
 
 from __future__ import annotations
 
@@ -62,5 +62,5 @@ class ListenerSecurity:
 
     @property
     def sasl(self) -> bool:
-        """Whether clients have to authenticate with SASL."""
+        """True if clients have to authenticate with SASL."""
         return self.protocol in (SASL_PLAINTEXT, SASL_SSL)

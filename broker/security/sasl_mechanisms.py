@@ -31,7 +31,7 @@ class AuthenticationFailed(Exception):
 
 
 def invalid_credentials(mechanism: str, *, again: bool) -> str:
-    """What a client is answered whose tokens are not understood or not right; `again`: in a re-authentication."""
+    """Return the error text for a client whose tokens are not understood or wrong; `again`: in a re-authentication."""
     return (
         f"Authentication failed during {'re-' if again else ''}authentication due to invalid credentials with SASL "
         f"mechanism {mechanism}"
@@ -51,11 +51,11 @@ class Exchange(Protocol):
 
     @property
     def lifetime_ms(self) -> int | None:
-        """For how long what was shown is good, from now on; None where it has no end of its own."""
+        """The time from now for which the proof is valid; None if it has no end of its own."""
 
     @property
     def refusal(self) -> str | None:
-        """Why it has failed, for the log, while the client still has to be given the last word; else None."""
+        """The reason of a failure, for the log, while the client still has to be given the last word; else None."""
 
     def respond(self, token: bytes) -> bytes:
         """The answer to the client's token. Raises AuthenticationFailed; the exchange is over then."""

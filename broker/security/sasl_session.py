@@ -77,7 +77,7 @@ class SaslSession:
         self.principal: str | None = None
 
     def refusal(self, api_key: int, now_ms: int) -> str | None:
-        """Why a request of this kind may not come now, for the log; None when it may."""
+        """Return why a request of this kind may not come now, for the log; None if it may."""
         if self.state is SaslState.DONE:
             if api_key == ApiKey.SASL_HANDSHAKE and self._may_reauthenticate(now_ms):
                 return None
@@ -144,5 +144,5 @@ class SaslSession:
 
     @property
     def for_ever(self) -> bool:
-        """Whether nothing is to be watched any more: authenticated, and for as long as the connection lasts."""
+        """True if nothing is to be watched any more: authenticated, and for as long as the connection lasts."""
         return self.state is SaslState.DONE and self._expires_ms is None

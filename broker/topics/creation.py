@@ -1,4 +1,4 @@
-"""Whether a topic can be created as asked, and auto-creating topics named in a Metadata request.
+"""The checks of a new topic, and the creation of topics named in a Metadata request.
 
 The order of the checks is Apache Kafka's: name, existence, properties, then partitions and replicas.
 """
@@ -67,7 +67,7 @@ def plan_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec)
 
 
 def check_name(metadata: MetadataStore, name: str) -> ApiError:
-    """Why a topic of this name cannot be created now, or NO_ERROR."""
+    """Return why a topic of this name cannot be created now, or NO_ERROR."""
     problem = name_error(name)
     if problem is not None:
         return ApiError(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
@@ -84,7 +84,7 @@ def take_name(taken: dict[str, str], name: str) -> ApiError:
 
 
 def partitions_asked(partitions: int, assigned: int, default: int) -> int:
-    """How many partitions a client asks for: those it has `assigned`, or a number, or the `default`."""
+    """Return the partitions that a client asks for: the number `assigned`, or `partitions`, or the `default`."""
     if assigned:
         return assigned
     return default if partitions == DEFAULT else max(partitions, 0)

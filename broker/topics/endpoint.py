@@ -9,7 +9,7 @@ from shareq.broker.config.broker_config import BrokerConfig
 
 
 class Endpoint(NamedTuple):
-    """This broker as one listener's clients see it."""
+    """The address of this broker for one listener's clients."""
 
     node_id: int
     host: str

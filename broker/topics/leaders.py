@@ -77,7 +77,7 @@ class LeaderMap:
         return self._others.values()
 
     def know(self, *nodes: Node) -> None:
-        """These are the other brokers that are alive."""
+        """Replace the known other brokers that are alive."""
         self._others = {node.node_id: node for node in nodes}
         self._look_around()
 

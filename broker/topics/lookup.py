@@ -1,4 +1,4 @@
-"""From what a request names to the log it means, or to the error Apache Kafka answers."""
+"""A look-up from a request's topic and partition to the log, or to the error Apache Kafka answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rest of the broker asks of the metadata, and of the logs that topics have.
+"""The ports from the rest of the broker to the metadata, and to the logs of topics.
 
 `MetadataStore` serves the one, the sole author of its topics, and the log manager the other.
 """
@@ -23,7 +23,7 @@ class TopicMetadata(TopicNames, Protocol):
 
     @property
     def gate(self) -> CommitGate:
-        """What is passed before a topic is created."""
+        """The gate that is passed before a topic is created."""
 
     def create_topics(self, topics: Sequence[NewTopic]) -> list[TopicImage]:
         """Create topics durably. Raises ValueError for an illegal or taken name, OSError."""

@@ -1,4 +1,4 @@
-"""Whether a producer may write to partitions as part of its transaction (KIP-890).
+"""The admission of a producer's writes to partitions as part of its transaction (KIP-890).
 
 Older producers have said before which partitions belong to it, and that is verified; those of transaction version 2
 have not, and here the partitions become part of it. Neither is asked again while the partition's log has the

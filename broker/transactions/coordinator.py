@@ -38,8 +38,8 @@ def transaction_coordinator_settings(config: BrokerConfig) -> TransactionCoordin
 
 
 class CleanupIntervals(NamedTuple):
-    """How often the coordinator looks for transactions that last too long, and for transactional ids that have expired;
-    milliseconds.
+    """The intervals, in milliseconds, of the searches for transactions that last too long and for expired transactional
+    ids.
     """
 
     timed_out_ms: int
@@ -136,7 +136,7 @@ class TransactionCoordinatorService:
     def verify_partitions(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: Iterable[TopicPartition]
     ) -> Pending[dict[TopicPartition, ErrorCode]]:
-        """Whether a producer of an older version may write to the partitions."""
+        """Return for each partition whether a producer of an older version may write to it."""
 
         def verify(shard: TransactionCoordinatorShard) -> CoordinatorResult[dict[TopicPartition, ErrorCode]]:
             verdict = shard.verify_partition
@@ -168,7 +168,7 @@ class TransactionCoordinatorService:
     # -- start, stop, news of topics
 
     def recover(self) -> None:
-        """At a start: load what the log has, end what was decided before, and look after what was under way."""
+        """Load the log at a start, finish decided transactions, and watch over those under way."""
         self.partitions.load()
         for partition in self.partitions:
             for markers in partition.shard.unfinished():
@@ -177,7 +177,7 @@ class TransactionCoordinatorService:
         self._watch_expiry()
 
     def topic_deleted(self, topic: TopicImage) -> None:
-        """With the coordinator's own topic all transactional ids are gone."""
+        """Resign if the coordinator's own topic was deleted: all transactional ids are gone."""
         if topic.name == TRANSACTION_STATE:
             self.partitions.resign()
 
@@ -193,7 +193,7 @@ class TransactionCoordinatorService:
     # -- time
 
     def _watch_timeouts(self) -> None:
-        """While a transaction is under way, look every so often whether one lasts too long."""
+        """Keep a timer that looks for transactions that last too long, while any is under way."""
         if self._closed or self._timeouts is not None:
             return
         if any(partition.shard.has_ongoing() for partition in self.partitions):

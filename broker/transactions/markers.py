@@ -1,4 +1,4 @@
-"""From the decision about a transaction to its end: markers into every partition, then the coordinator's last record.
+"""The completion of a decided transaction: markers in every partition, then the coordinator's last record.
 
 Local appends, so one attempt takes two flushes. What cannot be written is tried again until the broker stops, and once
 more after its next start: a transaction whose outcome is decided never has another one.

@@ -64,7 +64,7 @@ class _Log(Protocol):
 
 
 class ProducerNames:
-    """What partitions remember of producers, by the owner that sent a producer's first batch there.
+    """The producers that partitions remember, by the owner that sent a producer's first batch there.
 
     At its bound an owner's producers that were silent for `SILENT_MS` are forgotten, as all are after
     `producer.id.expiration.ms`. `log_of` returns the log of a topic's partition, or the error that it is gone.
@@ -76,7 +76,9 @@ class ProducerNames:
         self._clock = clock
 
     def admit(self, topic: str, partition: int, producer_id: int, owner: Hashable) -> bool:
-        """Whether the owner may send the first batch of a producer to the partition; it is appended at once, if so."""
+        """Return True if the owner may send a producer's first batch to the partition; if so, it is
+        appended at once.
+        """
         return self._names.admit((topic, partition, producer_id), owner, self._clock.now_ms(), at_once=True)
 
     # -- Places: there is one

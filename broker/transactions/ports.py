@@ -1,4 +1,4 @@
-"""What transactions need of the logs that they write to."""
+"""The ports from transactions to the logs that they write to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shareq.broker.topics.ports import LedLog
 
 
 class KnownProducer(Protocol):
-    """What a log remembers of a producer id."""
+    """A log's memory of a producer id."""
 
     @property
     def epoch(self) -> int: ...
@@ -19,10 +19,10 @@ class KnownProducers(OpenTransactions, Protocol):
     """The producers of one log."""
 
     def get(self, producer_id: int) -> KnownProducer | None:
-        """What is remembered of a producer id; None if nothing is."""
+        """Return the memory of a producer id; None if there is none."""
 
     def has_ended(self, producer_id: int, epoch: int) -> bool:
-        """Whether the producer was here in this epoch, and has no transaction under way any more."""
+        """Return True if the producer was here in this epoch and has no open transaction any more."""
 
 
 class TransactionLog(LedLog, MarkedLog, Protocol):

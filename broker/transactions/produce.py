@@ -28,7 +28,7 @@ ProduceRefusals = Mapping[tuple[str, int], ErrorCode]
 
 
 class Rights(Protocol):
-    """Whether the client has a right on the resource of a name."""
+    """A check of the client's right on a named resource."""
 
     def __call__(self, right: Right, name: str) -> bool: ...
 
@@ -49,7 +49,7 @@ def admit_batches(
     version: int,
     request: ProduceRequest,
 ) -> Pending[ProduceRefusals] | ErrorCode:
-    """Which transactional batches are refused; an error of the whole request.
+    """Return the refusals of transactional batches, or an error of the whole request.
 
     The error: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, INVALID_PRODUCER_ID_MAPPING (more than one producer). Partitions
     that do not exist are left to the append.

@@ -75,7 +75,7 @@ class TransactionService(Service):
         self.coordinator.recover()
 
     def topic_deleted(self, topic: TopicImage) -> None:
-        """With the coordinator's own topic all transactional ids are gone."""
+        """Pass on the deletion: with the coordinator's own topic all transactional ids are gone."""
         self.coordinator.topic_deleted(topic)
 
     def leader_moved(self, topic: str, partition: int) -> None:

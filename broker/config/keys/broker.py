@@ -312,7 +312,7 @@ class TransactionProperties:
 
 
 class DiskProperties:
-    """What of the disk is kept free. Apache Kafka has none of these: a full disk ends it."""
+    """Limits of free disk space. Apache Kafka has none of these: a full disk ends it."""
 
     shareq_disk_warn_bytes = long(
         "shareq.disk.warn.bytes",
@@ -337,7 +337,7 @@ class DiskProperties:
 
 
 class MetricsProperties:
-    """What the metrics name."""
+    """Properties of the metrics."""
 
     shareq_metrics_names = boolean(
         "shareq.metrics.names",
@@ -348,8 +348,10 @@ class MetricsProperties:
 
 
 class OwnerProperties:
-    """How much one user may have. Apache Kafka bounds this only if set (members), or not at all; the defaults are far
-    above what honest clients have."""
+    """Bounds on what one user may have.
+
+    Apache Kafka bounds this only if set (members), or not at all; the defaults are far above what honest clients have.
+    """
 
     shareq_audit_max_lines_per_minute = integer(
         "shareq.audit.max.lines.per.minute",

@@ -1,4 +1,4 @@
-"""What a listener's properties say: its own (`listener.name.NAME.`) over the broker's, in the types of the keys."""
+"""One listener's properties: its own (`listener.name.NAME.`) over the broker's, in the types of the keys."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from shareq.protocol.config_def import ConfigError, ConfigValue
 
 
 class Given:
-    """What is given for one listener, each under the name that gives it.
+    """The values for one listener, each with the name of the property that gives it.
 
-    `prefix` is the listener's, `own` are its properties without it. Of a SASL mechanism, those that `mechanism` stands
-    before (`oauthbearer.`) win over those without.
+    `prefix` is the listener's, `own` are its properties without it. Properties that begin with `mechanism`
+    (`oauthbearer.`) win over those without.
     """
 
     def __init__(
@@ -30,7 +30,10 @@ class Given:
         return key if own is None else self._prefix + own
 
     def value(self, key: str) -> ConfigValue:
-        """In the type of the property. ConfigError names the listener's property if the value is its own."""
+        """Return the value in the type of the property.
+
+        ConfigError names the listener's property if the value is its own.
+        """
         own = self._own_name(key)
         if own is None:
             return self._values[key]
@@ -40,18 +43,18 @@ class Given:
             raise ConfigError(self._prefix + own, error.value, error.allowed) from None
 
     def number(self, key: str) -> int:
-        """Of a key that is a number and always set. ConfigError as above."""
+        """Return the integer value of a required key. Raise ConfigError as `value` does."""
         value = self.value(key)
         assert isinstance(value, int)
         return value
 
     def setting(self, key: str) -> Setting | None:
-        """None where nothing is given, or nothing but white space."""
+        """Return the setting, or None if the value is missing or only white space."""
         value = self.value(key)
         return Setting(self.name(key), value) if isinstance(value, str) and value else None
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Of a list, those that are not empty; none where it is not given."""
+        """Return the entries of a list that are not empty; none if it is not given."""
         value = self.value(key)
         return tuple(filter(None, value)) if isinstance(value, tuple) else ()
 

@@ -90,7 +90,7 @@ _NOTES: Final = {
 
 
 def is_known(name: str) -> bool:
-    """Whether Apache Kafka 4.3.1 has a broker property of this name, whatever it does."""
+    """Return True if Apache Kafka 4.3.1 has a broker property of this name, with or without effect here."""
     return name in KNOWN or name.startswith(KNOWN_PREFIXES)
 
 
@@ -112,5 +112,5 @@ def did_you_mean(unknown: str) -> str:
 
 
 def note_for(name: str) -> str | None:
-    """What the user must know when a known name has no effect, as the rest of a sentence; None if nothing."""
+    """Return what the user must know if a known name has no effect, as the rest of a sentence; None if nothing."""
     return _NOTES.get(name)

@@ -8,7 +8,7 @@ from shareq.protocol.config_def import boolean, integer, long, text, words
 
 
 class OauthProperties:
-    """What a broker is configured with for listeners with OAUTHBEARER."""
+    """Properties of listeners with OAUTHBEARER."""
 
     sasl_oauthbearer_jwks_endpoint_url = text(
         "sasl.oauthbearer.jwks.endpoint.url",

@@ -6,7 +6,7 @@ from shareq.protocol.config_def import password, text
 
 
 class RecordsApiProperties:
-    """Where the records API is served, and to whom."""
+    """Address and access of the records API."""
 
     shareq_records_api_listen = text(
         "shareq.records.api.listen",

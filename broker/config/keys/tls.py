@@ -10,7 +10,7 @@ _PER_BROKER: Final = UpdateMode.PER_BROKER
 
 
 class TlsProperties:
-    """What a broker is configured with for listeners with TLS."""
+    """Properties of listeners with TLS."""
 
     ssl_keystore_type = text(
         "ssl.keystore.type",

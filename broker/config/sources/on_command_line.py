@@ -1,4 +1,4 @@
-"""Which properties are no matter for a command line, which every user of a machine can read. Pure."""
+"""A check for properties that may not stand on a command line, which every user of a machine can read. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SECRET_OPTIONS: Final = ("user_", "password", "secret")
 
 
 def has_secret(name: str, text: str) -> bool:
-    """Whether the property's text has a secret in it. One that it only points to, `${file:...}`, is none."""
+    """Return True if the text contains a secret. A mere reference to one, `${file:...}`, does not count."""
     text = text.strip()
     if name.lower().endswith(_JAAS):
         return _jaas_has_secret(text)

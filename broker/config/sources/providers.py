@@ -54,7 +54,7 @@ def resolve(
 
 
 def is_reference(text: str) -> bool:
-    """Whether the whole text stands elsewhere."""
+    """Return True if the text is a reference and nothing else."""
     return _REFERENCE.fullmatch(text) is not None
 
 

@@ -23,7 +23,7 @@ class Collector:
         self._was_at_work = False  # before the first of them
 
     def hold_off(self, holder: object) -> None:
-        """Until the same one, and all others, let it go. Harmless the second time."""
+        """Stop the collector until this holder, and every other one, lets it go. Harmless the second time."""
         if not self._holders:
             self._was_at_work = gc.isenabled()
             gc.disable()
@@ -37,7 +37,7 @@ class Collector:
                 gc.enable()
 
     def let_go_by_all(self) -> None:
-        """As if everybody had let it go: their broker is gone."""
+        """Release all holders: their broker is gone."""
         for holder in list(self._holders):
             self.let_go(holder)
 
@@ -50,7 +50,7 @@ class Collector:
             gc.freeze()
 
     def has_little_to_look_at(self) -> bool:
-        """Whether little was made, and is still there, since it rests."""
+        """Return True if few objects were made, and still exist, since the collector rests."""
         return gc.get_count()[0] <= FEW_YOUNG
 
 

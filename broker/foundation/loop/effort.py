@@ -1,7 +1,7 @@
-"""How much was done in one go of the loop that a request's size does not show, so that a go can be ended in time.
+"""Work done in one iteration of the loop that a request's size does not show, so that it can be ended in time.
 
-Records of producers stand for up to a thousand times their bytes once they are opened. What opens them adds it up here;
-what could go on with the next batch, or the next request, looks first whether that is for the next turn.
+Producers' records take up to a thousand times their bytes once they are opened. The code that opens them adds that up
+here; before the next batch or request, the caller checks whether it is for the next turn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How long the event loop is held: whatever holds it keeps a timer from firing when it is due.
+"""A meter of how long the event loop is held: whatever holds it keeps a timer from firing when it is due.
 
 A timer every `INTERVAL_MS`, and so nothing on the way of a request. What begins between two of its times counts from
 the second one only: a turn of the loop's callbacks that lasts longer than `INTERVAL_MS` is always seen, and at most so
@@ -16,7 +16,7 @@ INTERVAL_MS: Final = 10
 
 
 class Stalls:
-    """How late the timer was: each time, and the longest of late."""
+    """The timer's delays: a histogram, and the longest one of late."""
 
     __slots__ = ("durations", "longest")
 

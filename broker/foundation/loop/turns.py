@@ -51,11 +51,11 @@ class Turns:
 
     @property
     def in_turn(self) -> bool:
-        """Whether this is called by a turn."""
+        """True while the caller runs inside a turn."""
         return self._in_turn
 
     def __len__(self) -> int:
-        """How much work is not done."""
+        """Return the number of unfinished jobs."""
         return len(self._waiting)
 
     def run(self, work: Turn, failed: Callable[[Exception], None]) -> None:

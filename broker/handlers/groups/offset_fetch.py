@@ -47,7 +47,9 @@ async def handle(ctx: RequestContext, request: OffsetFetchRequest) -> OffsetFetc
 
 
 def failed(request: OffsetFetchRequest, error: ErrorCode) -> OffsetFetchResponse:
-    """In every version an error for each place that it has: rows of version 1, the group, or each of many."""
+    """Build the response with the error everywhere its version has a place: v1's rows, the group, or each of many
+    groups.
+    """
     return OffsetFetchResponse(
         topics=[
             OffsetFetchResponseTopic(

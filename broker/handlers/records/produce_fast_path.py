@@ -55,7 +55,7 @@ _int32: Final = _THROTTLE.unpack_from
 
 
 class ProduceFastPath:
-    """What the Produce requests of one version and connection have taught. Belongs to a `BoundRoute`."""
+    """The knowledge gained from the Produce requests of one version and connection. Belongs to a `BoundRoute`."""
 
     __slots__ = (
         "_authorizer",
@@ -182,14 +182,14 @@ class _Template:
         self._pack = Struct(f">ii{len(middle)}s{offsets}{len(self._end)}s").pack
 
     def continues_open_transaction(self, records: bytes | memoryview) -> bool:
-        """Whether a transactional batch is of a transaction that the log has open: no coordinator is asked then."""
+        """Return True if the batch belongs to a transaction open in the log: no coordinator is asked then."""
         if not self._transactional or len(records) < HEADER_SIZE:
             return False
         producer_id, epoch, _ = producer_of(records)
         return self.log.producers.is_open(producer_id, epoch)
 
     def bytes_around(self, records_size: int) -> int:
-        """How many bytes from the head's end on are not records."""
+        """Return the number of bytes behind the head that are not records."""
         if not self._flexible:
             return 4
         return len(_NO_TAGS) + ((records_size + 1).bit_length() + 6) // 7
@@ -262,12 +262,12 @@ class _Slot(AnswerSlot):
 
 
 def _throttle_at(answer: Buffer, version: int) -> int:
-    """Where an answer's frame has the time to wait: at its end, but for the tags of the response."""
+    """Return the position of the throttle time in an answer's frame: its end, less the response's tags."""
     return len(answer) - _THROTTLE.size - (version >= _FLEXIBLE_FROM)
 
 
 def _learned(route: Route, ctx: FolderContext, request: ProduceRequest, topic: TopicProduceData) -> _Template | None:
-    """What to remember of a request to one partition; None if it has to go the ordinary way always."""
+    """Build the template of a request to one partition; None if such requests always have to go the ordinary way."""
     name_or_id = topic.topic_id if route.version >= PRODUCE_IDS_FROM else topic.name
     log = ctx.ground.lookup.log(name_or_id, topic.partition_data[0].index)
     if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not ctx.may(WRITE_TOPIC, log.topic):

@@ -1,4 +1,6 @@
-"""What a client may do, as the bit fields of KIP-430: bit n is ACL operation n. Without an authorizer: everything."""
+"""A client's authorized operations, as the bit fields of KIP-430: bit n is ACL operation n; all
+without an authorizer.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ class DescribedGroup(Protocol):
 
 
 def on_topic(ctx: RequestContext, name: str) -> int:
-    """What may be done to a topic, existing or not."""
+    """Return the operations allowed on a topic, existing or not."""
     return _bits(ctx, ResourceKind.TOPIC, name)
 
 
 def on_group(ctx: RequestContext, group_id: str) -> int:
-    """What may be done to a group of any kind."""
+    """Return the operations allowed on a group of any kind."""
     return _bits(ctx, ResourceKind.GROUP, group_id)
 
 
@@ -42,7 +44,7 @@ def fill_in_group_operations(ctx: RequestContext, groups: Iterable[DescribedGrou
 
 
 def on_cluster(ctx: RequestContext) -> int:
-    """What may be done to the cluster; nothing can be seen of it without DESCRIBE."""
+    """Return the operations allowed on the cluster; without DESCRIBE none of them is shown."""
     from shareq.broker.security.rights import DESCRIBE_CLUSTER
 
     return _bits(ctx, ResourceKind.CLUSTER, CLUSTER_NAME) if ctx.may(DESCRIBE_CLUSTER) else 0

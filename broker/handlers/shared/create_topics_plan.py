@@ -1,4 +1,4 @@
-"""What a CreateTopics request comes to: a topic to create for each name, or why it cannot be."""
+"""The plan for a CreateTopics request: for each name a topic to create, or the error."""
 
 from __future__ import annotations
 

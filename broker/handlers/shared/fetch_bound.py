@@ -1,4 +1,4 @@
-"""How much one answer with records may bring its client."""
+"""A limit on the record bytes in one answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the RPCs that describe groups of the newer protocols (KIP-848, KIP-932) have in common: who may see which."""
+"""The common part of RPCs that describe groups of the newer protocols (KIP-848, KIP-932): who may see which."""
 
 from __future__ import annotations
 

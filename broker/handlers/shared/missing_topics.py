@@ -41,5 +41,5 @@ async def create_missing(
 
 
 def may_create_topic(ctx: RequestContext, name: str) -> bool:
-    """Whether the client may create a topic of this name."""
+    """Return True if the client may create a topic of this name."""
     return ctx.sees(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)

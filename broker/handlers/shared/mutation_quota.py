@@ -14,9 +14,10 @@ EXCEEDED: Final = ApiError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "The throttling 
 
 
 def mutation_quota(ctx: RequestContext, strict_from: int) -> Mutations | None:
-    """What the request may create and delete; None where nothing limits it.
+    """Return the request's budget for creations and deletions; None if nothing limits it.
 
-    From version `strict_from` on what is over the quota is refused; earlier ones do it, and their clients wait.
+    From version `strict_from` on, work beyond the quota is refused; in earlier versions it is done, and the client
+    waits.
     """
     quotas = ctx.services.quotas
     if not quotas.active:

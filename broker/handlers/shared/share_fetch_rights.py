@@ -1,4 +1,4 @@
-"""Which partitions of a ShareFetch may be read: when the request comes, and when records are handed out."""
+"""The partitions of a ShareFetch that may be read: when the request comes, and when records are handed out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Refusal = Callable[[str], ErrorCode]
 
 
 def refusal(ctx: RequestContext, group_id: str) -> Refusal | None:
-    """What asks for the rights again before records are handed out; None where every client may have them."""
+    """Return a check of the rights for use before records are handed out; None if every client may have them."""
     if ctx.services.authorizer is None:
         return None
 

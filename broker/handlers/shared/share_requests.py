@@ -40,10 +40,10 @@ class WireTopic(Protocol):
 
 
 def share_request_error(ctx: RequestContext, group_id: str | None, member_id: str | None) -> ErrorCode:
-    """What forbids a ShareFetch or ShareAcknowledge as a whole: UNSUPPORTED_VERSION, INVALID_REQUEST,
-    GROUP_AUTHORIZATION_FAILED, or NONE.
+    """Return the error that refuses a ShareFetch or ShareAcknowledge as a whole, or NONE.
 
-    The member id is any text of 1 to 36 characters; whether the member is in the group is not looked at.
+    Errors: UNSUPPORTED_VERSION, INVALID_REQUEST, GROUP_AUTHORIZATION_FAILED. The member id is any text of 1 to 36
+    characters; whether the member is in the group is not checked.
     """
     if not ctx.services.metadata.share_groups_enabled:
         return ErrorCode.UNSUPPORTED_VERSION
@@ -55,7 +55,7 @@ def share_request_error(ctx: RequestContext, group_id: str | None, member_id: st
 
 
 def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
-    """What the request acknowledges, with every partition it names."""
+    """Return the request's acknowledgements, one entry for every partition it names."""
     return [
         PartitionAcks(topic.topic_id, partition.partition_index, _acks(partition.acknowledgement_batches))
         for topic in topics

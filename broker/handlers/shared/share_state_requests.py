@@ -1,4 +1,4 @@
-"""What the five share-state RPCs have in common: one operation for each share partition, results regrouped by topic."""
+"""The common part of the five share-state RPCs: one operation for each share partition, results regrouped by topic."""
 
 from __future__ import annotations
 

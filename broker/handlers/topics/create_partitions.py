@@ -108,7 +108,7 @@ def _check(ctx: FolderContext, request: CreatePartitionsTopic) -> ApiError:
 
 
 def _over_quota(ctx: FolderContext, request: CreatePartitionsTopic, quota: Mutations | None) -> ApiError:
-    """What counts are the new partitions of a topic that `_check` has passed."""
+    """Return EXCEEDED if the new partitions of a topic that passed `_check` are over the quota."""
     topic = ctx.ground.metadata.topic(request.name)
     if quota is None or topic is None or quota.may(request.count - topic.partitions):
         return NO_ERROR

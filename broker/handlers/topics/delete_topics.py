@@ -89,7 +89,7 @@ def failed(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsRespon
 
 
 def _states(request: DeleteTopicsRequest) -> Iterable[DeleteTopicState]:
-    """What to delete, in the form of v6."""
+    """Yield the topics to delete, in the form of v6."""
     return chain(request.topics, (DeleteTopicState(name=name) for name in request.topic_names))
 
 

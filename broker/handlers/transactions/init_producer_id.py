@@ -40,7 +40,7 @@ async def handle(ctx: FolderContext, request: InitProducerIdRequest) -> InitProd
 
 
 def _refusal(ctx: FolderContext, transactional_id: str | None) -> ErrorCode:
-    """Without a transactional id IDEMPOTENT_WRITE is needed, or WRITE on any topic."""
+    """Return the missing right: without a transactional id IDEMPOTENT_WRITE, or WRITE on any topic, is needed."""
     if ctx.services.authorizer is None:
         return ErrorCode.NONE
     if transactional_id is not None:

@@ -1,4 +1,4 @@
-"""What one backup consists of, as a file of lines. Pure.
+"""The catalog of one backup, a file of lines. Pure.
 
     {"backup": 1, "cluster_id": "...", "taken_ms": ..., "release": "0.1.0", "warnings": [...]}
     {"path": "orders-0/00000000000000000000.log", "size": 1048576, "sha256": ..., "object": ..., "at": 0, "seen": [...]}
@@ -91,7 +91,7 @@ class Catalog:
 
 
 def is_safe_path(path: str) -> bool:
-    """Whether a path stays below the folder that it is relative to."""
+    """Return True if the path stays below the folder that it is relative to."""
     parts = path.split("/")
     return bool(path) and "\0" not in path and not any(part in ("", ".", "..") for part in parts)
 

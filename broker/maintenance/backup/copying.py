@@ -1,4 +1,4 @@
-"""From files of the data folder to objects of the store: whole sound batches, each content once."""
+"""A copier of data folder files into objects of the store: whole sound batches, each content once."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ class Copier:
         return entry if entry is not None and entry.seen == tuple(file.seen) and entry.object == entry.sha256 else None
 
     def _sound_prefix(self, file: HeldFile, base: int, *, is_active: bool) -> tuple[int, int]:
-        """How much of a segment to copy and the offset behind that. Without the write that a moment has cut off."""
+        """Return how many bytes of a segment to copy and the offset behind them, without a write
+        cut off by the moment.
+        """
         walk = BatchWalk(file.read_at, file.size, next_offset=base)
         for _ in walk:
             pass

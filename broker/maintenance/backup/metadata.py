@@ -73,7 +73,10 @@ class CopiedMetadata:
 
 
 def copy_metadata(data_dir: str) -> CopiedMetadata:
-    """What has been committed up to now. MaintenanceError when the folder is none, or has no metadata to trust."""
+    """Copy the metadata committed up to now.
+
+    Raise MaintenanceError if the folder is no data folder, or has no metadata to trust.
+    """
     if not os.path.isdir(data_dir):
         raise MaintenanceError(f"{data_dir}: no such folder", usage=True)
     fs = ReadOnlyFs()

@@ -48,11 +48,13 @@ class Watched(Protocol):
         """Every log there is now."""
 
     def look_at(self, names: Collection[str]) -> dict[str, Sight]:
-        """These logs, as quickly as possible; one whose folder is gone is left out."""
+        """Look at these logs as quickly as possible; leave out those whose folder is gone."""
 
     def is_plain(self, name: str, before: Sight | None, after: Sight | None) -> bool:
-        """Whether what was written between the two sights refers to no other log, and nothing else does to its order:
-        records without a transaction, of a topic that is not internal.
+        """Return True if the writes between the two sights are independent of other logs.
+
+        These are records without a transaction, of a topic that is not internal: they refer to no other log, and
+        nothing depends on their order.
         """
 
 

@@ -1,4 +1,4 @@
-"""What a backup says of its logs beside them: where they start, and a manifest. Files of the data folder are only read.
+"""Files that a backup adds about its logs: where they start, and a manifest. The data folder's files are only read.
 
 A restore syncs every file. So the manifest of a backup promises each log up to where its copy ends, and in no start of
 a machine: a broker on the restored folder takes what it cannot read below that end for damage, not for a write that was
@@ -35,7 +35,7 @@ class CopiedLog(NamedTuple):
 
 
 def read_manifest(data_dir: str) -> Manifest | None:
-    """What the data folder promises; None when nothing can be read. OSError."""
+    """Read the data folder's manifest; None if it is missing or unreadable. Raise OSError."""
     try:
         with open(f"{data_dir}/{MANIFEST_FILE}", "rb") as file:
             return parse_manifest(file.read())
@@ -44,7 +44,10 @@ def read_manifest(data_dir: str) -> Manifest | None:
 
 
 def read_log_starts(data_dir: str) -> dict[TopicPartition, int]:
-    """Where logs start: kept twice, as a start reads it. MaintenanceError when neither can be believed; OSError."""
+    """Read where logs start, from its two copies as a start does.
+
+    Raise MaintenanceError if neither can be believed, and OSError.
+    """
     manifest = read_manifest(data_dir)
     starts = starts_in(manifest)
     path = f"{data_dir}/{LOG_START_FILE}"

@@ -19,7 +19,7 @@ __all__ = ["RestoredFolder", "check_backup", "restore_backup"]
 
 @dataclass(frozen=True, slots=True)
 class RestoredFolder:
-    """Which backup it was, its moment, files and bytes."""
+    """The outcome of a restore: the backup's name and moment, files and bytes."""
 
     name: str
     taken_ms: int
@@ -70,7 +70,7 @@ def check_backup(store: BackupStore, name: str, progress: Progress) -> list[str]
 
 
 def _check_objects(store: BackupStore, name: str, catalog: Catalog) -> None:
-    """Before anything is made: what is missing is known by then."""
+    """Raise MaintenanceError if objects are missing or cut short, before anything is made."""
     sizes: dict[str, int] = {}
     for entry in catalog.entries:
         sizes[entry.object] = max(sizes.get(entry.object, 0), entry.at + entry.size)

@@ -41,7 +41,7 @@ def partition_of(name: str) -> tuple[str, int] | None:
 
 
 class Seen(NamedTuple):
-    """What shows that a file has not changed: device, inode, bytes, time of change in ns."""
+    """The signs that a file has not changed: device, inode, bytes, time of change in ns."""
 
     device: int
     inode: int
@@ -133,7 +133,7 @@ class DataFolder:
         return self.look_at(sorted(names))
 
     def look_at(self, names: Collection[str]) -> dict[str, Sight]:
-        """These logs; one whose folder is gone is left out."""
+        """Look at these logs; leave out those whose folder is gone."""
         sights = {}
         for name in names:
             with suppress(FileNotFoundError):
@@ -168,8 +168,9 @@ class DataFolder:
         return listing
 
     def is_plain(self, name: str, before: Sight | None, after: Sight | None) -> bool:
-        """Whether the new batches are no part of a transaction, nor a coordinator's. False when they cannot be found
-        any more.
+        """Return True if the new batches belong to no transaction and no coordinator.
+
+        False if they cannot be found any more.
         """
         partition = partition_of(name)
         if partition is None or partition[0] in INTERNAL_TOPICS:
@@ -272,7 +273,7 @@ class DataFolder:
 
 
 def _is_wanted(name: str, active_base: int) -> bool:
-    """Whether a file of a partition's folder belongs into a backup; of the active segment only the log does."""
+    """Return True if a file of a partition's folder belongs in a backup; of the active segment only the log does."""
     if name in (PARTITION_METADATA_FILE, LEADER_EPOCH_FILE):
         return True
     swapped = name.removesuffix(SWAP_SUFFIX)
@@ -285,7 +286,7 @@ def _is_wanted(name: str, active_base: int) -> bool:
 
 
 def _are_still(held: HeldLog) -> bool:
-    """Whether every name stands for the file that was opened: then there was an instant at which all of them did."""
+    """Return True if every name still denotes the opened file: then there was an instant at which all of them did."""
     for file in held.files:
         status = os.stat(file.path, follow_symlinks=False)
         if (status.st_dev, status.st_ino) != file.seen[:2]:

@@ -145,7 +145,7 @@ class BackupStore:
     # -- objects
 
     def has(self, name: str) -> bool:
-        """Whether the object exists."""
+        """Return True if the object exists."""
         return os.path.isfile(self.object_path(name))
 
     def object_path(self, name: str) -> str:

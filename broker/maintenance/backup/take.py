@@ -60,7 +60,9 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class TakenBackup:
-    """What a backup was: its name, logs, files, bytes, of these the bytes written now; backups removed after it."""
+    """The outcome of a backup: name, logs, files, bytes, and of these the bytes written now;
+    backups removed after it.
+    """
 
     name: str
     logs: int
@@ -133,7 +135,9 @@ class _Backup:
         return self._finish(len(logs), taken_ms)
 
     def _belongs(self, log: HeldLog, topics: Mapping[str, TopicRow]) -> bool:
-        """Whether the folder is one of a topic that exists; what it says itself counts, if it can be read."""
+        """Return True if the folder belongs to an existing topic, by the folder's own metadata file if that is
+        readable.
+        """
         topic, partition = _partition(log)
         row = topics.get(topic)
         if row is None or partition >= row.partitions:
@@ -196,7 +200,7 @@ class _Backup:
         )
 
     def _manifest(self, starts: Mapping[TopicPartition, int], topics: Mapping[str, TopicRow]) -> bytes:
-        """What the backup promises of its logs, and of those that the data folder has lost."""
+        """Build the manifest of the backup's logs, and of those that the data folder has lost."""
         ids = {name: row.topic_id for name, row in topics.items()}
         known = set(ids.values())
         rows = {
@@ -208,7 +212,7 @@ class _Backup:
         return snapshot("", rows)
 
     def _partitions(self) -> set[TopicPartition]:
-        """Those whose folders were copied."""
+        """Return the partitions whose folders were copied."""
         return {partition for name in self._ids if (partition := partition_of(name)) is not None}
 
 
@@ -228,7 +232,9 @@ def _hold_all(folder: DataFolder, sights: Mapping[str, Sight]) -> list[HeldLog]:
 
 
 def _hold(folder: DataFolder, name: str, sight: Sight) -> HeldLog | None:
-    """As `DataFolder.hold`; a log without transactions may also be taken as it is later than that moment."""
+    """Hold the log like `DataFolder.hold`; a log without transactions may also be taken in a state later than the
+    sight.
+    """
     for _ in range(_ATTEMPTS):
         try:
             return folder.hold(name, sight)

@@ -43,7 +43,7 @@ _NO_LEADER: Final = -1  # the first one is elected when the broker is there
 
 
 class HandedOver(NamedTuple):
-    """How many topics and logs."""
+    """The numbers of topics and logs handed over."""
 
     topics: int
     logs: int
@@ -118,7 +118,7 @@ def _check_formatted(fs: Fs, kafka: str, cluster_id: str) -> tuple[str, int]:
 
 
 def _checkpoint_of(fs: Fs, kafka: str) -> str | None:
-    """Where the tool has put the first metadata; None: the folder is not as the tool leaves it."""
+    """Return the file where the tool has put the first metadata; None if the folder is not as the tool leaves it."""
     names = set(fs.list_dir(kafka)) - {"lost+found", ".lock"} if fs.is_folder(kafka) else set()
     folder, snapshot = os.path.split(FIRST_SNAPSHOT)
     if names == {META_FILE, BOOTSTRAP_FILE}:
@@ -171,7 +171,10 @@ def _records(state: MetaState, node: int, epochs: dict[tuple[str, int], int]) ->
 
 
 def _add_records(fs: Fs, path: str, records: list[bytes]) -> None:
-    """Before the snapshot's last batch, which says that it is whole. The snapshot as it was is kept beside it."""
+    """Insert the records before the snapshot's last batch, which marks it as complete.
+
+    The old snapshot is kept beside it.
+    """
     data = fs.read_bytes(path)
     *_, (end_at, end) = batch_headers(data)
     batches, offset = bytearray(data[:end_at]), end.base_offset

@@ -42,7 +42,7 @@ class SourceLog(NamedTuple):
 
 
 class KafkaFolder:
-    """What is in the folder. MaintenanceError when it is none of Kafka's, or cannot be taken as a whole.
+    """The content of a Kafka data folder. MaintenanceError if it is none, or cannot be taken as a whole.
 
     `left_out` are lines about what is there and is not taken.
     """
@@ -116,7 +116,7 @@ def while_stopped(path: str) -> Iterator[None]:
 
 
 def properties_of(fs: Fs, path: str) -> dict[str, str]:
-    """Of the folder's `meta.properties`. MaintenanceError when there is none."""
+    """Read the folder's `meta.properties`. Raise MaintenanceError if there is none."""
     found = f"{path}/{META_FILE}"
     try:
         text = fs.read_bytes(found).decode("latin-1")
@@ -140,7 +140,7 @@ def _cluster_id(path: str) -> str:
 
 
 def _read_metadata(folder: str) -> KafkaMetadata:
-    """Of the newest snapshot, and of the log behind it. MaintenanceError."""
+    """Read the newest snapshot and the log behind it. Raise MaintenanceError."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What Apache Kafka's metadata log (KRaft, `__cluster_metadata-0`) says of topics and their properties. Pure.
+"""Topics and properties in Apache Kafka's metadata log (KRaft, `__cluster_metadata-0`). Pure.
 
 A record's value:
 
@@ -45,7 +45,7 @@ class KafkaTopic:
 
 
 class KafkaMetadata:
-    """What the records say that were applied so far.
+    """The state after the records applied so far.
 
     `configs` are properties by kind (topic, group) and name; `next_producer_id` is one that no producer has had.
     `features` are levels by name; `not_taken` names kinds of other things that there are.

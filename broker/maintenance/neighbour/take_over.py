@@ -39,7 +39,7 @@ _KEYS: Final[dict[str, ConfigDef]] = {"topic": TOPIC_KEYS, "group": GROUP_KEYS}
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """How much was copied, in bytes; `left_out` are lines about what was there and was not."""
+    """The amount copied, in bytes; `left_out` are lines about what was there and was not copied."""
 
     cluster_id: str
     topics: int
@@ -131,7 +131,7 @@ def _copy(fs: Fs, source: str, log: SourceLog, target: str, progress: Progress) 
 
 
 def _sound_prefix(path: str, base: int, size: int) -> tuple[int, int, bool]:
-    """Of a log's last segment: how many bytes to copy, the offset behind them, and whether they are sound."""
+    """Return for a log's last segment the bytes to copy, the offset behind them, and whether they are sound."""
     with open(path, "rb", buffering=0) as file:
 
         def read_at(position: int, count: int) -> bytes:

@@ -63,9 +63,10 @@ _PRIVATE: Final = {META_DB_FILE, f"{META_DB_FILE}-wal", f"{META_DB_FILE}-shm", J
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the operator has decided. `trust`: the record of metadata to believe, "" when none was named.
+    """The operator's decisions.
 
-    `ALL` in `adopt` are the folders that can be partitions of the topics of their names, in `set_aside` all others.
+    `trust`: the record of metadata to believe, "" if none was named. `ALL` in `adopt` means the folders that can be
+    partitions of the topics of their names, in `set_aside` all others.
     """
 
     skip_damage: bool = False
@@ -75,7 +76,7 @@ class Choices:
     trust: str = ""
 
     def allow(self, finding: Finding) -> bool:
-        """Whether the finding's remedy may be applied."""
+        """Return True if the finding's remedy may be applied."""
         match finding.remedy:
             case None:
                 return False
@@ -86,13 +87,13 @@ class Choices:
         return {SKIP_DAMAGE: self.skip_damage, CUT_TAILS: self.cut_tails}.get(finding.option, True)
 
     def adopts(self, decision: NeedsDecision) -> bool:
-        """Whether the folder is to be a partition of a topic."""
+        """Return True if the folder is to become a partition of a topic."""
         return decision.name in self.adopt or (
             ALL in self.adopt and decision.adoptable and not self.sets_aside(decision)
         )
 
     def sets_aside(self, decision: NeedsDecision) -> bool:
-        """Whether the folder is to be renamed out of the way."""
+        """Return True if the folder is to be renamed out of the way."""
         return decision.name in self.set_aside or (ALL in self.set_aside and not decision.adoptable)
 
 
@@ -175,7 +176,7 @@ class Repair:
         self._fs.sync_dir(self._data_dir)
 
     def _write_manifest(self, manifest: NewManifest) -> None:
-        """What it says of each log is made true first: below its end everything is on stable storage."""
+        """Write the manifest, after syncing each log so that everything below the promised end is on stable storage."""
         for topic, partition in manifest.rows:
             self._sync_log(f"{topic}-{partition}")
         self._copies.keep(MANIFEST_FILE)
@@ -201,7 +202,7 @@ class Repair:
         rewrite_segment(self._fs, self._path(path), changes)
 
     def _forget_checksums(self, path: str) -> None:
-        """Before an index file changes; a start believes it without."""
+        """Remove an index file's checksums before it changes; a start accepts an index without them."""
         stem, dot, suffix = path.rpartition(".")
         if dot + suffix in INDEX_SUFFIXES:
             self._remove(stem + CHECKSUMS_SUFFIX)
@@ -343,7 +344,7 @@ class Repair:
 
 
 def _new_topic(row: TopicRow, changes: Sequence[MetaChange]) -> str:
-    """What is new about a topic that was not known."""
+    """Return a remark about a topic that was not known; "" if it was."""
     if not changes:
         return ""
     if row.internal:

@@ -1,4 +1,4 @@
-"""How many partitions a coordinator's topic had, found out from its records when metadata does not say any more."""
+"""The partition count of a coordinator's topic, found out from its records if metadata does not know it any more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `shareq verify` finds, and what `--repair` can do about each. Pure.
+"""Findings of `shareq verify`, and the remedies that `--repair` has for each. Pure.
 
 A *note* is what a kill or a power cut leaves and a start deals with: it needs no operator. *Damage* is everything else.
 """
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Level(Enum):
-    """How bad it is."""
+    """The severity of a finding."""
 
     NOTE = "note"
     DAMAGE = "damage"
@@ -93,7 +93,7 @@ class MissingFolder(NamedTuple):
 
 
 class NewManifest(NamedTuple):
-    """What the logs were found to be, written as what is promised of them; everything is synced first."""
+    """A manifest that promises the logs as they were found; everything is synced first."""
 
     rows: Mapping[tuple[str, int], LogRow]
 

@@ -47,7 +47,7 @@ _KNOWN: Final = {
 
 
 class VerifiedFolder:
-    """What was found: the report, the metadata, the claims of folders and the facts of their logs by folder name."""
+    """The findings: the report, the metadata, the claims of folders and the facts of their logs by folder name."""
 
     def __init__(self, metadata: CheckedMetadata) -> None:
         self.metadata = metadata

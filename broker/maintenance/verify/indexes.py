@@ -14,7 +14,7 @@ __all__ = ["BatchTable", "offset_index_problem", "snapshot_problem", "time_index
 
 
 class BatchTable:
-    """Where the sound batches of one segment are: positions, last offsets (inclusive), newest timestamps so far."""
+    """The sound batches of one segment: positions, last offsets (inclusive), newest timestamps so far."""
 
     __slots__ = ("base_offset", "last_offsets", "newest", "positions", "size")
 
@@ -42,7 +42,7 @@ class BatchTable:
 
 
 def offset_index_problem(data: bytes, table: BatchTable) -> str:
-    """ "" when every entry of a `.index` file is where it says."""
+    """Return the first wrong entry of a `.index` file; "" if every entry points to its batch."""
     index = OffsetIndex.from_bytes(data, table.base_offset, table.size)
     if index is None:
         return "it cannot belong to this log"
@@ -54,7 +54,7 @@ def offset_index_problem(data: bytes, table: BatchTable) -> str:
 
 
 def time_index_problem(data: bytes, table: BatchTable) -> str:
-    """ "" when every entry of a `.timeindex` file is of a batch with that timestamp."""
+    """Return the first wrong entry of a `.timeindex` file; "" if every entry has its batch's timestamp."""
     index = TimeIndex.from_bytes(data, table.base_offset)
     if index is None:
         return "it cannot belong to this log"
@@ -74,7 +74,7 @@ def txn_index_problem(
     *,
     gaps: bool,
 ) -> str:
-    """ "" when a `.txnindex` file has the aborted transactions of its segment that were `found` in the log.
+    """Return a problem of a `.txnindex` file; "" if it has the segment's aborted transactions `found` in the log.
 
     The log begins at `first_offset`: of transactions that began before, the index knows more than the log; so it does
     where a cleaner has removed their records (`gaps`).
@@ -92,5 +92,5 @@ def txn_index_problem(
 
 
 def snapshot_problem(data: bytes) -> str:
-    """ "" when a `.snapshot` file is as it was written."""
+    """Return the problem of a `.snapshot` file; "" if it is as it was written."""
     return "" if ProducerStates.from_snapshot(data) is not None else "its checksum or length is wrong"

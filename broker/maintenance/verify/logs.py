@@ -63,13 +63,13 @@ MAX_RECORD_FINDINGS: Final = 20  # of one segment; the rest are counted
 
 @dataclass(frozen=True, slots=True)
 class LogExpectation:
-    """What is known of a log besides its folder. Offsets are exclusive ends; None is unknown.
+    """The facts known about a log besides its folder. Offsets are exclusive ends; None is unknown.
 
     `start`: where the log begins. `promised_end`: it must not end before. `active`: base offset of the newest segment,
     which must be there. `gaps`: a cleaner may have removed batches. `kept_tail`: it was stopped cleanly, so no write
     was cut off. `whole_writes`: the machine has run on, so such a write runs past the end of the file.
-    `cut_from`: nothing was promised from there on, and a power loss may have taken any of it. `derived`: how bad it is
-    that a file which a start makes again does not fit: it may never have been synced.
+    `cut_from`: nothing was promised from there on, and a power loss may have taken any of it. `derived`: the severity
+    of a file that does not fit although a start makes it again: it may never have been synced.
     """
 
     start: int | None = None
@@ -84,7 +84,7 @@ class LogExpectation:
 
 @dataclass(slots=True)
 class LogFacts:
-    """What was found: bases of the segments, where the log ends, its batches."""
+    """The facts found about a log: bases of the segments, where it ends, its batches."""
 
     bases: list[int] = field(default_factory=list)
     end_offset: int = 0
@@ -175,7 +175,7 @@ class _LogCheck:
         self._missing(start, bases[0], f"the log begins at offset {start}, its first segment at {bases[0]}")
 
     def _is_swapped(self, first: int, end: int) -> bool:
-        """Whether the cleaner was putting a segment where these offsets are missing; `end` is exclusive."""
+        """Return True if the cleaner was putting a segment where these offsets are missing; `end` is exclusive."""
         return any(first <= base < end for base in self._swapped)
 
     def _check_segment(self, base: int, limit: int | None, first: int) -> None:
@@ -392,7 +392,7 @@ class _LogCheck:
                 self._derived(f"{self._name}/{name}", problem, "a start rebuilds it from the log", remedy)
 
     def _check_txn_index(self, base: int, end: int, first: int) -> None:
-        """Against the aborted transactions of the log; a sealed segment that has some needs the file."""
+        """Check the index against the log's aborted transactions; a sealed segment that has some needs the file."""
         found = self._producers.aborted.ending_in(base, end)
         is_there = file_name(base, TXN_INDEX_SUFFIX) in self._names
         if not is_there and (not found or base == self._facts.bases[-1]):
@@ -409,7 +409,9 @@ class _LogCheck:
         )
 
     def _txn_index(self, base: int, end: int, first: int, data: bytes) -> bytes:
-        """What the file must be: the log's aborted transactions, and those of before the log's begin that it has."""
+        """Return the correct content: the log's aborted transactions, and the file's own from
+        before the log's start.
+        """
         found = self._producers.aborted.ending_in(base, end)
         older = [entry for entry in entries_from_bytes(data, base, end) or () if entry.first_offset < first]
         return entries_to_bytes(sorted({*older, *found}, key=lambda entry: entry.last_offset))

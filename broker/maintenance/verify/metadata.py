@@ -39,10 +39,10 @@ class Topics:
         return [_image(row) for row in self.state.deleted.values()]
 
     def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
-        """Nothing is forgotten here."""
+        """Do nothing: no topic is forgotten here."""
 
     def is_compacted(self, name: str) -> bool:
-        """Whether a cleaner may have removed batches of its logs."""
+        """Return True if a cleaner may have removed batches of the topic's logs."""
         row = self.state.topics.get(name)
         configs = self.state.configs.get(ResourceName("topic", name), {})
         return row is None or row.internal or "compact" in configs.get(_POLICY, "")
@@ -50,7 +50,10 @@ class Topics:
 
 @dataclass(frozen=True, slots=True)
 class CheckedMetadata:
-    """What was found. `cluster_id` is "" when no file says it; `verdict` is what a start would do with the records."""
+    """The findings about metadata.
+
+    `cluster_id` is "" if no file has it; `verdict` is what a start would do with the records.
+    """
 
     cluster_id: str
     topics: Topics
@@ -60,7 +63,7 @@ class CheckedMetadata:
 
     @property
     def is_of_format_1(self) -> bool:
-        """Whether no broker of a later format has used the folder."""
+        """True if no broker of a later format has used the folder."""
         return self.marker is None and self.records.are_of_format_1
 
 

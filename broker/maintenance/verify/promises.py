@@ -1,6 +1,7 @@
-"""What the small files at the top of a data folder promise of each log: where it starts, and how far it must go.
+"""Promises about each log in the small files of a data folder: where it starts, and how far it must reach.
 
-As a start reads them (`log/manager.py`): the manifest, the checkpoints beside it, what a clean stop has left.
+They are read as a start reads them (`log/manager.py`): the manifest, the checkpoints beside it, the files of a clean
+stop.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """By log: what is known besides its folder. `stop` is None unless the broker was stopped cleanly.
+    """The facts known about logs besides their folders, by log. `stop` is None unless the broker was stopped cleanly.
 
-    `manifest_problem`: why the manifest is not to be relied on, "" when it is or none is due. `same_boot`: the machine
+    `manifest_problem`: why the manifest is not to be relied on, "" if it is, or none is due. `same_boot`: the machine
     has run since its last line was written.
     """
 
@@ -59,11 +60,11 @@ class Promises:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything that was written survived; else what was not synced may not have reached the disk."""
+        """True if everything written survived; otherwise unsynced data may not have reached the disk."""
         return self.stop is not None or self.same_boot
 
     def row(self, key: TopicPartition, topic: TopicImage | None) -> LogRow | None:
-        """What the manifest says of a log; None of one that it does not know, or of another topic's of that name."""
+        """Return the manifest's row of a log; None if it has none, or one of another topic of the same name."""
         row = self.manifest.rows.get(key) if self.manifest is not None else None
         return row if row is not None and topic is not None and row.topic_id == topic.topic_id else None
 
@@ -83,14 +84,16 @@ class Promises:
         )
 
     def promised_end(self, key: TopicPartition, row: LogRow | None) -> int | None:
-        """Where the log must end, or later; None when nothing says."""
+        """Return the offset that the log must reach or pass; None if nothing promises one."""
         stopped = self.stop.logs.get(key) if self.stop is not None and self.stop.logs is not None else None
         ends = [] if row is None else [row.synced]
         return max([*ends, *([] if stopped is None else [stopped.end])], default=None)
 
 
 def derived_level(*, is_complete: bool) -> Level:
-    """How bad it is that a file which a start makes again does not fit: such files are not synced before a reply."""
+    """Return the severity of a file that does not fit but is remade by a start: such files are not synced before a
+    reply.
+    """
     return Level.DAMAGE if is_complete else Level.NOTE
 
 
@@ -161,7 +164,7 @@ class KnownLog(NamedTuple):
 
 
 def check_manifest(promises: Promises, logs: Collection[KnownLog], report: Report) -> None:
-    """After all logs were read: what a manifest must say that is damaged or missing."""
+    """Add a finding with the right content for a damaged or missing manifest, after all logs were read."""
     if not promises.manifest_problem or (promises.manifest is None and not any(log.facts.bases for log in logs)):
         return
     rows = dict(promises.manifest.rows) if promises.manifest is not None else {}
@@ -185,7 +188,7 @@ def _row(promises: Promises, log: KnownLog, topic: TopicImage) -> LogRow:
 
 
 def _manifest(fs: Fs, data_dir: str, report: Report) -> tuple[Manifest | None, str]:
-    """What the manifest says, and what is wrong with it."""
+    """Return the manifest and its problem."""
     report.files += 1
     try:
         found = parse_manifest(fs.read_bytes(f"{data_dir}/{MANIFEST_FILE}"), fs.boot_id())
@@ -225,7 +228,7 @@ def _check_reserve(fs: Fs, data_dir: str, report: Report) -> None:
 def _log_starts(
     fs: Fs, data_dir: str, manifest: Manifest | None, report: Report, level: Level
 ) -> dict[TopicPartition, int]:
-    """Where logs begin: kept twice."""
+    """Read where logs begin, which is kept twice."""
     whole = manifest is not None and manifest.is_whole
     known = starts_in(manifest)
     consequence = f"a start takes them from {MANIFEST_FILE}; nothing is lost"

@@ -39,8 +39,10 @@ OnBatch = Callable[[int, BatchHeader, Callable[[], bytes]], None]
 
 
 class SegmentFacts(NamedTuple):
-    """What a segment's file holds. `end_offset` is exclusive. `tail`: what is wrong at `tail_position`, where nothing
-    sound follows; None when the file ends with a sound batch.
+    """The content of a segment's file.
+
+    `end_offset` is exclusive. `tail`: what is wrong at `tail_position`, with nothing sound behind it; None if the file
+    ends with a sound batch.
     """
 
     batches: int

@@ -43,11 +43,11 @@ class _State(Enum):
 
 
 class TlsPort:
-    """What the connections of one listener share. `context` is replaced when certificates are renewed: connections that
-    are open keep theirs.
+    """The shared part of one listener's connections.
 
-    `principal_of` makes a client's principal of its certificate in DER (None: it has none); ValueError says why it is
-    not let in. Without it, something else authenticates clients.
+    `context` is replaced when certificates are renewed; open connections keep theirs. `principal_of` makes a client's
+    principal of its certificate in DER (None: it has none); ValueError says why it is not let in. Without it, something
+    else authenticates clients.
     """
 
     __slots__ = ("authentications", "clock", "context", "principal_of")
@@ -65,7 +65,7 @@ class TlsPort:
         self.principal_of = principal_of
 
     def protocol(self, socket: SocketConnection) -> TlsStream:
-        """What stands between a new socket and this."""
+        """Create the layer between a new socket and this port."""
         return TlsStream(socket, self)
 
 
@@ -187,7 +187,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
     # -- between the two
 
     def _shake_hands(self) -> bool:
-        """Whether it is done."""
+        """Continue the handshake. Return True once it is done."""
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:

@@ -47,7 +47,7 @@ class RecordsApiPort:
 
     @property
     def url(self) -> str:
-        """Where it is, as bound."""
+        """The address of the API, as bound."""
         scheme = "http" if self._tls_listener is None else "https"
         return f"{scheme}://{address_text(self._socket.getsockname())}{ROOT}"
 

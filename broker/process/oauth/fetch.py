@@ -33,7 +33,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def read_document(url: str, context: ssl.SSLContext | None) -> bytes:
-    """At most MOST_BYTES. `context` is how an https: server is to be known. Raises NotRead."""
+    """Read a document of at most MOST_BYTES. `context` verifies an https: server. Raise NotRead."""
     try:
         return _read_file(url) if urlsplit(url).scheme == "file" else _read_https(url, context)
     except urllib.error.HTTPError as error:

@@ -28,7 +28,7 @@ class MissingLibrary(Exception):
 
 
 class UnusableKeys(Exception):
-    """What was read holds no key that can verify a token. The text says why, for the log."""
+    """A document without a key that can verify a token. The text says why, for the log."""
 
 
 class UnknownKey(TokenRefused):
@@ -65,7 +65,10 @@ class KeySet:
         self._library: PyJWS = PyJWS(algorithms=algorithms)
 
     def payload(self, token: str) -> bytes:
-        """What was signed. Raises TokenRefused; UnknownKey where a key that is not there may have signed it."""
+        """Return the signed payload.
+
+        Raise TokenRefused; UnknownKey if a key that is not in the set may have signed it.
+        """
         from jwt.exceptions import PyJWTError
 
         try:
@@ -129,7 +132,10 @@ def _key(row: object) -> Key:
 
 
 def _public_key(row: Mapping[str, object], algorithm: str) -> Any:
-    """Of the public members alone: a private key that an issuer publishes is not taken as one."""
+    """Build the public key from the public members alone: an issuer's published private key does not count as one.
+
+    Raise ValueError if it is damaged or too short.
+    """
     from jwt.algorithms import get_default_algorithms
     from jwt.exceptions import PyJWTError
 

@@ -55,11 +55,11 @@ class IssuerKeys:
 
     @property
     def failure_count(self) -> int:
-        """How often reading has failed since it last succeeded."""
+        """The number of failed reads since the last success."""
         return self._failures
 
     def payload(self, token: str) -> bytes:
-        """What one of the keys has signed. Raises TokenRefused; that of an unknown key has the keys read again soon."""
+        """Return the signed payload. Raise TokenRefused; an unknown key has the keys read again soon."""
         if self._keys is None:
             raise TokenRefused("the issuer's keys could not be read yet")
         try:

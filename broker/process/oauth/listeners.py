@@ -28,7 +28,7 @@ _NEEDS: Final = f"{OAUTHBEARER} needs `pip install 'shareq[oauth]'`"
 
 
 class OauthListeners:
-    """Those of one broker, by the names of its listeners. Everything but the reading of keys runs on the loop."""
+    """One broker's listeners with OAUTHBEARER, by name. Everything but the reading of keys runs on the loop."""
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         """Raises ConfigError: the extra is missing, or a file that is named cannot be used."""
@@ -61,7 +61,7 @@ class OauthListeners:
             keys.stop()
 
     def begin(self, name: str) -> Callable[[bool], Exchange] | None:
-        """What begins the exchanges of the listener of that name; None where it has no OAUTHBEARER."""
+        """Return the factory of the listener's exchanges; None if it has no OAUTHBEARER."""
         settings = self._settings.get(name)
         if settings is None:
             return None
@@ -70,7 +70,7 @@ class OauthListeners:
 
 
 def _check(payload_of: Callable[[str], bytes], rules: ClaimRules, clock: Clock, token: str) -> Bearer:
-    """Whom a token is for. Raises TokenRefused, which says for whom it claims to be."""
+    """Return the token's bearer. Raise TokenRefused, which names whom the token claims to be for."""
     try:
         payload = payload_of(token)
         return check_claims(payload, rules, clock.wall_ms())
@@ -93,7 +93,7 @@ def _require(mechanisms: tuple[str, ...]) -> None:
 
 
 def _context(settings: OauthSettings) -> ssl.SSLContext | None:
-    """How the keys' server is to be known. Raises ConfigError."""
+    """Return the TLS context that verifies the keys' server. Raise ConfigError."""
     trusted = settings.trusted
     if trusted is None:
         return None if settings.keys_url.text.startswith("file:") else ssl.create_default_context()

@@ -36,7 +36,7 @@ class _Running(NamedTuple):
 
 
 class TlsListeners:
-    """Those of one broker, by the names of its listeners. Everything runs on the loop's thread."""
+    """One broker's listeners with TLS, by name. Everything runs on the loop's thread."""
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         """Reads every store. Raises ConfigError."""
@@ -50,11 +50,11 @@ class TlsListeners:
                 _note(name, "in use", made)
 
     def port(self, name: str) -> TlsPort:
-        """Of the listener of that name, which has TLS."""
+        """Return the port of a listener that has TLS."""
         return self._running[name].port
 
     def certificate_ends_s(self, name: str) -> int:
-        """When its certificate ends, in seconds since the epoch."""
+        """Return the end of the listener's certificate, in seconds since the epoch."""
         return self._running[name].made.subject.not_after_s
 
     def prepare(self, config: BrokerConfig, names: Collection[str]) -> Callable[[], None]:
@@ -100,7 +100,9 @@ def principal_of_certificate(rules: MappingRules, certificate: bytes | None) -> 
 
 
 def _check_fits(before: Subject, made: Made, settings: TlsSettings) -> None:
-    """As in Apache Kafka, so that the file of another host is not taken by mistake. Raises ConfigError."""
+    """Raise ConfigError if the new certificate does not fit the one in use: it may be another host's file (as Apache
+    Kafka).
+    """
     after = made.subject
     old, new = distinguished_name(before.name), distinguished_name(after.name)
     if not settings.allow_dn_changes and old.lower() != new.lower():

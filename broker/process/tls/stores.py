@@ -116,7 +116,7 @@ def _file_blocks(data: bytes, location: Setting, kind: Setting) -> list[PemBlock
 
 
 def _check_pkcs12(data: bytes, location: Setting, kind: Setting) -> None:
-    """As Java does, JKS means what the file is; what is really JKS is refused."""
+    """Raise ConfigError unless the file is PKCS12. As in Java, type JKS accepts it; a real JKS file is refused."""
     if data.startswith(_JAVA_STORES):
         _refuse_java_store(location)
     if data[:1] != bytes((_DER_SEQUENCE,)):

@@ -1,4 +1,4 @@
-"""What a signed token says (RFC 7519), checked as Apache Kafka's BrokerJwtValidator does. Pure: time is an argument."""
+"""Claims of a signed token (RFC 7519), checked as by Apache Kafka's BrokerJwtValidator. Pure: time is an argument."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _SHOWN: Final = 100  # characters of a claim in a log line
 
 
 class TokenRefused(Exception):
-    """Why a token is not taken, for the log: it names claims, and never holds the token."""
+    """The reason why a token is refused, for the log: it names claims, and never holds the token."""
 
 
 class Bearer(NamedTuple):
-    """Whom a token is for, and for how many milliseconds from now on, at least 1."""
+    """The user of a token, and for how many milliseconds from now on it is valid, at least 1."""
 
     user: str
     lifetime_ms: int
 
 
 def check_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> Bearer:
-    """Of a token whose signature is right. `now_ms` is in milliseconds since the epoch. Raises TokenRefused."""
+    """Check the claims of a token with a valid signature. `now_ms` is since the epoch. Raise TokenRefused."""
     claims = _object(payload)
     expires_ms = _time_ms(claims, "exp")
     issued_ms = _time_ms(claims, "iat")
@@ -49,7 +49,7 @@ def check_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> Bearer:
 
 
 def claimed_subject(token: str, rules: ClaimRules) -> str:
-    """Whom a token claims to be for, for the log, whether or not anything of it is right."""
+    """Return the subject that a token claims, for the log, whether or not anything of it is right."""
     payload = (token + "..").split(".")[1]
     try:
         claims = _object(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

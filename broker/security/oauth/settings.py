@@ -1,4 +1,4 @@
-"""What OAUTHBEARER of one listener is made of, as it was configured. Nothing here reads a file or a socket."""
+"""One listener's OAUTHBEARER settings, as configured. Nothing here reads a file or a socket."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ if TYPE_CHECKING:
 
 
 class ClaimRules(NamedTuple):
-    """What a token has to say. `audiences` are those of which it needs one, empty where any will do, and none; `issuer`
-    is None where any key holder may have issued it. `clock_skew_s` is by how much the issuer's clock may differ.
+    """The rules for a token's claims.
+
+    It needs one of `audiences`; if there are none, any or no audience will do. `issuer` is None if any key holder may
+    have issued it. `clock_skew_s` is by how much the issuer's clock may differ.
     """
 
     audiences: tuple[str, ...]

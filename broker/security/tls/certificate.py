@@ -1,4 +1,4 @@
-"""What a certificate in DER (RFC 5280) says of its subject: who it is, under which names, until when. Pure.
+"""The subject of a certificate in DER (RFC 5280): its name, alternative names and expiry. Pure.
 
     Certificate     SEQUENCE { TBSCertificate, signatureAlgorithm, signature }
     TBSCertificate  SEQUENCE { [0] version?, serialNumber, signature, issuer Name, validity SEQUENCE { notBefore,
@@ -81,7 +81,7 @@ def only(data: bytes, tag: int) -> bytes:
 
 
 def subject_of(certificate: bytes) -> Subject:
-    """Of a certificate in DER. MalformedDer."""
+    """Parse the subject of a certificate in DER. Raise MalformedDer."""
     whole = read_der(only(certificate, SEQUENCE))
     if len(whole) != 3 or whole[0].tag != SEQUENCE:
         raise MalformedDer("not a certificate")

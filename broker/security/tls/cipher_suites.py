@@ -31,7 +31,7 @@ class Chosen(NamedTuple):
 
 
 def choose(versions: Iterable[str], suites: Iterable[str]) -> Chosen:
-    """What remains of the versions with these suites (none: all). ValueError with what is allowed.
+    """Return the versions that remain with these suites (none: all). ValueError names what is allowed.
 
     Python cannot switch suites of TLS 1.3 one by one: all three of them are named, or none is, and it is off.
     """

@@ -60,7 +60,7 @@ class _Rule:
         self._flag = flag
 
     def apply(self, name: str) -> str | None:
-        """None where the rule is not for the name."""
+        """Apply the rule; None if it does not match the name."""
         if self._pattern.fullmatch(name) is None:
             return None
         # As Java's replaceAll: what a search finds is replaced, which need not be what matched as a whole.

@@ -1,4 +1,4 @@
-"""What TLS of one listener is made of, as it was configured. Nothing here reads a file. Secrets have no `repr`."""
+"""One listener's TLS settings, as configured. Nothing here reads a file. Secrets have no `repr`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Setting:
 
 
 class KeyStore(NamedTuple):
-    """Where certificate and key come from: a file (`location`), or `chain` and `key` as PEM texts."""
+    """The source of certificate and key: a file (`location`), or `chain` and `key` as PEM texts."""
 
     kind: Setting
     location: Setting | None
@@ -41,7 +41,7 @@ class KeyStore(NamedTuple):
 
 
 class TrustStore(NamedTuple):
-    """Who may sign certificates of clients: a file (`location`), or `certificates` as PEM text."""
+    """The authorities for clients' certificates: a file (`location`), or `certificates` as PEM text."""
 
     kind: Setting
     location: Setting | None
