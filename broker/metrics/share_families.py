@@ -32,7 +32,7 @@ ACK_TYPES: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, Acknowledge
 
 
 class SeenPartition(NamedTuple):
-    """One share partition. `start_offset`, `lag` and `oldest_ms` (an age) are None while they are not known."""
+    """One share partition. `start_offset`, `lag`, `oldest_ms` (an age) and `limit` are None while unknown."""
 
     counters: SharePartitionCounters
     in_flight_records: int = 0
@@ -40,6 +40,7 @@ class SeenPartition(NamedTuple):
     start_offset: int | None = None
     lag: int | None = None
     oldest_ms: int | None = None
+    limit: int | None = None
 
 
 class SeenLetters(NamedTuple):
@@ -152,6 +153,12 @@ SHARE_PARTITIONS: Final = Table(
     ),
     (
         GAUGE,
+        "shareq_share_partition_in_flight_limit",
+        "How many offsets may be in flight; with so many, nothing new is handed out.",
+        attrgetter("limit"),
+    ),
+    (
+        GAUGE,
         f"{_SHARE_PARTITION}_in_flight_batch_count",
         "Ranges of records in flight.",
         attrgetter("in_flight_batches"),
@@ -206,6 +213,15 @@ SHARE_PARTITIONS: Final = Table(
     ),
     (GAUGE, "shareq_share_partition_lag", "Records whose delivery is not finished.", attrgetter("lag")),
 )
+FIRST_RECORDS: Final = Table(
+    ("group", "topic", "partition", "state"),
+    (
+        GAUGE,
+        "shareq_share_partition_first_record_age_seconds",
+        "Since a member has the record at the start offset, or since it was put in flight if none has it.",
+        lambda age_ms: age_ms / 1000,
+    ),
+)
 ALL_SHARE_PARTITIONS: Final = Table(
     (),
     (
@@ -251,5 +267,5 @@ TOPIC_SHARES: Final = Table(
 
 SHARES: Final = (
     *(ACKNOWLEDGED, ACKNOWLEDGEMENTS, SHARE_GROUPS, GROUP_FETCHES, DEAD_LETTERS, SHARE_PARTITIONS),
-    *(ALL_SHARE_PARTITIONS, SHARE_SESSIONS, TOPIC_SHARES, WAITING_FETCHES),
+    *(FIRST_RECORDS, ALL_SHARE_PARTITIONS, SHARE_SESSIONS, TOPIC_SHARES, WAITING_FETCHES),
 )

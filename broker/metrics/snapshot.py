@@ -30,6 +30,7 @@ from shareq.broker.metrics.share_families import (
     ACKNOWLEDGEMENTS,
     ALL_SHARE_PARTITIONS,
     DEAD_LETTERS,
+    FIRST_RECORDS,
     GROUP_FETCHES,
     SHARE_GROUPS,
     SHARE_PARTITIONS,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from shareq.broker.quotas.clients import ClientQuotas
     from shareq.broker.services import Services
     from shareq.broker.share.coordinator import ShareCoordinatorService
+    from shareq.broker.share.core.partition import SharePartition
     from shareq.broker.share.dlq.queues import DeadLetterQueues
     from shareq.broker.share.leader import SharePartitionLeader
     from shareq.broker.share.partitions import SharePartitionManager
@@ -158,7 +160,10 @@ async def _take_share_partitions(
             leader = leaders.get(key) if leaders is not None else None
             state = (UNSET, UNSET) if shard is None else _stored(key, shard)
             seen = _seen(leader, state, ends.get((topic.name, key.partition)), counters, now_ms)
-            into.take(SHARE_PARTITIONS, (key.group_id, topic.name, str(key.partition)), seen)
+            names = key.group_id, topic.name, str(key.partition)
+            into.take(SHARE_PARTITIONS, names, seen)
+            if leader is not None and leader.is_active:
+                _take_first_record(into, names, leader.core, now_ms)
             sums = acknowledged.setdefault((key.group_id, topic.name), [0] * len(ACK_TYPES))
             for at, kind in enumerate(ACK_TYPES):
                 sums[at] += counters.acknowledged[kind]
@@ -170,6 +175,14 @@ async def _take_share_partitions(
         for kind, number in zip(ACK_TYPES, sums, strict=True):
             into.take(ACKNOWLEDGEMENTS, (group_id, name, kind.name.lower()), number)
         await breathe()
+
+
+def _take_first_record(into: Snapshot, names: tuple[str, ...], core: SharePartition, now_ms: int) -> None:
+    """Take the record that the window cannot pass. Who has it is no label: there is no end of members."""
+    first = core.first_record()
+    if first is not None:
+        since_ms = core.oldest_since_ms() if first.since_ms is None else first.since_ms
+        into.take(FIRST_RECORDS, (*names, first.state), 0 if since_ms is None else max(0, now_ms - since_ms))
 
 
 _NOTHING: Final = SharePartitionCounters()
@@ -189,19 +202,20 @@ def _seen(
     now_ms: int,
 ) -> SeenPartition:
     in_flight_records = in_flight_batches = 0
-    oldest_ms = None
+    oldest_ms = limit = None
     start_offset, finished = stored
     if leader is not None and leader.is_active:
         core = leader.core
         in_flight_records, in_flight_batches = core.in_flight_records, core.in_flight_batches
         since_ms = core.oldest_since_ms()
         oldest_ms = 0 if since_ms is None else now_ms - since_ms
+        limit = core.settings.partition_max_record_locks
         start_offset, finished = core.start_offset, core.delivery_complete_count
     if start_offset == UNSET:
-        return SeenPartition(counters, in_flight_records, in_flight_batches, oldest_ms=oldest_ms)
+        return SeenPartition(counters, in_flight_records, in_flight_batches, oldest_ms=oldest_ms, limit=limit)
     end_offset = 0 if log is None else log.high_watermark
     lag = max(0, lag_of(end_offset, start_offset, finished))
-    return SeenPartition(counters, in_flight_records, in_flight_batches, start_offset, lag, oldest_ms)
+    return SeenPartition(counters, in_flight_records, in_flight_batches, start_offset, lag, oldest_ms, limit)
 
 
 def _rpc_name(name: str) -> str:

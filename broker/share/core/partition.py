@@ -43,7 +43,7 @@ from shareq.broker.share.core.window.offsets import (
     next_fetch_offset,
     on_log_start_moved,
 )
-from shareq.broker.share.core.window.ranges import Part, list_ranges
+from shareq.broker.share.core.window.ranges import Part, RecordRange, first_record, list_ranges
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.broker.share.core.writes import StateChange, finish_dead, release
 from shareq.coordinator.ports import ShareGroupSettings
@@ -148,6 +148,10 @@ class SharePartition:
         """When the oldest record was put in flight that is not finished with; None with nothing in flight."""
         batches = self._window.batches
         return next((each.since_ms for each in batches.from_offset(self._window.start_offset)), None)
+
+    def first_record(self) -> RecordRange | None:
+        """Return the record at the start offset, which the window cannot pass; None with nothing in flight."""
+        return first_record(self._window)
 
     def list_ranges(self, first: int, most: int, *, heads: bool = False) -> Part:
         """What is in flight from the offset `first` on, at most `most` steps of it: see `ranges`. With `heads` also

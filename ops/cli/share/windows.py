@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from shareq.client.admin.calls import NotFound, Partition
 from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import ClientError
-from shareq.ops.cli.output.printing import printable
+from shareq.ops.cli.output.printing import duration, printable
 from shareq.ops.cli.share.plot import has_colour, plot, width_of_terminal
 from shareq.ops.cli.share.record_choice import FINISHED
 from shareq.ops.cli.shared.command import Session, now_ms
@@ -103,10 +103,23 @@ def why_full(window: Window) -> str | None:
     """What a full window holds up, and what has to be finished first; None for a window that takes more."""
     if window.full is None:
         return None
+    first = next(window.ranges(window.start or 0, (), None), None)
     return (
         f"the window is full ({window.full.in_flight:,} of {window.full.limit:,}, share.partition.max.record.locks): "
-        f"{window.full.behind:,} records behind it wait for offset {window.start}"
+        f"{window.full.behind:,} records behind it wait for offset {window.start}{_in_hand(first)}"
     )
+
+
+def _in_hand(first: RangeRow | None) -> str:
+    """Return what becomes of the record that a full window waits for: who has it since when, or why nobody has."""
+    if first is None:
+        return ""
+    if first.member is not None and first.since_ms is not None:
+        client = f" ({first.client_id} at {first.host})" if first.client_id is not None else ""
+        return f", which {first.member}{client} has had for {duration(max(0, first.at_ms - first.since_ms))}"
+    if first.state == "delayed" and first.until_ms is not None:
+        return f", which is delayed for {duration(max(0, first.until_ms - first.at_ms))} more"
+    return f", which is {first.state}"
 
 
 def _of_states(session: Session, group: str, is_wanted: Callable[[str, int], bool]) -> Iterator[Window]:

@@ -139,7 +139,15 @@ function whyFull(data) {
   const behind = (data.high_watermark ?? 0) - (data.end_offset ?? 0);
   if (!data.in_flight_limit || flying < data.in_flight_limit || behind <= 0) return "";
   const limit = `${count(flying)} of ${count(data.in_flight_limit)}, share.partition.max.record.locks`;
-  return `The window is full (${limit}): ${plural(behind, "record")} behind it wait for offset ${data.start_offset}.`;
+  return `The window is full (${limit}): ${plural(behind, "record")} behind it wait for offset ${data.start_offset}${inHand(data)}.`;
+}
+
+// Who has the record that a full window waits for; "" where nobody has, or other ranges than the first are shown.
+function inHand(data) {
+  const range = data.ranges[0];
+  if (range?.first !== data.start_offset || !range.member) return "";
+  const client = data.members?.[range.member]?.client_id;
+  return `, which ${client ? `${range.member} (${client})` : range.member} has`;
 }
 
 function size(range) {

@@ -209,6 +209,41 @@ def test_the_oldest_record_that_is_not_finished_with(work: Work) -> None:
     assert work.scrape().value(name, **PARTITION) == 0
 
 
+def test_the_record_that_a_window_cannot_pass(work: Work) -> None:
+    """Since when a member has it, not since when it is in flight: that is the oldest record's age."""
+    configure(work.world, shareq_redelivery_backoff_ms="60000", shareq_redelivery_backoff_jitter="0")
+    configure(work.world, share_partition_max_record_locks="100")
+    name = "shareq_share_partition_first_record_age_seconds"
+
+    def first() -> tuple[str, float]:
+        """Return its state and age: there is one sample of a share partition."""
+        reported = work.scrape()
+        (labels,) = [row for row in reported.labels_of(name) if PARTITION.items() <= row.items()]
+        return labels["state"], reported.value(name, **labels)
+
+    assert work.scrape().labels_of(name) == []
+    work.one.acquire(work.first)
+    assert work.scrape().value("shareq_share_partition_in_flight_limit", **PARTITION) == 100
+    work.world.clock.advance(5_000)
+    assert first() == ("acquired", 5)
+    work.renew(0, 9)
+    work.world.clock.advance(1_000)
+    assert first() == ("acquired", 6)
+    work.one.acknowledge(work.first, (0, 0, RELEASE))
+    assert first() == ("delayed", 6)
+    work.world.clock.advance(60_000)
+    assert first() == ("available", 66)
+    work.one.acquire(work.first)
+    work.world.clock.advance(2_000)
+    assert first() == ("acquired", 2)
+    work.one.acknowledge(work.first, (0, 0, ACCEPT))
+    assert first() == ("delayed", 68)  # the next one, whose lock ran out
+    work.world.clock.advance(20_000)
+    work.one.acquire(work.first)
+    work.one.acknowledge(work.first, (1, 9, ACCEPT))
+    assert [row for row in work.scrape().labels_of(name) if PARTITION.items() <= row.items()] == []
+
+
 def test_ten_records_in_flight(work: Work) -> None:
     work.one.acquire(work.first)
     reported = work.scrape()

@@ -57,6 +57,23 @@ def test_what_a_node_owns_reads_and_asks(world: NodeWorld) -> None:
     assert found.value("shareq_link_requests_under_way", purpose="tail") == 1
 
 
+def test_the_record_that_a_window_cannot_pass(world: NodeWorld) -> None:
+    """As on one machine."""
+    world.until_it_serves()
+    from_the_start(world)
+    client = ShareClient(world)
+    assigned(client, "t")
+    append(world, "t", 3)
+    place = (world.cluster.topic("t").topic_id, 0)
+    assert acquired(client, place) == [(0, 2, 1)]
+    client.acknowledge(place, (0, 0, ACCEPT))
+    world.clock.advance(7_000)
+    found, labels = scraped(world), {"group": "g", "topic": "t", "partition": "0"}
+    assert found.value("shareq_share_partition_start_offset", **labels) == 1
+    assert 7 <= found.value("shareq_share_partition_first_record_age_seconds", **labels, state="acquired") < 8
+    assert found.value("shareq_share_partition_in_flight_limit", **labels) == 2_000
+
+
 def test_what_goes_wrong_is_counted(world: NodeWorld, caplog: pytest.LogCaptureFixture) -> None:
     world.until_it_serves()
     for broker in world.cluster.brokers:

@@ -97,6 +97,20 @@ def list_ranges(window: InFlightWindow, first: int, most: int, behind: Behind | 
     return Part(found, None)
 
 
+def first_record(window: InFlightWindow) -> RecordRange | None:
+    """Return the record at the start offset, which the window cannot pass; None with nothing in flight.
+
+    It waits for no record of its key, but perhaps for its key to be read.
+    """
+    at = window.start_offset
+    for batch in window.batches.from_offset(at):
+        if at < batch.first_offset:  # not delivered again since a reload
+            return RecordRange(at, at, "available", 0)
+        _, _, status = next(iter(batch.runs(at, at)))
+        return _range(at, at, status, batch.since_ms)
+    return None
+
+
 def list_persisted(
     start_offset: int, batches: Sequence[Row], delays: Sequence[Row], now_ms: int, first: int, most: int
 ) -> Part:

@@ -49,6 +49,31 @@ def listed(core: SharePartition, most: int = 1_000, first: int = 0) -> list[Reco
 
 def test_nothing_is_in_flight() -> None:
     assert listed(share_partition()) == []
+    assert share_partition().first_record() is None
+
+
+def test_the_first_record_is_the_first_one_listed() -> None:
+    """Alone, however many are like it: of windows that were loaded, with holes, and of what members left of them."""
+    rng = random.Random(5)
+    seen = set[str]()
+    for seed in range(300):
+        core = share_partition(start=3, persisted=[(5, 9, 0, 1)] if rng.randrange(2) else [(3, 9, 0, 1)])
+        for member in ("m1", "m2"):
+            if rng.randrange(4):
+                fetch(core, spans((0, 9), (10, 19)), member, now_ms=100 + seed, max_records=rng.randrange(1, 9))
+        for each in listed(core):
+            if each.owner and rng.randrange(3):
+                last = rng.randint(each.first_offset, each.last_offset)
+                settle(core, each.first_offset, last, rng.choice([ACCEPT, RELEASE]), member=each.owner)
+        first = core.first_record()
+        if not listed(core):
+            assert first is None
+            continue
+        expected = listed(core)[0]
+        assert first == expected._replace(last_offset=expected.first_offset)
+        assert first.first_offset == core.start_offset
+        seen.add(first.state)
+    assert seen == {"available", "acquired"}
 
 
 def test_acquired_records_have_a_member_since_when_and_until_when() -> None:
