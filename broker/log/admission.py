@@ -1,4 +1,4 @@
-"""What a topic accepts from a client: the rules of Apache Kafka's LogValidator, for every topic.
+"""A topic's admission of clients' batches: the rules of Apache Kafka's LogValidator, for every topic.
 
 The batch's own numbers come first (`validate_batch`), then each record is walked: they fill the batch exactly, are as
 many as it says, can be read to the last header, count up from offset 0, have a time that the topic allows and, where it
@@ -85,7 +85,7 @@ _INT64_MAX: Final = 2**63 - 1
 
 
 class RecordError(NamedTuple):
-    """Why one record of a batch is refused; `record` counts from 0."""
+    """The reason why one record of a batch is refused; `record` counts from 0."""
 
     record: int
     reason: str
@@ -328,7 +328,7 @@ class Admission:
             return _opening_error(error)
 
     def _opened_of(self, codec: Compression, payload: memoryview) -> int:
-        """How many bytes of records these compressed ones may stand for."""
+        """Return the most bytes of records that these compressed ones may open into."""
         return min(self._most_opened, MOST_AT_ONCE) if opens_at_once(codec, payload) else self._most_opened
 
     def _allowed(self, base_timestamp: int, now_wall_ms: int) -> tuple[int, int, int]:

@@ -15,7 +15,7 @@ OnDurable = Callable[[ErrorCode], None]
 
 
 class Origin(Enum):
-    """Where a batch comes from: a client's is checked, the broker's own is not."""
+    """The source of a batch: a client's is checked, the broker's own is not."""
 
     CLIENT = 0
     COORDINATOR = 1
@@ -25,13 +25,15 @@ class Sender(Protocol):
     """The client that a batch comes from."""
 
     def may_add_producer(self, topic: str, partition: int, producer_id: int) -> bool:
-        """Whether it may send the first batch of a producer that the partition does not know."""
+        """Return True if the sender may send the first batch of a producer that the partition does not know."""
 
 
 class AppendInfo(NamedTuple):
-    """Where a batch went; offsets inclusive. `log_append_time_ms` is -1 unless the topic stamps its own time.
+    """The place of an appended batch; offsets inclusive.
 
-    `duplicate`: the producer had sent it before, and these are the offsets it has got then.
+    `log_append_time_ms` is -1 unless the topic stamps its own time.
+
+    `duplicate`: the producer had sent it before, and these are the offsets that it got then.
     """
 
     base_offset: int
@@ -42,7 +44,7 @@ class AppendInfo(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Where the log of a partition begins, and up to where (exclusive) readers see it."""
+    """The start of a partition's log, and the end (exclusive) up to which readers see it."""
 
     log_start_offset: int
     high_watermark: int

@@ -32,7 +32,7 @@ class _Waiting(NamedTuple):
     names: NewNames | None
 
     def first_of(self, errors: SyncErrors) -> OSError | None:
-        """What of this could not be synced."""
+        """Return the error of the first part of this that could not be synced."""
         paths = [self.segment.log_path]
         if self.names is not None:
             paths += (*self.names.files, *self.names.folders)
@@ -142,7 +142,7 @@ class Flusher:
         return log.stable.unsynced_messages >= log.settings.flush_messages
 
     def _answer(self, durable: list[tuple[PartitionLog, int, list[OnDurable]]], calls: _Calls) -> None:
-        """These count: move all watermarks, then answer the appends, then call the listeners."""
+        """Move all watermarks of these durable appends, then answer the appends, then call the listeners."""
         moved = [log for log, end_offset, _ in durable if not log.refusal and log.advance(end_offset)]
         for log, _, callbacks in durable:
             calls.answer(callbacks, log.refusal)

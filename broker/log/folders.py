@@ -68,11 +68,11 @@ class KnownTopics(MetadataImage, Protocol):
     def deleted_topics(self) -> Collection[TopicImage]: ...
 
     def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
-        """None of these deleted topics has a folder any more, not even after a loss of power."""
+        """Note that none of these deleted topics has a folder any more, not even after a loss of power."""
 
 
 class Claim(Enum):
-    """What a folder that is named like a partition's is."""
+    """The nature of a folder that is named like a partition's."""
 
     LIVE = "of a topic that exists"
     UNNAMED = "of a topic that exists, which its partition.metadata does not say"
@@ -82,7 +82,7 @@ class Claim(Enum):
 
 
 class FolderClaim(NamedTuple):
-    """What a folder is of: `topic` for LIVE, UNNAMED and DELETED; `problem` is why it is UNKNOWN or UNNAMED.
+    """The topic of a folder: `topic` for LIVE, UNNAMED and DELETED; `problem` is why it is UNKNOWN or UNNAMED.
 
     `adoptable`: an UNKNOWN one can be a partition of the topic of its name.
     """
@@ -96,7 +96,7 @@ class FolderClaim(NamedTuple):
 
 
 def is_our_file(name: str) -> bool:
-    """Whether the broker writes files of that name into a partition's folder."""
+    """Return True if the broker writes files of that name into a partition's folder."""
     return re.fullmatch(_OUR_FILE, name) is not None
 
 
@@ -105,7 +105,7 @@ def _is_of_segment(name: str) -> bool:
 
 
 def claim_of(fs: Fs, data_dir: str, name: str, metadata: KnownTopics) -> FolderClaim | None:
-    """What a folder is of. None when its name is not a partition's. Changes nothing. OSError."""
+    """Return the claim of a folder; None if its name is not a partition's. Change nothing. Raise OSError."""
     match = re.fullmatch(_PARTITION_FOLDER, name) if name[-1:].isdecimal() else None
     if match is None:
         return None
@@ -197,7 +197,7 @@ def _parsed(content: bytes) -> bytes | None:
 
 
 def _differ_little(content: bytes, expected: bytes) -> bool:
-    """Whether they differ in one byte at most: no two ids do."""
+    """Return True if they differ in one byte at most: no two ids do."""
     return len(content) == len(expected) and sum(a != b for a, b in zip(content, expected, strict=True)) <= 1
 
 
@@ -276,9 +276,9 @@ class PartitionFolders:
         return epochs[-1][0] if epochs else 0
 
     def make_way(self, name: str, metadata: KnownTopics) -> None:
-        """Before a log gets that folder: there is none of a deleted topic in its place.
+        """Clear the folder's name of a deleted topic's folder before a log gets it.
 
-        OSError when something else stands there that the log must not get.
+        Raise OSError if something else stands there that the log must not get.
         """
         for retirement in self._to_rename:  # from here on the name is the new log's
             if name in retirement.names:

@@ -1,4 +1,4 @@
-"""What a log needs of its manager."""
+"""The port from a log to its manager."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LogHost(Protocol[_Log]):
     full: bool  # clients' records may be refused
 
     def client_refusal(self) -> ErrorCode:
-        """Why records of clients are not taken, asked while `full`; NONE if they are."""
+        """Return why clients' records are refused, asked while `full`; NONE if they are taken."""
 
     def write_failed(self, error: OSError) -> None:
         """A log's records could not be written."""
@@ -35,7 +35,7 @@ class LogHost(Protocol[_Log]):
         """Call back once, at the start of the next tick's flush."""
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
-        """Whether an append counts only once it is on stable storage."""
+        """Return True if an append counts only once it is on stable storage."""
 
     def sealed(self, log: _Log, segment: Segment) -> None:
         """`segment` gets no more batches: sync it in the background."""

@@ -1,8 +1,8 @@
-"""Where logs begin: DeleteRecords and retention move that, and remove the segments that it leaves behind.
+"""The start offsets of logs: DeleteRecords and retention move them, and remove the segments left behind.
 
-New starts are saved first, those of all logs with one write; then they are in force; then segments are
-removed whose records all lie below. A crash in between leaves segments that the next start removes. Where segments go,
-the starts are on stable storage before: else a loss of power might leave logs without their first segments.
+New starts are saved first, those of all logs with one write; then they are in force; then segments are removed whose
+records all lie below. A crash in between leaves segments that the next start removes. Where segments go, the starts are
+on stable storage before: else a loss of power might leave logs without their first segments.
 """
 
 from __future__ import annotations
@@ -145,7 +145,9 @@ class LogStarts:
         return self._cut_work(log, log.segment_list.all()[:expired])
 
     def _cut_work(self, log: PartitionLog, going: Sequence[Segment]) -> int:
-        """How much it is to remove these segments of a log; enough for a turn where its producers have to be saved."""
+        """Return the effort to remove these segments of a log; enough for a whole turn if its producers have to be
+        saved.
+        """
         if going and len(log.producers):
             from shareq.broker.log.recovery.producers import lacks_snapshot  # as in `_keeps_producers`
 
@@ -157,8 +159,9 @@ class LogStarts:
         return 1 + _REMOVED * len(going)
 
     def _start_at(self, log: PartitionLog, wanted: int) -> int | ErrorCode:
-        """Where the log begins without what is below `wanted`; KAFKA_STORAGE_ERROR, too, if what is left would not say
-        which batches producers have sent.
+        """Return where the log begins without the records below `wanted`.
+
+        Return KAFKA_STORAGE_ERROR, too, if the rest would not say which batches producers have sent.
         """
         if log.refusal:
             return log.refusal
@@ -169,7 +172,10 @@ class LogStarts:
         return start if self._keeps_producers(log, start) else ErrorCode.KAFKA_STORAGE_ERROR
 
     def _retained_from(self, log: PartitionLog, now_wall_ms: int) -> int:
-        """Where the log begins by its retention time and size. Seals its active segment if that has expired, too."""
+        """Return where the log begins by its retention time and size.
+
+        Seal its active segment if that has expired, too.
+        """
         segments = log.segment_list
         expired = self._expired(log, now_wall_ms)
         if expired and expired == len(segments) and not log.roll(now_wall_ms):
@@ -178,13 +184,13 @@ class LogStarts:
         return start if self._keeps_producers(log, start) else log.log_start_offset
 
     def _expired(self, log: PartitionLog, now_wall_ms: int) -> int:
-        """How many of its segments have expired by the log's retention time and size."""
+        """Return how many segments have expired by the log's retention time and size."""
         if not log.settings.delete or log.refusal:
             return 0
         return log.segment_list.expired(log.settings, now_wall_ms, log.log_end_offset, log.high_watermark)
 
     def _keeps_producers(self, log: PartitionLog, start: int) -> bool:
-        """Whether the next start of the broker knows the log's producers without the segments below `start`."""
+        """Return True if the next start of the broker knows the log's producers without the segments below `start`."""
         going = log.segment_list.before(start)
         if not going or not len(log.producers):
             return True

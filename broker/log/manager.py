@@ -383,8 +383,10 @@ class LogManager:
         self._manifest.write()
 
     def forget_deleted(self) -> None:
-        """Before a log gets its first files: no checkpoint names an earlier one of its name. OSError when one cannot be
-        written.
+        """Remove earlier logs of deleted topics from the checkpoints, before a log of the same name gets its first
+        files.
+
+        Raise OSError if a checkpoint cannot be written.
         """
         self._deletions.forget_deleted()
 
@@ -413,7 +415,7 @@ class LogManager:
         self._starts.listeners.append(on_log_start)
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
-        """Whether appends of a log with these settings count only once they are on stable storage."""
+        """Return True if appends of a log with these settings count only once they are on stable storage."""
         return settings.flush_messages == 1 or self._flush_every_message()
 
     # -- a disk that fills up
@@ -447,7 +449,7 @@ class LogManager:
             self._manifest.note(key, log.manifest_row())
 
     def _note_synced(self, logs: Iterable[PartitionLog]) -> None:
-        """What was appended to these logs is on stable storage: note up to where."""
+        """Note up to where these logs are on stable storage: everything appended so far is."""
         for log in logs:
             self.segments_changed(log)
         self._manifest.write()
@@ -492,7 +494,7 @@ class LogManager:
         return f"{self._data_dir}/{name}"
 
     def _without_strangers(self, name: str, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Only the offsets of logs that exist: a topic of the same name that is made later must not get them."""
+        """Drop the offsets of logs that do not exist: a topic of the same name that is made later must not get them."""
         known = {key: offset for key, offset in offsets.items() if key in self._logs}
         if known != offsets:
             self.write_offsets(name, known)

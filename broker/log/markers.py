@@ -15,7 +15,7 @@ _MAX_EPOCH: Final = 2**15 - 1
 
 
 class TransactionMarker(NamedTuple):
-    """How a transaction ends. From `transaction_version` 2 on the epoch is one that the producer did not write in."""
+    """The end of a transaction. From `transaction_version` 2 on the epoch is one that the producer did not write in."""
 
     producer_id: int
     producer_epoch: int
@@ -25,13 +25,13 @@ class TransactionMarker(NamedTuple):
 
 
 class OpenTransactions(Protocol):
-    """Which producers have a transaction under way in a log."""
+    """The producers that have an open transaction in a log."""
 
     def is_open(self, producer_id: int, epoch: int) -> bool: ...
 
 
 class MarkedLog(Protocol):
-    """What a marker is appended to, as `PartitionLog` is."""
+    """A log that markers are appended to, as `PartitionLog` is."""
 
     @property
     def producers(self) -> OpenTransactions: ...

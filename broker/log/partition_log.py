@@ -182,7 +182,7 @@ class PartitionLog:
 
     @property
     def refusal(self) -> ErrorCode:
-        """What every call answers since the log went offline or was deleted; NONE while it works."""
+        """The answer to every call since the log went offline or was deleted; NONE while it works."""
         return self._refusal
 
     @property
@@ -196,7 +196,7 @@ class PartitionLog:
         return self._segments.size_bytes()
 
     def manifest_row(self) -> LogRow:
-        """What is promised of this log now."""
+        """Return what is promised of this log now."""
         return self.stable.manifest_row(self.topic_id, self.log_start_offset)
 
     # -- appending
@@ -285,7 +285,7 @@ class PartitionLog:
         return _new(AppendInfo, (base_offset, last_offset, append_time, self.log_start_offset, False))
 
     def _is_lost(self, known: AppendedBatch) -> bool:
-        """Whether a batch of which a producer is remembered is known to be unreadable, in part at least."""
+        """Return True if a batch remembered for its producer is known to be unreadable, in part at least."""
         segments = self._segments
         offsets = (known.first_offset, known.last_offset)
         return segments.any_lost() and any(segments.unreadable_range(offset) is not None for offset in offsets)
@@ -379,13 +379,13 @@ class PartitionLog:
         return True
 
     def go_offline(self, error: OSError) -> None:
-        """What the file holds is not known any more: refuse everything until the broker is started again."""
+        """Refuse everything until the next start of the broker: the file's content is not known any more."""
         if not self._refusal:
             logger.error("%s: offline until the next start: %s", self._folder, error)
             self._stop(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def sync_failed(self, error: OSError) -> None:
-        """As `go_offline`, and cut off what of the active segment does not count (`size_after_failed_sync`)."""
+        """Go offline, and cut off the part of the active segment that does not count (`size_after_failed_sync`)."""
         is_first = not self._refusal
         self.go_offline(error)
         active = self.active_segment
@@ -499,7 +499,7 @@ class PartitionLog:
         return self._segments.unreadable_range(offset)
 
     def in_one_segment(self, offset: int, upto: int) -> bool:
-        """Whether one read may reach from `offset` to `upto`: reads end with their segments."""
+        """Return True if one read may reach from `offset` to `upto`: reads end with their segments."""
         return self._segments.in_one_segment(offset, upto)
 
     def next_header(self, offset: int) -> BatchHeader | None:
@@ -518,7 +518,8 @@ class PartitionLog:
             return 0
 
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> list[AbortedTransaction]:
-        """Those that a read_committed reader of `first_offset` up to `upper_bound` (exclusive) must know of.
+        """Return the aborted transactions that a read_committed reader of `first_offset` to `upper_bound` (exclusive)
+        needs.
 
         `upper_bound` is at most the last stable offset. By ascending offset of their markers.
         """
@@ -575,7 +576,7 @@ class PartitionLog:
     # -- the end
 
     def end_on_disk(self) -> LogEnd | None:
-        """Where the log ends, its active segment, and how long its file is; None while there is no file."""
+        """Return where the log ends, its active segment, and the length of its file; None while there is no file."""
         active = self.active_segment
         if active is None or not active.exists:
             return None

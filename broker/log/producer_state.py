@@ -1,4 +1,4 @@
-"""What one partition remembers of its producers: sequences to find duplicates and gaps, and transactions. Pure.
+"""The state of one partition's producers: sequences to find duplicates and gaps, and transactions. Pure.
 
 Rules as in Apache Kafka 4.3.1 (ProducerStateManager, ProducerAppendInfo). A `.snapshot` file is Kafka's, version 1:
 
@@ -114,17 +114,19 @@ class ProducerStates:
     def check_append(
         self, header: BatchHeader, batch: bytes | bytearray | memoryview, *, trusted: bool
     ) -> ErrorCode | AppendedBatch | None:
-        """Whether a batch with a producer id may be appended: `check` unless it is `trusted`, `check_marker`."""
+        """Check a batch with a producer id before its append: by `check` unless it is `trusted`, or
+        by `check_marker`.
+        """
         if header.attributes & CONTROL:
             marker = transaction_marker(batch)
             return ErrorCode.NONE if marker is None else self.check_marker(header, marker.coordinator_epoch)
         return ErrorCode.NONE if trusted else self.check(header)
 
     def check(self, header: BatchHeader) -> ErrorCode | AppendedBatch | None:
-        """Whether a client's batch with a producer id may be appended.
+        """Check a client's batch with a producer id before its append.
 
-        NONE: yes. None: yes, and it adds its producer, who may start anywhere: its records may have been deleted. An
-        `AppendedBatch`: it is that one again, one of the last five. OUT_OF_ORDER_SEQUENCE_NUMBER,
+        NONE: it may be appended. None: it may, and it adds its producer, who may start anywhere: its records may have
+        been deleted. An `AppendedBatch`: it is that one again, one of the last five. OUT_OF_ORDER_SEQUENCE_NUMBER,
         INVALID_PRODUCER_EPOCH, INVALID_TXN_STATE (a plain batch inside a transaction).
         """
         producer = self._producers.get(header.producer_id)
@@ -145,8 +147,9 @@ class ProducerStates:
         return ErrorCode.NONE
 
     def may_come_again(self, header: BatchHeader, known: AppendedBatch) -> bool:
-        """Whether a batch that was lost, `known` by `check`, may be appended once more: nothing of its producer follows
-        it, and its transaction, if it has one, is under way.
+        """Return True if a batch that was lost, `known` by `check`, may be appended once more.
+
+        Nothing of its producer follows it, and its transaction, if it has one, is still open.
         """
         producer = self._producers.get(header.producer_id)
         if producer is None or producer.batches[-1] is not known:
@@ -154,17 +157,19 @@ class ProducerStates:
         return not header.attributes & TRANSACTIONAL or producer.transaction_first_offset != NONE
 
     def is_open(self, producer_id: int, epoch: int) -> bool:
-        """Whether the producer has a transaction under way here, in this epoch."""
+        """Return True if the producer has an open transaction here, in this epoch."""
         producer = self._producers.get(producer_id)
         return producer is not None and producer.epoch == epoch and producer.transaction_first_offset != NONE
 
     def has_ended(self, producer_id: int, epoch: int) -> bool:
-        """Whether the producer was here in this epoch, and has no transaction under way any more."""
+        """Return True if the producer was here in this epoch and has no open transaction any more."""
         producer = self._producers.get(producer_id)
         return producer is not None and producer.epoch == epoch and producer.transaction_first_offset == NONE
 
     def check_marker(self, header: BatchHeader, coordinator_epoch: int) -> ErrorCode:
-        """Whether a transaction marker may be appended: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED."""
+        """Check a transaction marker before its append: INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, or
+        NONE.
+        """
         producer = self._producers.get(header.producer_id)
         if producer is None:
             return ErrorCode.NONE
@@ -230,11 +235,11 @@ class ProducerStates:
         self.appended(header, batch() if header.attributes & CONTROL else b"", header.base_offset, header.max_timestamp)
 
     def written(self) -> None:
-        """What was appended so far is in the file."""
+        """Note that everything appended so far is in the file."""
         self._undo.clear()
 
     def roll_back(self, log_end_offset: int) -> None:
-        """What was appended since `written` is gone; the log ends at `log_end_offset` (exclusive) again."""
+        """Undo the appends since `written`; the log ends at `log_end_offset` (exclusive) again."""
         for producer_id, producer in self._undo.items():
             self._open.pop(producer_id, None)
             if producer is None:
@@ -255,8 +260,8 @@ class ProducerStates:
         return min([high_watermark, *self._open.values(), *(first for _, first in self._ending)])
 
     def oldest_open_timestamp(self) -> int | None:
-        """When the producer of the transaction that began first, of those under way, was last heard of (ms since the
-        epoch).
+        """Return the last time (ms since the epoch) of the producer whose open transaction began first; None without
+        any.
         """
         if not self._open:
             return None

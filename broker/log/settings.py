@@ -1,4 +1,4 @@
-"""What a topic's configuration asks of its partitions' logs."""
+"""The settings of a topic's logs, taken from its configuration."""
 
 from __future__ import annotations
 
@@ -201,5 +201,5 @@ class LogSettings(NamedTuple):
 
     @property
     def roll_ms(self) -> int:
-        """How long a segment is the active one at most: what is never sealed is never compacted either."""
+        """The longest time for which a segment is the active one: what is never sealed is never compacted either."""
         return min(self.segment_ms, self.max_compaction_lag_ms) if self.compact else self.segment_ms

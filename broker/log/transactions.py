@@ -19,10 +19,10 @@ _ENDS = (ControlType.ABORT, ControlType.COMMIT)
 
 
 def transaction_marker(batch: bytes | bytearray | memoryview) -> ControlRecord | None:
-    """What a control batch says about its producer's transaction.
+    """Return the control record by which a batch ends its producer's transaction.
 
-    None when it ends none: another kind of control batch, or one whose record compaction has removed, which it does
-    only after the transaction's own.
+    None if it ends none: another kind of control batch, or one whose record compaction has removed, which it does only
+    after the transaction's own.
     """
     try:
         record = read_control_record(batch)
@@ -32,7 +32,10 @@ def transaction_marker(batch: bytes | bytearray | memoryview) -> ControlRecord |
 
 
 class AbortedTransactions:
-    """By ascending last offset. Owned by its log; 32 bytes each in memory, of all segments."""
+    """A log's aborted transactions, by ascending last offset.
+
+    Owned by the log; 32 bytes each in memory, of all segments.
+    """
 
     __slots__ = ("_first_offsets", "_last_offsets", "_producer_ids", "_stable_offsets")
 
@@ -61,9 +64,9 @@ class AbortedTransactions:
         self._stable_offsets.append(entry.last_stable_offset)
 
     def overlapping(self, first_offset: int, upper_bound: int) -> list[AbortedTransaction]:
-        """Those with an offset from `first_offset` up to `upper_bound` (exclusive), by ascending last offset.
+        """Return those with an offset from `first_offset` up to `upper_bound` (exclusive), by ascending last offset.
 
-        Not those that end below `first_offset`, however long ago they began; their markers included.
+        Those that end below `first_offset` are left out, however long ago they began; their markers count.
         """
         found: list[AbortedTransaction] = []
         firsts, stables = self._first_offsets, self._stable_offsets
@@ -75,7 +78,9 @@ class AbortedTransactions:
         return found
 
     def ending_in(self, first_offset: int, end_offset: int) -> list[AbortedTransaction]:
-        """Those whose markers are from `first_offset` up to `end_offset` (exclusive): a segment's `.txnindex`."""
+        """Return those whose markers are from `first_offset` up to `end_offset` (exclusive): a
+        segment's `.txnindex`.
+        """
         low, high = bisect_left(self._last_offsets, first_offset), bisect_left(self._last_offsets, end_offset)
         return [self._at(at) for at in range(low, high)]
 

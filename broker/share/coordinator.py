@@ -105,7 +105,9 @@ class ShareCoordinatorService(Service):
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        """As `initialize`, unless there is a state of that epoch, or `again`, of an older one.
+        """Initialize the state like `initialize`, unless one of that epoch exists, or, with `again`, also over an older
+        one.
+
         `replaced` is called at once if a state was created, before anything else is done with it.
         """
 
@@ -187,7 +189,7 @@ class ShareCoordinatorService(Service):
     # -- start, stop and news
 
     def recover(self) -> None:
-        """At a start: load what the log has, and finish deletions that a crash cut off."""
+        """Load the log at a start, and finish deletions that a crash cut off."""
         self.partitions.load()
         self._finish_deletions()
 

@@ -1,4 +1,4 @@
-"""What happens to records of share groups and an operator may want to know, in the log."""
+"""Log lines about events of share groups' records that an operator may want to know."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from shareq.protocol.share import AcquireMode
 
 
 class ShareFetchHost(NamedTuple):
-    """What every share fetch of this broker uses."""
+    """The parts of this broker that every share fetch uses."""
 
     env: Environment
     partitions: SharePartitionManager
@@ -37,7 +37,7 @@ class ShareFetchHost(NamedTuple):
 
 
 class ShareFetchParams(NamedTuple):
-    """What one ShareFetch asks for. Byte limits are totals over all its partitions; `max_records` too."""
+    """The parameters of one ShareFetch. Byte limits are totals over all its partitions; `max_records` too."""
 
     group_id: str
     member_id: str
@@ -74,7 +74,7 @@ class FetchedPartition(NamedTuple):
 
     @property
     def says_something(self) -> bool:
-        """Whether a client that waits wants to know of it."""
+        """True if a waiting client wants to know of it."""
         return self.error is not ErrorCode.NONE or len(self.acquired) > 0
 
 
@@ -162,7 +162,7 @@ class ShareFetch:
             self._room_timer = None
 
     def look_again(self) -> None:
-        """There may be something on one of the share partitions."""
+        """Look again for records: there may be some on one of the share partitions."""
         if not self.pending.done and not self._is_held:
             self._attempt(last=self._expired)
 
@@ -202,7 +202,7 @@ class ShareFetch:
             ahead.expect(leader, NextFetch(params.mode, params.batch_size, params.max_records, max_bytes))
 
     def _count(self, failed: set[bytes]) -> None:
-        """This fetch is answered, with an error in the failed topics."""
+        """Count this fetch as answered, with an error in the failed topics."""
         counters, metadata = self._manager.counters, self._host.metadata
         topics = {leader.key.topic_id for leader in self._leaders}
         topics = {topic_id for topic_id in topics if metadata.topic_by_id(topic_id) is not None}
@@ -301,7 +301,9 @@ class ShareFetch:
         return False
 
     def _fetch(self, ready: list[SharePartitionLeader], budgets: list[int]) -> list[FetchedPartition]:
-        """What came of each partition that was open, in order: as by Apache Kafka also of those without records."""
+        """Return a result for each partition that was open, in order: as by Apache Kafka also for those without
+        records.
+        """
         fetched: list[FetchedPartition] = []
         asked, taken, rounded = self._params.max_records, 0, 0
         for leader, budget in zip(ready, budgets, strict=True):
@@ -316,7 +318,7 @@ class ShareFetch:
         return fetched
 
     def _is_alone_at(self, leader: SharePartitionLeader) -> bool:
-        """Whether no other fetch waits for records of the share partition."""
+        """Return True if no other fetch waits for records of the share partition."""
         return all(waiter is self for waiter in leader.waiters)
 
     def _fetch_one(self, leader: SharePartitionLeader, max_bytes: int, max_records: int) -> FetchedPartition | None:

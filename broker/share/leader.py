@@ -93,8 +93,10 @@ class SharePartitionLeader:
         self.visits = ((member_id, now_ms), before if member_id == last[0] else last)
 
     def is_for_others(self, member_id: str, now_ms: int) -> bool:
-        """Whether the member's fetch leaves what there is to others while it waits: it let locks run out, and a member
-        that did not has fetched within the time of a lock, so that it may be expected back.
+        """Return True if the member's fetch waits and leaves the records to others.
+
+        It let locks run out, and a member that did not has fetched within the time of a lock, so that it may be
+        expected back.
         """
         lapsed = self.core.lapsed
         if member_id not in lapsed:
@@ -116,7 +118,7 @@ class SharePartitionLeader:
 
     @property
     def owes_letters(self) -> bool:
-        """Whether dead letters are still to be written, or a state write is under way that makes records dead."""
+        """True while dead letters are still to be written, or a state write is under way that makes records dead."""
         return bool(self.unburied) or self.core.has_dying
 
     @property
@@ -143,7 +145,7 @@ class Parked(Protocol):
     def group_id(self) -> str: ...
 
     def look_again(self) -> None:
-        """There may be something now."""
+        """Look again for records: there may be some now."""
 
     def finish(self) -> None:
         """Answer now, with nothing."""
@@ -177,7 +179,7 @@ class NoDeadLetters:
             done(letter.first_offset, letter.last_offset)
 
     def records_came(self, leader: SharePartitionLeader) -> None:
-        """Nothing is owed."""
+        """Do nothing: no letter is owed."""
 
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
-        """Nothing is owed."""
+        """Do nothing: no letter is owed."""

@@ -1,4 +1,4 @@
-"""What is counted of share groups on this broker: plain integers of `SharePartitionManager`, read on the loop."""
+"""Counters of share groups on this broker: plain integers of `SharePartitionManager`, read on the loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 
 
 class TopicShareRequests:
-    """What share consumers asked of one topic: requests that named it, and those that failed for it."""
+    """The share consumers' requests for one topic: those that named it, and those that failed for it."""
 
     __slots__ = ("acknowledgements", "failed_acknowledgements", "failed_fetches", "fetches")
 
@@ -54,14 +54,14 @@ class ShareCounters:
         self.expired_fetches = 0
 
     def of_topic(self, topic_id: bytes) -> TopicShareRequests:
-        """Of a topic that exists."""
+        """Return the counters of a topic that exists."""
         counters = self.topics.get(topic_id)
         if counters is None:
             counters = self.topics[topic_id] = TopicShareRequests()
         return counters
 
     def of_group(self, group_id: str) -> GroupShareFetches:
-        """Of a group that has share state."""
+        """Return the counters of a group that has share state."""
         counters = self.groups.get(group_id)
         if counters is None:
             counters = self.groups[group_id] = GroupShareFetches()

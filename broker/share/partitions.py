@@ -86,7 +86,7 @@ class SharePartitionManager:
         self.counters = ShareCounters()
 
     def kept_reads(self) -> KeptReads:
-        """What was read of share partitions with order by key."""
+        """Return the kept reads of share partitions with order by key."""
         if self._kept_reads is None:
             from shareq.broker.share.ordered.kept_reads import KeptReads  # for these groups alone
 
@@ -94,7 +94,7 @@ class SharePartitionManager:
         return self._kept_reads
 
     def ahead(self) -> Ahead:
-        """What is done for share partitions with order by key when a fetch of them was answered."""
+        """Return the work ahead for share partitions with order by key, done when a fetch of them was answered."""
         if self._ahead is None:
             from shareq.broker.share.ordered.ahead import Ahead  # for these groups alone
 
@@ -113,7 +113,7 @@ class SharePartitionManager:
         return self._leaders.get(key)
 
     def leaders(self) -> list[SharePartitionLeader]:
-        """Those that are in memory and loaded."""
+        """Return the leaders that are in memory and loaded."""
         return [each for each in self._leaders.values() if each.is_active]
 
     def get_or_load(self, key: SharePartitionKey, topic: str) -> SharePartitionLeader:
@@ -211,7 +211,7 @@ class SharePartitionManager:
             self.acknowledge(leader, member_id, released)
 
     def skips_unreadable(self, leader: SharePartitionLeader, offset: int, upto: int) -> bool:
-        """Whether delivery goes on behind an offset that the log could not read; else the member gets the error.
+        """Return True if delivery goes on behind an offset that the log could not read; else the member gets the error.
 
         Each failed read counts as a delivery. At the delivery limit the records are archived, up to the next one that
         can be read, or to `upto` (exclusive).
@@ -263,7 +263,7 @@ class SharePartitionManager:
                 self._drop(leader, LeaderState.FENCED)
 
     def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
-        """As `state_replaced`, by nothing: what was counted of them by name ends, too."""
+        """Drop the states like `state_replaced`, and end their counters by name, too."""
         self.state_replaced(keys)
         self.counters.end(keys)
 
@@ -384,8 +384,10 @@ class SharePartitionManager:
             self._letters_done(leader)
 
     def start_is_durable(self, leader: SharePartitionLeader) -> bool:
-        """Whether records may be acquired: the resolved start offset is durable, so that a crash before the first
-        acknowledgement cannot resolve it again and skip records. Begins the write when it is not; waiters are woken.
+        """Return True if records may be acquired because the resolved start offset is durable.
+
+        Otherwise a crash before the first acknowledgement could resolve it again and skip records. Begins the write if
+        it is not; waiters are woken.
         """
         write = leader.core.pending_start_write()
         if write is None:
@@ -442,7 +444,7 @@ class SharePartitionManager:
 
     @property
     def parked(self) -> int:
-        """How many fetches wait."""
+        """The number of fetches that wait."""
         return len(self._parked)
 
     def park(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
@@ -458,7 +460,7 @@ class SharePartitionManager:
             leader.waiters.pop(fetch, None)
 
     def is_parked(self, fetch: Parked) -> bool:
-        """Whether the fetch waits: it is not answered, and its client is not gone."""
+        """Return True if the fetch waits: it is not answered, and its client is not gone."""
         return fetch in self._parked
 
     def parked_of(self, group_id: str | None) -> list[Parked]:

@@ -19,7 +19,7 @@ from shareq.protocol.errors import ErrorCode
 
 @dataclass(frozen=True, slots=True)
 class PersistedState:
-    """What ReadShareGroupState answered. `start_offset` is -1 while it has never been set.
+    """The answer of ReadShareGroupState. `start_offset` is -1 while it has never been set.
 
     `delays` are in wall-clock time, ascending and disjoint.
     """

@@ -1,4 +1,4 @@
-"""What share partitions read their records from."""
+"""The sources of share partitions' records."""
 
 from __future__ import annotations
 
@@ -57,10 +57,12 @@ class RecordSource(Protocol):
         """
 
     def in_one_segment(self, offset: int, upto: int) -> bool:
-        """Whether one read may reach from `offset` to `upto`."""
+        """Return True if one read may reach from `offset` to `upto`."""
 
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
-        """Those that a reader of committed records from `first_offset` to `upper_bound` (exclusive) must know of."""
+        """Return the aborted transactions that a committed read of `first_offset` to `upper_bound`
+        (exclusive) needs.
+        """
 
     def ends(self) -> Ends | Pending[Ends | ErrorCode]:
         """The ends as they are now. A source that learns of them later asks for them, and completes with them, or with
@@ -114,6 +116,6 @@ class RecordSources(Protocol):
 
     @property
     def believes_absence(self) -> bool:
-        """Whether records that a source does not have are gone. Else it may only not have heard of them yet."""
+        """True if records that a source does not have are gone. Otherwise it may only not have heard of them yet."""
 
     def get(self, topic: str, partition: int) -> RecordSource: ...

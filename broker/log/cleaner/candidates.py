@@ -1,4 +1,4 @@
-"""Which log to clean, and up to where: Apache Kafka's rules (LogCleanerManager).
+"""The choice of a log to clean, and of the end of cleaning: Apache Kafka's rules (LogCleanerManager).
 
 A log's first segments are clean up to its first dirty offset. What follows may be cleaned as far as it is sealed, on
 stable storage, decided (no transaction is open in it) and older than min.compaction.lag.ms. It is worth it when that is

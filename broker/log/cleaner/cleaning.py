@@ -50,7 +50,7 @@ class PassAbandonedError(Exception):
 
 @dataclass(slots=True)
 class Counts:
-    """What a pass has done so far."""
+    """The progress of a pass."""
 
     segments_before: int = 0
     segments_after: int = 0
@@ -183,7 +183,7 @@ class CleaningPass:
         return following
 
     def _may_join(self, first: Segment, source: Source, size: int, limit: int) -> bool:
-        """Whether it is worth trying to have this source in the same segment as those before it."""
+        """Return True if it is worth trying to put this source into the same segment as those before it."""
         if source.segment.base_offset >= self.end_offset:
             return False  # nothing of it is to be judged yet
         if source.end_offset - first.base_offset > MAX_RELATIVE_OFFSET:
@@ -323,7 +323,7 @@ class _Output:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing was put. When all of it went, there is the place of the last batch to keep."""
+        """True if no bytes were put, and no batch was dropped whose place has to be kept."""
         return not self.size and self._dropped is None
 
     def put(self, header: BatchHeader, batch: bytes | bytearray | None, *, changed: bool, removed: int) -> None:
@@ -345,7 +345,7 @@ class _Output:
             self._buffered = 0
 
     def end(self) -> None:
-        """Nothing follows: make sure that the last batch shows where the segment ends, and write it all."""
+        """Write everything: nothing follows. Make sure that the last batch shows where the segment ends."""
         if self._dropped is not None:
             batch = emptied(self._dropped)
             self._append(read_header(batch), batch)
@@ -376,5 +376,5 @@ class _Output:
 
 
 def _index_limit(settings: LogSettings) -> int:
-    """How large a segment may be so that its offset index stays within `segment.index.bytes`."""
+    """Return the largest segment size whose offset index stays within `segment.index.bytes`."""
     return settings.segment_index_bytes // OFFSET_ENTRY_BYTES * max(settings.index_interval_bytes, 1)

@@ -42,7 +42,7 @@ async def paced(steps: Generator[int, None, T], took: Took) -> T:
 
 
 class Cleaned(NamedTuple):
-    """What becomes of a batch: its bytes, None when it goes; and how many of its records went."""
+    """The outcome for a batch: rewritten bytes (None: dropped) and number of records removed."""
 
     batch: bytes | bytearray | None
     removed: int

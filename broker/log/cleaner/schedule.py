@@ -1,4 +1,4 @@
-"""When logs are cleaned: the one cleaner of a broker, in the pauses of its event loop.
+"""The cleaning of logs by the one cleaner of a broker, in the pauses of its event loop.
 
 It looks for dirty logs every `log.cleaner.backoff.ms`, and at once when a segment of a compacted log is sealed and on
 stable storage. One pass runs at a time, in turns with a pause after each. A turn takes at least eight times what was
@@ -80,7 +80,7 @@ DEFAULT_CLEANING: Final = Cleaning()
 
 
 class CleanerHost(Protocol):
-    """What the cleaner needs of the manager of logs."""
+    """The port from the cleaner to the manager of logs."""
 
     pool: FilePool
 
@@ -88,7 +88,7 @@ class CleanerHost(Protocol):
         """Every log that was opened or asked for."""
 
     def syncs_every_flush(self, settings: LogSettings) -> bool:
-        """Whether a write that was answered has to survive a power cut."""
+        """Return True if a write that was answered has to survive a power cut."""
 
     def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Write a checkpoint file. OSError when that failed."""
@@ -118,7 +118,7 @@ class LogCleaner:
 
     @property
     def busy(self) -> bool:
-        """Whether a pass is under way."""
+        """True while a pass is under way."""
         return self._log is not None
 
     @property
@@ -136,7 +136,7 @@ class LogCleaner:
         self._wait()
 
     def stop(self) -> None:
-        """For good; a pass under way is given up, its log stays as it is."""
+        """Stop for good; a pass under way is abandoned, and its log stays as it is."""
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
@@ -153,7 +153,7 @@ class LogCleaner:
             self._env.clock.call_soon(self._look)
 
     def forget(self, keys: Collection[TopicPartition]) -> None:
-        """These logs were deleted. OSError when the checkpoint was not written; they are forgotten all the same."""
+        """Forget deleted logs. Raise OSError if the checkpoint was not written; they are forgotten all the same."""
         known = {key for key in keys if key in self._clean_until}
         for key in keys:
             self._retry_at.pop(key, None)
@@ -217,7 +217,7 @@ class LogCleaner:
         return candidates
 
     def _try_again(self, log: PartitionLog) -> bool:
-        """Whether a log that was left alone need not be any more. OSError when it has to be."""
+        """Return True if a log that was left alone may be cleaned again. Raise OSError if it still may not."""
         retry_at = self._retry_at[_key(log)]
         if retry_at is None or self._env.clock.now_ms() < retry_at:
             return False

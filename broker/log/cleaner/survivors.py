@@ -1,4 +1,4 @@
-"""Which records a compacted log keeps. Pure.
+"""The records that a compacted log keeps. Pure.
 
 A rule returns for each record which subject it speaks of and what it does to that subject's older records. Then
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 class Role(IntEnum):
-    """What a record does to the older records of its subject."""
+    """The effect of a record on the older records of its subject."""
 
     STATE = 0
     CHANGE = 1
@@ -63,7 +63,7 @@ _UPDATE: Final = b"\0\1"
 
 
 class Judged(Protocol):
-    """What of a record counts: not its value, only whether there is one."""
+    """The parts of a record that count: of its value only the existence."""
 
     @property
     def offset(self) -> int: ...
@@ -163,7 +163,7 @@ class Newest:
                 found[subject] = record.offset
 
     def keeps(self, record: Judged, ends_are_over: bool) -> bool:
-        """Whether the record stays. `ends_are_over`: the time of an END in the record's place has passed."""
+        """Return True if the record stays. `ends_are_over`: the time of an END in the record's place has passed."""
         offset = record.offset
         if offset >= self.end_offset:
             return True
@@ -175,12 +175,12 @@ class Newest:
         return role is not Role.END or not ends_are_over
 
     def is_end(self, record: Judged) -> bool:
-        """Whether the record is one whose time is to be measured from its first cleaning on."""
+        """Return True if the record's time is to be measured from its first cleaning on."""
         return not record.has_value and self._rule(record.key, False)[0] is Role.END
 
 
 def survivors(records: Iterable[J], rule: Rule, *, ends_are_over: Callable[[int], bool]) -> list[J]:
-    """What is left of a log, all of it judged at once. `ends_are_over(offset)` as in `Newest.keeps`."""
+    """Return what is left of a log, all of it judged at once. `ends_are_over(offset)` as in `Newest.keeps`."""
     log = list(records)
     newest = Newest(rule, len(log), 0)
     newest.note(log, log[-1].offset + 1 if log else 0)

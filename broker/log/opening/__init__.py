@@ -1,1 +1,1 @@
-"""What a start does around the logs it opens: the small files it reads first, and how far it says it is."""
+"""The work of a start around the logs: the small files it reads first, and reports of its progress."""

@@ -1,5 +1,5 @@
-"""What the small files beside the logs say at a start, before any log is looked at: how the last run ended, where logs
-begin, and what was promised of each.
+"""The small files beside the logs, read at a start before any log: how the last run ended, where logs begin, and what
+was promised of each.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ logger = logging.getLogger(__name__)
 
 
 def starts_in(manifest: Manifest | None) -> dict[TopicPartition, int]:
-    """Where logs begin by the manifest; logs that begin at 0 are left out."""
+    """Return where logs begin by the manifest; logs that begin at 0 are left out."""
     return {key: row.start for key, row in manifest.rows.items() if row.start > 0} if manifest is not None else {}
 
 
 def later_starts(
     written: Mapping[TopicPartition, int], known: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Where logs begin by both records, the checkpoint and the manifest: of each log the later one counts."""
+    """Return where logs begin by both records, the checkpoint and the manifest: the later start of each log counts."""
     return {key: max(written.get(key, 0), known.get(key, 0)) for key in {**written, **known}}
 
 
@@ -52,11 +52,11 @@ class StartFiles:
         self.clean_until = self._offsets(CLEANER_FILE)
 
     def plain_end(self, key: TopicPartition) -> LogEnd | None:
-        """Where a log ended at a clean stop, if that is all a start needs to know of it."""
+        """Return where a log ended at a clean stop, if that is all a start needs to know of it."""
         return self._stop.plain_end(key) if self._stop is not None and self.manifest is not None else None
 
     def promise_of(self, key: TopicPartition, topic_id: bytes, *, compacts: bool) -> Promise:
-        """What is known of a log whose topic has this id."""
+        """Return what is known of a log whose topic has this id."""
         found, clean = self.manifest, self._stop is not None
         row = found.rows.get(key) if found is not None else None
         checked_below = self.recovery_points.get(key, 0)
@@ -81,7 +81,7 @@ class StartFiles:
         )
 
     def report_lost_starts(self) -> None:
-        """Where logs begin may never have been written down by itself: the manifest says it, unless it is lost."""
+        """Log an error if starts may be lost: they may be written in the manifest alone, and that is not whole."""
         if not self._manifest_is_whole() and not self._from_format_1:
             path = self._path(LOG_START_FILE)
             if not self._fs.exists(path):
@@ -92,7 +92,7 @@ class StartFiles:
         return self.manifest is not None and self.manifest.is_whole
 
     def _clean_stop(self) -> CleanStop | None:
-        """What the last stop has left; None without a clean one."""
+        """Read what the last stop has left; None without a clean one."""
         path = self._path(CLEAN_SHUTDOWN_FILE)
         try:
             return parse_clean_stop(self._fs.read_bytes(path), from_format_1=self._from_format_1)
@@ -103,7 +103,7 @@ class StartFiles:
             return None
 
     def _log_starts(self) -> dict[TopicPartition, int]:
-        """Where logs begin: kept twice."""
+        """Read where logs begin, which is kept twice."""
         starts = starts_in(self.manifest)
         path = self._path(LOG_START_FILE)
         try:

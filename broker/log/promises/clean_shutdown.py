@@ -25,7 +25,7 @@ TopicPartition = tuple[str, int]
 
 
 class LogEnd(NamedTuple):
-    """Where a log ended: its end offset (exclusive), and its active segment's base offset and bytes.
+    """The end of a log: its end offset (exclusive), and its active segment's base offset and bytes.
 
     `plain`: that segment is its only one and small, and no producer is known: its batches are all that a start needs.
     """
@@ -37,12 +37,12 @@ class LogEnd(NamedTuple):
 
 
 class CleanStop(NamedTuple):
-    """What the file says. `logs` are None in format 1, which does not name them."""
+    """The content of the file. `logs` are None in format 1, which does not name them."""
 
     logs: Mapping[TopicPartition, LogEnd] | None = None
 
     def plain_end(self, key: TopicPartition) -> LogEnd | None:
-        """Where a plain log ended; None for any other."""
+        """Return where a plain log ended; None for any other."""
         at = self.logs.get(key) if self.logs is not None else None
         return at if at is not None and at.plain else None
 
@@ -57,7 +57,7 @@ def format_clean_stop(logs: Mapping[TopicPartition, LogEnd]) -> bytes:
 
 
 def parse_clean_stop(data: bytes, *, from_format_1: bool = False) -> CleanStop:
-    """What a file says. ValueError when it is damaged, or of a later format.
+    """Parse the file. Raise ValueError if it is damaged, or of a later format.
 
     `from_format_1`: the data folder was of format 1 until now. In any other an empty file is a damaged one.
     """

@@ -47,7 +47,7 @@ _HEADER: Final = "manifest 1"
 
 
 class LogRow(NamedTuple):
-    """What is promised of one log; offsets as in the file."""
+    """The promise about one log; offsets as in the file."""
 
     topic_id: bytes
     start: int
@@ -66,7 +66,7 @@ class Manifest(NamedTuple):
 
 
 def chain_of(base_offsets: Iterable[int]) -> int:
-    """By what a list of segments is known again."""
+    """Return a checksum by which a list of segments is recognized."""
     return crc32c(b"".join(base.to_bytes(8, "big") for base in base_offsets))
 
 
@@ -97,8 +97,9 @@ def snapshot(boot_id: str, rows: Mapping[TopicPartition, LogRow]) -> bytes:
 
 
 def parse_manifest(data: bytes, boot_id: str = "") -> Manifest | None:
-    """What the file says; None when it is none, or of a newer format. `boot_id`: the machine's start in which it is
-    read; without it each line that cannot be believed counts as missing.
+    """Parse the file; None if it is no manifest, or of a newer format.
+
+    `boot_id`: the machine's start in which it is read; without it each line that cannot be believed counts as missing.
     """
     lines = data.split(b"\n")
     ending = lines.pop()  # empty, unless the last line is not whole
@@ -117,7 +118,7 @@ def parse_manifest(data: bytes, boot_id: str = "") -> Manifest | None:
 
 
 def _content(bodies: Iterable[str | None]) -> tuple[str, dict[TopicPartition, LogRow], int | None]:
-    """What the lines say that can be believed: the last boot id, the logs, and how many bytes were synced."""
+    """Return the credible content of the lines: the last boot id, the logs, and how many bytes were synced."""
     boot_id = ""
     rows: dict[TopicPartition, LogRow] = {}
     on_disk = None
@@ -138,7 +139,7 @@ def _content(bodies: Iterable[str | None]) -> tuple[str, dict[TopicPartition, Lo
 
 
 def _positions(lines: Iterable[bytes]) -> Iterable[int]:
-    """Where each line begins."""
+    """Return where each line begins."""
     return accumulate((len(line) + 1 for line in lines), initial=0)
 
 

@@ -62,7 +62,7 @@ class ManifestFile:
         self._failed = False
 
     def load(self) -> Manifest | None:
-        """What the file says; None without a file, or when nothing in it can be believed. OSError."""
+        """Read the file; None without one, or if nothing in it can be believed. Raise OSError."""
         try:
             data = self._fs.read_bytes(self._path)
         except FileNotFoundError:
@@ -90,13 +90,13 @@ class ManifestFile:
             self.write()
 
     def note(self, key: TopicPartition, row: LogRow) -> None:
-        """What holds of a log from now on; `write` is due."""
+        """Note what holds of a log from now on; `write` is due."""
         if self._rows.get(key) != row:
             self._rows[key] = row
             self._pending.append(row_line(key, row))
 
     def forget(self, keys: Collection[TopicPartition]) -> None:
-        """These logs were deleted."""
+        """Note that these logs were deleted."""
         for key in keys:
             if self._rows.pop(key, None) is not None:
                 self._pending.append(gone_line(key))
@@ -123,7 +123,7 @@ class ManifestFile:
             self._sync_later()
 
     def close(self, *, clean: bool) -> None:
-        """With `clean` the file is a snapshot that is on stable storage. OSError then."""
+        """Close the file. With `clean` it becomes a snapshot on stable storage, and OSError is raised if that fails."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

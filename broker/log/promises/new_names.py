@@ -37,12 +37,12 @@ def create_folder(fs: Fs, folder: str, topic_id: bytes, leader_epoch: int, log_s
 
 
 def names_of(folder: str) -> NewNames:
-    """What has to be synced of a partition's folder, and the folder itself."""
+    """Return the names to sync in a partition's folder, and the folder itself."""
     data_dir = folder.rpartition("/")[0]
     paths = [f"{folder}/{PARTITION_METADATA_FILE}", f"{folder}/{LEADER_EPOCH_FILE}", f"{data_dir}/{MANIFEST_FILE}"]
     return NewNames(paths, [folder, data_dir])
 
 
 def segment_names(folder: str) -> NewNames:
-    """What has to be synced of a new segment, and what the manifest says of it, beside the segment."""
+    """Return the names to sync beside a new segment, and its line in the manifest."""
     return NewNames([f"{folder.rpartition('/')[0]}/{MANIFEST_FILE}"], [folder])

@@ -1,4 +1,4 @@
-"""What of one log is on stable storage, and what may be promised of it. Pure: syncs are made elsewhere, and noted here.
+"""The part of one log on stable storage, and the promises that follow. Pure: syncs are made elsewhere, and noted here.
 
 A record survives a loss of power when its bytes are on stable storage (`Segment.synced_end`), and the names of its file
 and of the folder are, too (`Segment.name_is_synced`). Without the names the whole file is lost.
@@ -45,7 +45,7 @@ class StableStorage:
 
     @property
     def has_new_names(self) -> bool:
-        """Whether files were made whose names are not on stable storage: nothing in them counts before."""
+        """True if new files' names are not on stable storage: nothing in them counts before."""
         return self._new_names is not None
 
     def file_made(self, segment: Segment, names: NewNames) -> None:
@@ -62,7 +62,7 @@ class StableStorage:
                 segment.name_is_synced = False
 
     def take_new_names(self) -> NewNames | None:
-        """What the caller has to sync, and note with `names_synced` then; None without any."""
+        """Return the names that the caller has to sync, then note by `names_synced`; None without any."""
         names, self._new_names = self._new_names, None
         return names
 
@@ -75,7 +75,7 @@ class StableStorage:
     # -- what segments hold
 
     def synced_to(self, segment: Segment, end_offset: int) -> None:
-        """What is in `segment` below `end_offset` (exclusive) is on stable storage."""
+        """Note that `segment` is on stable storage below `end_offset` (exclusive)."""
         segment.synced_end = max(segment.synced_end, end_offset)
         self.synced_offset = self._segments.behind_missing(self.synced_offset)
         for each in self._segments.from_offset(self.synced_offset):
@@ -93,7 +93,7 @@ class StableStorage:
                 return
 
     def size_after_failed_sync(self, active: Segment, high_watermark: int, *, every_flush: bool) -> int | None:
-        """How many bytes of the active segment count, when the sync of the rest has failed; None: all that is written.
+        """Return how many bytes of the active segment count after a failed sync; None: everything written.
 
         What the sync should have written is not on stable storage, and no later sync writes it: Linux reports that
         once. A start would take it from the page cache. So it does not count where appends were to be answered after
@@ -107,7 +107,7 @@ class StableStorage:
     # -- what is promised
 
     def manifest_row(self, topic_id: bytes, log_start_offset: int) -> LogRow:
-        """What is promised of the log now."""
+        """Return what is promised of the log now."""
         bases = [segment.base_offset for segment in self._segments.all() if segment.exists]
         return LogRow(
             topic_id,

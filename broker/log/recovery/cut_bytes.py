@@ -1,4 +1,4 @@
-"""What a start cuts off a log although it is sound, kept aside: `<base offset>.log.<position>.cut`.
+"""Files with sound bytes that a start cuts off a log and keeps aside: `<base offset>.log.<position>.cut`.
 
 The broker never reads these files. They are removed with their partition's folder, or by the operator.
 """

@@ -1,4 +1,4 @@
-"""At a start: the producers as they were at the end of the log, and the transactions that were aborted.
+"""The producers and aborted transactions at the end of a log, loaded at a start.
 
 Both come from files where these can be believed: a snapshot, the segments' `.txnindex`. Else from the batches.
 """
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 class ScannedProducers:
-    """What was seen of producers while segments were read byte by byte."""
+    """The producers seen while segments were read byte by byte."""
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
@@ -136,7 +136,7 @@ class _Loading:
         return self._segments[0].base_offset if self._segments else self._end
 
     def _replay(self, segment: Segment, start: int) -> None:
-        """Only batches that are sound count. Of a segment that was read byte by byte it is known which those are."""
+        """Replay the sound batches. Of a segment that was read byte by byte it is known which those are."""
         position, _ = segment.map.start_of(start)
         walk: HeaderWalk | SoundWalk
         if segment in self._scanned.segments:

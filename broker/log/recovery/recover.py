@@ -58,7 +58,7 @@ _LOGGED_RANGES: Final = 20  # of one log
 
 @dataclass(slots=True)
 class RecoveredLog:
-    """What was found in a folder. `log_end_offset` is exclusive; `segments` in order, the last one is active.
+    """The log found in a folder. `log_end_offset` is exclusive; `segments` in order, the last one is active.
 
     `missing`: ranges of offsets that no segment has. With `seal_last` the last segment takes no more batches, because
     it ends with damage.
@@ -112,7 +112,7 @@ def without_folder(folder: str, log_start_offset: int, log_end_offset: int) -> R
 
 
 class _Tail(NamedTuple):
-    """From this byte of a segment on nothing counts; `offset` is the one that was due there."""
+    """The byte of a segment from which on nothing counts; `offset` is the one that was due there."""
 
     position: int
     offset: int
@@ -170,7 +170,7 @@ class _Opening:
         self._begin()
 
     def _begin(self) -> None:
-        """Where the first segment begins, the log does, unless it is known to begin earlier."""
+        """Begin the log at its first segment, unless it is known to begin earlier."""
         first = self.segments[0].base_offset if self.segments else self.log_start_offset
         if not self._promise.start_is_known:
             self.log_start_offset = max(self.log_start_offset, first)
@@ -186,7 +186,7 @@ class _Opening:
         self._chain_is_known = self._promise.chain in (None, known)
 
     def _finish_cleaning(self, names: list[str]) -> list[str]:
-        """Where the cleaner was interrupted, finish what it did or undo it; the names in the folder after that."""
+        """Finish or undo what an interrupted cleaner did. Return the names in the folder after that."""
         if not any(name.endswith(TRANSIENT_SUFFIXES) for name in names):
             return names
         from shareq.broker.log.segments.swap import finish_interrupted  # rarely needed
@@ -299,7 +299,7 @@ class _Opening:
         return tail
 
     def _is_unpromised(self, offset: int) -> bool:
-        """Whether nothing from `offset` on was promised to be kept."""
+        """Return True if nothing from `offset` on was promised to be kept."""
         promise = self._promise
         return not promise.clean and not promise.same_boot and promise.synced is not None and offset >= promise.synced
 
@@ -310,7 +310,9 @@ class _Opening:
         return None
 
     def _judge_end(self, segment: Segment, tail: _Tail) -> _Tail | None:
-        """Nothing sound follows in the segment: the tail is to be cut, or None: it is damage, and stays."""
+        """Return the tail if it is to be cut, or None if it is damage, and stays; nothing sound
+        follows in the segment.
+        """
         promise = self._promise
         is_last = segment is self.segments[-1]
         if not promise.clean:
@@ -344,7 +346,7 @@ class _Opening:
         return promise.synced, size
 
     def _is_followed(self, segment: Segment) -> bool:
-        """Whether a later segment has anything that is sound."""
+        """Return True if a later segment has anything sound."""
         later = self.segments[self.segments.index(segment) + 1 :]
         return any(_has_sound_batch(other) for other in later)
 

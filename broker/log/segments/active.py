@@ -46,7 +46,7 @@ class ActiveSegment:
         self.apply(settings)
 
     def apply(self, settings: LogSettings) -> None:
-        """From now on it takes no more when these settings say so."""
+        """Apply settings that decide from now on when the segment takes no more."""
         self._settings = settings
         self._size_limit = settings.segment_bytes
         self._roll_at_ms = self._since_ms + settings.roll_ms
@@ -54,11 +54,11 @@ class ActiveSegment:
     # -- what it takes
 
     def is_old(self, now_wall_ms: int) -> bool:
-        """Whether segment.ms, or for compacted logs max.compaction.lag.ms, has passed."""
+        """Return True if segment.ms, or for compacted logs max.compaction.lag.ms, has passed."""
         return now_wall_ms >= self._roll_at_ms
 
     def begin_at(self, now_wall_ms: int) -> None:
-        """Nothing is in it so far: it is as old as what comes now."""
+        """Count the age from now on: nothing is in the segment so far."""
         self._since_ms = now_wall_ms
         self._roll_at_ms = now_wall_ms + self._settings.roll_ms
 
@@ -118,7 +118,7 @@ class ActiveSegment:
         self._map.reset(self._mark, end_offset)
 
     def drop_buffers(self) -> None:
-        """Nothing is to be written any more."""
+        """Drop unwritten bytes: nothing is to be written any more."""
         self._buffers = []
         self._tail = bytearray()
 

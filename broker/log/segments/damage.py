@@ -1,4 +1,4 @@
-"""What of a `.log` file can be read around damage: which batches are sound, and which offsets are lost between them.
+"""The readable part of a `.log` file with damage: the sound batches, and the offsets lost between them.
 
 A batch counts when its CRC is right and its offsets make sense. BaseOffset and Length are not covered by the CRC. A
 wrong length shows in the CRC; a wrong base offset only beside other batches: where no cleaner has been, each batch
@@ -47,7 +47,7 @@ def _first_offset(damaged: DamagedRange) -> int:
 
 
 def described(damaged: DamagedRange) -> str:
-    """For the log: what is lost, why, and what becomes of it."""
+    """Describe damage for the log: what is lost, why, and what becomes of it."""
     first, after, position, end, fault = damaged
     if position == end:
         return f"records with offsets {first} to {after - 1} are missing; the rest stays readable"
@@ -76,7 +76,7 @@ class WalkAcross:
 
     @property
     def fault(self) -> str | None:
-        """What is wrong at the position; None at the end of the file."""
+        """The fault at the position; None at the end of the file."""
         return self._walk.fault
 
     def batch(self, header: BatchHeader, position: int) -> bytes:

@@ -80,7 +80,7 @@ _INDEX_SLACK_BYTES: Final = 64 * 1024
 
 
 class FilePool:
-    """What segments keep open and in memory, bounded over all logs.
+    """The files and maps that segments keep open and in memory, bounded over all logs.
 
     At most `limit` open files: the one not used for the longest time is closed for the next one, but for files that may
     not be closed now (a sync is under way). Of sealed segments at most 32 maps: the one loaded first is dropped.
@@ -214,9 +214,9 @@ class Segment:
             return self._read_around(position, min(size, self.size - position), error)
 
     def _read_around(self, position: int, size: int, error: OSError) -> bytes:
-        """What the disk gives, zeros for the blocks that it does not: no CRC will be right there.
+        """Return what the disk gives, with zeros for the blocks that it does not: no CRC will be right there.
 
-        OSError when it gives nothing of the file at all, but at a start: there that is damage, too.
+        Raise OSError if it gives nothing of the file at all, except at a start: there that is damage, too.
         """
         data, lost = read_around(self.file().read_at, position, size)
         if lost == size and not self._pool.starting:
@@ -266,8 +266,9 @@ class Segment:
             self.synced = self.size
 
     def sync_again(self) -> None:
-        """As `sync`, also what is thought to be there: a background sync may not have come to it. Of an empty file
-        that it is empty: what was cut off could be back.
+        """Sync like `sync`, also what is thought to be synced: a background sync may not have come to it.
+
+        Of an empty file sync that it is empty: what was cut off could be back.
         """
         if self.exists:
             self.file().sync()
@@ -280,7 +281,7 @@ class Segment:
             file.close()
 
     def close(self) -> None:
-        """As `close_file`, for good."""
+        """Close the file for good."""
         if self._file is not None:
             self._pool.closed(self)
             self.close_file()
@@ -295,7 +296,7 @@ class Segment:
 
     @property
     def map(self) -> SegmentMap:
-        """Where its batches are; loaded at first use, rebuilt from the log when the index files are corrupt."""
+        """The places of the batches; loaded at first use, rebuilt from the log if the index files are corrupt."""
         if self._map is None:
             self._map = self._load_map()
             self.map_proven = False
@@ -426,11 +427,11 @@ class Segment:
 
     @property
     def has_aborted(self) -> bool:
-        """Whether there is a `.txnindex`, or was one when the checksums were written."""
+        """True if there is a `.txnindex`, or was one when the checksums were written."""
         return TXN_INDEX_SUFFIX in self._checksums()
 
     def load_aborted(self, end_offset: int) -> list[AbortedTransaction] | None:
-        """What the `.txnindex` says of a segment that ends at `end_offset` (exclusive); None when it is corrupt."""
+        """Read the `.txnindex` of a segment that ends at `end_offset` (exclusive); None if it is corrupt."""
         try:
             content = self._read_index(TXN_INDEX_SUFFIX, self._checksums())
         except FileNotFoundError:
@@ -465,7 +466,7 @@ def remove_quietly(fs: Fs, path: str) -> None:
 
 
 def snapshot_path(folder: str, offset: int) -> str:
-    """Where the producers' snapshot for that log end offset is."""
+    """Return the path of the producers' snapshot for that log end offset."""
     return f"{folder}/{file_name(offset, SNAPSHOT_SUFFIX)}"
 
 

@@ -51,9 +51,9 @@ class OffsetIndex:
         self.positions.append(position)
 
     def start_before(self, offset: int) -> tuple[int, bool]:
-        """Where to start walking for the batch that holds `offset`, and whether that batch is the one.
+        """Return where to start walking for the batch that holds `offset`, and whether that batch is the one.
 
-        The position is of the last entered batch that ends at or before `offset`; 0 when there is none.
+        The position is of the last entered batch that ends at or before `offset`; 0 if there is none.
         """
         at = bisect_right(self.last_offsets, offset - self.base_offset) - 1
         if at < 0:
@@ -75,11 +75,13 @@ class OffsetIndex:
         return self.positions[-1] if self.positions else 0
 
     def ends_with(self, last_offset: int) -> bool:
-        """Whether the last entered batch ends with that offset."""
+        """Return True if the last entered batch ends with that offset."""
         return bool(self.last_offsets) and self.last_offsets[-1] == last_offset - self.base_offset
 
     def agrees(self, last_offset: int, position: int) -> bool:
-        """Whether the batch at `position` may end with `last_offset` (inclusive): it does, or it is not entered."""
+        """Return True if the batch at `position` may end with `last_offset` (inclusive): it does,
+        or it is not entered.
+        """
         at = bisect_left(self.positions, position)
         entered = at < len(self.positions) and self.positions[at] == position
         return not entered or self.last_offsets[at] == last_offset - self.base_offset
@@ -179,7 +181,7 @@ class TimeIndex:
 
 
 class MapMark(NamedTuple):
-    """How much a `SegmentMap` knew at some time."""
+    """The extent of a `SegmentMap` at some time."""
 
     entries: int
     time_entries: int
@@ -189,7 +191,7 @@ class MapMark(NamedTuple):
 
 
 class SegmentMap:
-    """Where the batches of one segment are: its sparse indexes, and each batch of its last part. Owned by the segment.
+    """The places of one segment's batches: sparse indexes, and each batch of the last part. Owned by the segment.
 
     `max_timestamp` is the largest of the segment (-1 none), `max_timestamp_offset` the last offset of its batch.
     """
@@ -264,7 +266,7 @@ class SegmentMap:
         self._hints[offset] = position
 
     def start_of(self, offset: int) -> tuple[int, bool]:
-        """Where to look for the first batch that ends at or after `offset`; True when it starts exactly there."""
+        """Return where to look for the first batch that ends at or after `offset`; True if it starts exactly there."""
         tail = self._tail_last_offsets
         if tail and offset >= tail[0]:
             at = bisect_left(tail, offset)
@@ -276,7 +278,7 @@ class SegmentMap:
         return self.offsets.start_before(offset)
 
     def ends_before(self, offset: int) -> bool:
-        """Whether the last batch is known to end before `offset`."""
+        """Return True if the last batch is known to end before `offset`."""
         tail = self._tail_last_offsets
         return bool(tail) and offset > tail[-1]
 
@@ -285,7 +287,9 @@ class SegmentMap:
         return self._tail_last_offsets[-1] if self._tail_last_offsets else None
 
     def agrees(self, last_offset: int, position: int) -> bool:
-        """Whether the batch at `position` may end with `last_offset` (inclusive): it does, or it is not known here."""
+        """Return True if the batch at `position` may end with `last_offset` (inclusive): it does, or it is not known
+        here.
+        """
         tail = self._tail_positions
         if tail and position >= tail[0]:
             at = bisect_left(tail, position)
@@ -313,7 +317,7 @@ class SegmentMap:
 
 
 def _grows(numbers: array[int]) -> bool:
-    """Whether the numbers are from 0 up, each larger than the one before."""
+    """Return True if the numbers are from 0 up, each larger than the one before."""
     return not numbers or (numbers[0] >= 0 and all(map(lt, numbers, islice(numbers, 1, None))))
 
 

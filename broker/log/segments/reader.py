@@ -109,7 +109,7 @@ def read_segment(
 
 
 def _extent(segment: Segment, start: int, max_bytes: int, stop: int) -> int:
-    """How many bytes to read from `start`: up to a batch boundary wherever one is known."""
+    """Return how many bytes to read from `start`: up to a batch boundary wherever one is known."""
     segment_map = segment.map
     end = segment.size
     if end - start > max_bytes:
@@ -158,7 +158,7 @@ def _due_at(segment: Segment, position: int) -> int:
 
 
 def _misplaced(segment: Segment, start: int, data: bytes) -> str | None:
-    """What is wrong with a first batch that was not read because of its offsets; None: it is not due yet."""
+    """Return the fault of a first batch that was not read because of its offsets; None if it is not due yet."""
     base_offset, _, _, _, _, last_delta, _ = _SPAN.unpack_from(data)
     last_offset = base_offset + last_delta
     if last_offset < segment.limit and segment.map.agrees(last_offset, start):
@@ -167,7 +167,9 @@ def _misplaced(segment: Segment, start: int, data: bytes) -> str | None:
 
 
 def _sound_batches(data: bytes, offset: int, upto: int, stop: int, gaps: bool) -> _Sound:
-    """Those from the start of `data`: up to one that reaches `upto`, and with the one that reaches `stop`."""
+    """Return the sound batches from the start of `data`: up to one that reaches `upto`, and with the one that reaches
+    `stop`.
+    """
     spans: list[BatchSpan] = []
     append = spans.append
     unpack = _SPAN.unpack_from
@@ -202,7 +204,7 @@ def _damaged(segment: Segment, position: int, offset: int, fault: str) -> ErrorC
 
 
 def position_of(segment: Segment, offset: int) -> int | None:
-    """Where the batch starts that holds `offset`, or the first one after it; None when the segment ends before."""
+    """Return where the batch starts that holds `offset`, or the first one after it; None if the segment ends before."""
     if segment.map.ends_before(offset):
         return None
     position, exact = segment.map.start_of(offset)

@@ -1,4 +1,4 @@
-"""What a segment's `.log` file holds: record batches of magic 2 back to back, nothing before, between or after.
+"""The layout of a segment's `.log` file: record batches of magic 2 back to back, nothing before, between or after.
 
 A segment is named by its base offset in 20 digits and never holds an offset below it. Offsets grow from batch to batch,
 with gaps where compaction removed some. This module is pure: it reads through a function, and finds how far a file can
@@ -147,7 +147,7 @@ class BatchWalk:
         return self.bytes_at(self.position, header.size)
 
     def bytes_at(self, position: int, size: int) -> bytes:
-        """So many bytes from a position that the walk has passed, best a short while ago."""
+        """Return `size` bytes from a position that the walk has passed, best a short while ago."""
         start = position - self._chunk_at
         if start >= 0 and start + size <= len(self._chunk):
             return self._chunk[start : start + size]
@@ -224,9 +224,9 @@ def is_sound_at(read_at: ReadAt, size: int, position: int) -> BatchHeader | None
 
 
 def runs_past_the_end(read_at: ReadAt, size: int, position: int) -> bool:
-    """Whether the bytes from `position` on can be a write that was cut off: the beginning of one batch.
+    """Return True if the bytes from `position` on can be a write that was cut off: the beginning of one batch.
 
-    They cannot when they are all of a batch, of which only the length is wrong.
+    They cannot if they are all of a batch, of which only the length is wrong.
     """
     left = size - position
     head = read_at(position, HEADER_SIZE)
@@ -239,7 +239,7 @@ def runs_past_the_end(read_at: ReadAt, size: int, position: int) -> bool:
 
 
 def _is_credible(header: BatchHeader, next_offset: int) -> bool:
-    """Whether this is the header that the log would have written here."""
+    """Return True if this is the header that the log would have written here."""
     return (
         header.base_offset == next_offset
         and header.magic == MAGIC

@@ -80,7 +80,9 @@ class SegmentList:
     def read(
         self, offset: int, max_bytes: int, upto: int, min_one_batch: bool, max_offsets: int | None
     ) -> ReadResult | ErrorCode:
-        """As `read_segment`, of the first segment that has a batch at `offset` or after it. OSError as the files'.
+        """Read like `read_segment`, from the first segment that has a batch at `offset` or after it.
+
+        Raise the files' OSError.
 
         Damage found where an index file pointed to may be the index file's: then its map is rebuilt from the log.
         """
@@ -132,7 +134,7 @@ class SegmentList:
         return offset if missing is None else missing.next_offset
 
     def any_lost(self) -> bool:
-        """Whether anything is known to be unreadable."""
+        """Return True if anything is known to be unreadable."""
         return bool(self.missing) or any(segment.damaged for segment in self._segments)
 
     def _lost_at(self, offset: int) -> tuple[int, int] | None:
@@ -153,7 +155,7 @@ class SegmentList:
         return sum(segment.size for segment in self._segments[first:last]) + end - start
 
     def in_one_segment(self, offset: int, upto: int) -> bool:
-        """Whether one segment holds both offsets, so that one read may reach from one to the other."""
+        """Return True if one segment holds both offsets, so that one read may reach from one to the other."""
         return self._at(offset) == self._at(upto)
 
     def next_header(self, offset: int) -> BatchHeader | None:
@@ -184,7 +186,9 @@ class SegmentList:
         return max((segment.map.max_timestamp for segment in segments), default=NO_TIMESTAMP)
 
     def expired(self, settings: LogSettings, now_wall_ms: int, log_end_offset: int, high_watermark: int) -> int:
-        """How many segments from the oldest on have expired by time or size. (Kafka: UnifiedLog.deleteOldSegments.)"""
+        """Return how many segments, the oldest first, have expired by time or size (Kafka:
+        UnifiedLog.deleteOldSegments).
+        """
         excess = self.size_bytes() - settings.retention_bytes
         for at, segment in enumerate(self._segments):
             end = self._bases[at + 1] if at + 1 < len(self._bases) else log_end_offset

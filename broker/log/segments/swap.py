@@ -123,10 +123,10 @@ def finish(fs: Fs, folder: str, base_offset: int, end_offset: int, *, sync: bool
 
 
 def finish_interrupted(fs: Fs, folder: str, names: Sequence[str]) -> None:
-    """At a start: finish what counts already, throw away the rest. `names` are the folder's. OSError.
+    """Finish at a start the swaps that count already, and remove the rest. `names` are the folder's. Raise OSError.
 
-    A `.swap` file that is damaged, which no crash does, is thrown away, too, if what it replaces is still there. Else
-    it takes its place as it is.
+    A `.swap` file that is damaged, which no crash does, is removed, too, if what it replaces is still there. Else it
+    takes its place as it is.
     """
     swaps = [name.removesuffix(SWAP_SUFFIX) for name in names if name.endswith(SWAP_SUFFIX)]
     bases = [base for name in swaps if (base := offset_of_file(name, LOG_SUFFIX)) is not None]

@@ -271,7 +271,7 @@ class Acknowledgement:
         return starts, statuses
 
     def _count(self, kind: int, number: int) -> None:
-        """So many records were acknowledged with this type."""
+        """Count records acknowledged with this type."""
         counts = self._change.acknowledged
         counts[kind] = counts.get(kind, 0) + number
 
@@ -300,7 +300,8 @@ class Acknowledgement:
         given_up.append(GivenUpRange(first, last, target.delivery_count))
 
     def _target(self, status: DeliveryStatus, kind: int, first: int) -> DeliveryStatus:
-        """What an acquired record becomes by an acknowledgement: one object for all records that become the same.
+        """Return the status of an acquired record after an acknowledgement: one object for all records that become the
+        same.
 
         `first` is the lowest offset of those; what is released together waits together.
         """

@@ -34,7 +34,7 @@ _FAR_FROM_BEST: Final = 1.2
 def capacity(
     window: InFlightWindow, limit: int, max_records: int, fetch_offset: int, last_fetched: int
 ) -> tuple[int, int]:
-    """How many records may be acquired, and up to which offset (inclusive).
+    """Return how many records may be acquired, and up to which offset (inclusive).
 
     At the in-flight limit nothing new is acquired, but what lies inside the window may be delivered again.
     """
@@ -45,7 +45,7 @@ def capacity(
 
 
 def _allowed(window: InFlightWindow, limit: int, max_records: int) -> int:
-    """How many records may be acquired, new ones among them; zero or less at the in-flight limit."""
+    """Return how many records may be acquired, new ones among them; zero or less at the in-flight limit."""
     return min(max_records, limit - window.in_flight())
 
 
@@ -88,7 +88,7 @@ def _offset_of(batch: Batch, begin: int, number: int) -> int:
 
 
 def enter_until(window: InFlightWindow, limit: int, spans: Sequence[BatchSpan]) -> int:
-    """With order by key: up to which offset (inclusive) a read may enter the window.
+    """Return up to which offset (inclusive) a read may enter the window, with order by key.
 
     At the in-flight limit nothing new does; below it the record batch that reaches it does so whole.
     """
@@ -216,7 +216,7 @@ class RecordAcquisition:
         return True
 
     def _is_throttled(self, batch: Batch) -> bool:
-        """Whether a record that failed half of the allowed deliveries is about to be delivered again."""
+        """Return True if a record that failed half of the allowed deliveries is about to be delivered again."""
         first, last = max(self._first, batch.first_offset), min(self._last, batch.last_offset)
         return any(
             status.available and status.delivery_count >= self._throttle_from
@@ -273,12 +273,11 @@ class RecordAcquisition:
         return parts
 
     def _choose_from_front(self, batch: Batch) -> list[Run]:
-        """As `_choose`, of records that wait for others of their keys: those that come cheapest for each.
+        """Choose like `_choose` among records that wait for others of their keys: those that come cheapest for each.
 
         Records that wait part what is available into ranges, the shorter the further back, and each of them will be a
-        range of its own. So it is taken from the front as long as that makes a record cheaper, what the fetch costs
-        and a range for each run that waits shared by all. `_enough` says
-        that it ended before the batch does.
+        range of its own. So it is taken from the front as long as that makes a record cheaper, what the fetch costs and
+        a range for each run that waits shared by all. `_enough` says that it ended before the batch does.
         """
         available_from, first, last = self._window.available_from, batch.first_offset, batch.last_offset
         if available_from is None:

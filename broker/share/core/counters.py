@@ -1,4 +1,4 @@
-"""What has happened to the records of one share partition, counted."""
+"""Counters of the events of one share partition's records."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class SharePartitionCounters:
             self.dead_letters += last - first + 1
 
     def add_deliveries(self, acquired: Iterable[AcquiredRange], new_batches: int) -> None:
-        """What one acquisition handed out, and how many batches it put in flight."""
+        """Count the records handed out by one acquisition, and the batches that it put in flight."""
         deliveries = redeliveries = 0
         for first, last, delivery_count in acquired:
             deliveries += last - first + 1
@@ -85,12 +85,12 @@ class SharePartitionCounters:
 
 
 def records_in(runs: Iterable[Run]) -> int:
-    """How many offsets the runs have."""
+    """Return the number of offsets in the runs."""
     return sum(last - first + 1 for first, last, _ in runs)
 
 
 def given_up(runs: Iterable[Run], start_offset: int) -> list[GivenUpRange]:
-    """Those of the runs that are given up because their last delivery failed.
+    """Return the runs that are given up because their last delivery failed.
 
     Below `start_offset`, where no run reaches across, they have left the log.
     """

@@ -1,4 +1,4 @@
-"""What a share partition asks its shell to do. Returned, never performed."""
+"""Requests of a share partition to its shell. Returned, never performed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class DeliveryLimitReached:
 
 
 class Cause(Enum):
-    """Why a record is dead: a member rejected it, or its last delivery failed (KIP-1191)."""
+    """The cause of a record's death: a member rejected it, or its last delivery failed (KIP-1191)."""
 
     CLIENT_REJECT = "CLIENT_REJECT"
     DELIVERY_COUNT_EXCEEDED = "DELIVERY_COUNT_EXCEEDED"

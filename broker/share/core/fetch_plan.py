@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Chance(Protocol):
-    """What is needed of `random.Random`."""
+    """The needed part of `random.Random`."""
 
     def randrange(self, stop: int, /) -> int: ...
 
@@ -45,7 +45,7 @@ def rotate(partitions: Sequence[T], session_epoch: int) -> list[T]:
 
 
 def looked_at(partitions: Sequence[T], session_epoch: int, most: int) -> list[T]:
-    """Those of many that a request of the session looks at, in order: the `most` behind those of the request before."""
+    """Return the partitions that a request of the session looks at: the `most` behind those of the request before."""
     begin = max(session_epoch, 0) * most % len(partitions)
     some = list(partitions[begin : begin + most])
     return some + list(partitions[: most - len(some)])

@@ -77,7 +77,7 @@ class Deadlines:
         heapq.heappush(self._heap, (deadline_ms, first, last))
 
     def next_deadline_ms(self, window: InFlightWindow) -> int | None:
-        """When to look again. Nothing need have expired then: the range may have been acknowledged meanwhile."""
+        """Return when to look again. Nothing need have expired then: the range may have been acknowledged meanwhile."""
         heap = self._heap
         if not window.batches.count:
             heap.clear()
@@ -117,7 +117,7 @@ class Deadlines:
 
 
 class AcquisitionLocks(Deadlines):
-    """When locks run out."""
+    """The times when locks run out."""
 
     __slots__ = ()
 
@@ -126,7 +126,7 @@ class AcquisitionLocks(Deadlines):
 
 
 class RedeliveryTimes(Deadlines):
-    """When records that failed may be delivered again."""
+    """The times when records that failed may be delivered again."""
 
     __slots__ = ()
 
@@ -171,7 +171,7 @@ def expire(
 
 
 def _expiry(now_ms: int, lapsed: Lapsed, settings: ShareGroupSettings | None, first: int = 0) -> Change:
-    """What expiry makes of a status of a range from `first` on. Without settings, everything is archived."""
+    """Return the change by expiry of a range from `first` on. Without settings, everything is archived."""
     memo: dict[int, DeliveryStatus] = {}
 
     def expired(status: DeliveryStatus) -> DeliveryStatus:

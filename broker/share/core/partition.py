@@ -126,26 +126,28 @@ class SharePartition:
 
     @property
     def start_is_durable(self) -> bool:
-        """Whether a start offset that the offset reset resolved to has been written; nothing is acquired before."""
+        """True once a start offset from the offset reset has been written; nothing is acquired before."""
         return self._start_is_durable
 
     @property
     def delivery_complete_count(self) -> int:
-        """How many offsets from the start offset on are acknowledged or archived, pending ones included (KIP-1226)."""
+        """The number of offsets from the start offset on that are acknowledged or archived, pending ones included
+        (KIP-1226).
+        """
         return self._window.delivery_complete_count
 
     @property
     def in_flight_records(self) -> int:
-        """How much of the in-flight limit is taken: all offsets from the start to the end offset."""
+        """The used part of the in-flight limit: all offsets from the start to the end offset."""
         return self._window.in_flight()
 
     @property
     def in_flight_batches(self) -> int:
-        """Into how many ranges those offsets were put together."""
+        """The number of ranges into which those offsets were put together."""
         return self._window.batches.count
 
     def oldest_since_ms(self) -> int | None:
-        """When the oldest record was put in flight that is not finished with; None with nothing in flight."""
+        """Return when the oldest unfinished record was put in flight; None with nothing in flight."""
         batches = self._window.batches
         return next((each.since_ms for each in batches.from_offset(self._window.start_offset)), None)
 
@@ -154,8 +156,9 @@ class SharePartition:
         return first_record(self._window)
 
     def list_ranges(self, first: int, most: int, *, heads: bool = False) -> Part:
-        """What is in flight from the offset `first` on, at most `most` steps of it: see `ranges`. With `heads` also
-        which record each waits for.
+        """List what is in flight from the offset `first` on, in at most `most` steps: see `ranges`.
+
+        With `heads` also which record each waits for.
         """
         behind = self._order.heads() if heads and self._order is not None else None
         return list_ranges(self._window, first, most, behind)
@@ -234,7 +237,7 @@ class SharePartition:
         return self._active and not self.settings.paused
 
     def next_fetch_offset(self) -> int:
-        """Where to read next: the first record that can be delivered again, or else the first one never fetched.
+        """Return where to read next: the first record that can be delivered again, or else the first one never fetched.
 
         With order by key also the first one in flight whose key is not known.
         """
@@ -243,11 +246,12 @@ class SharePartition:
         return next_fetch_offset(self._window)
 
     def can_acquire(self) -> bool:
-        """Whether there is something to deliver again, or room below the in-flight limit; never in a paused group.
+        """Return True if there is something to deliver again, or room below the in-flight limit; never in a paused
+        group.
 
-        Makes room: a window may be full of records that were archived because the log has them no more, or because
-        they were aborted. Nothing is written for those, so no write's end moves the start offset past them. Or its
-        last hole was filled, and all of it is finished with. (In both cases Apache Kafka 4.3.1 stands still.)
+        Makes room: a window may be full of records that were archived because the log has them no more, or because they
+        were aborted. Nothing is written for those, so no write's end moves the start offset past them. Or its last hole
+        was filled, and all of it is finished with. (In both cases Apache Kafka 4.3.1 stands still.)
         """
         if not self._is_open:
             return False
@@ -276,9 +280,9 @@ class SharePartition:
         return offset, until
 
     def keys_wanted(self, batches: Sequence[BatchSpan]) -> tuple[int, int] | None:
-        """Of a read that brought `batches`: between which offsets (inclusive) `acquire` needs keys; None: nowhere.
+        """Return between which offsets (inclusive) of a read of `batches` `acquire` needs keys; None if nowhere.
 
-        Never without order by key.
+        Always None without order by key.
         """
         if self._order is None or not batches:
             return None
@@ -287,9 +291,10 @@ class SharePartition:
         return (first, last) if first <= last else None
 
     def enters_next(self, mode: AcquireMode, max_records: int) -> tuple[int, int] | None:
-        """With order by key: what may enter the window before the next such fetch, first and last offset (inclusive).
+        """Return what may enter the window before the next such fetch: first and last offset (inclusive), with order by
+        key.
 
-        None where that would enter nothing, or there is too little room below the in-flight limit to be worth it.
+        None if that would enter nothing, or there is too little room below the in-flight limit to be worth it.
         """
         window, limit = self._window, self.settings.partition_max_record_locks
         if self.settings.order_by_key is (self._order is None):
@@ -306,7 +311,7 @@ class SharePartition:
         return (first, max(until, first + worth_it - 1)) if first <= until else None
 
     def take_freed(self) -> bool:
-        """Whether keys became free without a `WakeFetches`, so that other fetches may look. Once."""
+        """Return True, once, if keys became free without a `WakeFetches`, so that other fetches may look."""
         freed, self._freed = self._freed, False
         return freed
 
@@ -487,7 +492,7 @@ class SharePartition:
         return (*effects, DeadLetters(tuple(dead))) if dead else effects
 
     def on_dead_letters_done(self, first_offset: int, last_offset: int) -> tuple[Effect, ...]:
-        """What is to be done for dead records among these (inclusive) is done, with success or without.
+        """Archive the dead records among these offsets (inclusive): their dead letters are done with, written or not.
 
         They are archived at once; if the write of that fails, a leader that loads the state again begins again with
         their dead letters.
@@ -497,13 +502,16 @@ class SharePartition:
 
     @property
     def has_dying(self) -> bool:
-        """Whether a state write is under way that makes records dead: their letters come with its end."""
+        """True while a state write is under way that makes records dead: their letters come with its end."""
         return any(
             row.delivery_state == RecordState.ARCHIVING for _, write in self._writes.values() for row in write.batches
         )
 
     def unfinished_dead_letters(self) -> tuple[DeadLetter, ...]:
-        """After a load: the dead records whose dead letters may be missing. Why they are dead is not persisted."""
+        """Return the dead records whose dead letters may be missing after a load.
+
+        Why they are dead is not persisted.
+        """
         return tuple(
             self.letter_of(first, last, status.delivery_count)
             for batch in self._window.batches
@@ -576,8 +584,9 @@ class SharePartition:
             self._freed = self._order.settle(self._window) or self._freed
 
     def next_deadline_ms(self) -> int | None:
-        """When to call `on_deadline`; None when no lock is held and nothing waits. It may turn out then that there is
-        nothing to do.
+        """Return when to call `on_deadline`; None if no lock is held and nothing waits.
+
+        There may turn out to be nothing to do then.
         """
         locked = self._locks.next_deadline_ms(self._window)
         waiting = self._times.next_deadline_ms(self._window)
@@ -604,7 +613,7 @@ class SharePartition:
 
 
 def _expired_dead(write: WriteState) -> list[DeadLetter]:
-    """What the write of a lock expiry made dead."""
+    """Return the records that the write of a lock expiry made dead."""
     return [
         DeadLetter(first, last, count, Cause.DELIVERY_COUNT_EXCEEDED)
         for first, last, state, count in write.batches

@@ -91,14 +91,14 @@ class ClosedSession:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """What a lost connection brought about: sessions to release, and groups that have no session left here."""
+    """The consequences of a lost connection: sessions to release, and groups that have no session left here."""
 
     closed: tuple[ClosedSession, ...] = ()
     empty_groups: tuple[str, ...] = ()
 
 
 class FetchResult(Protocol):
-    """What the session looks at in one partition's result."""
+    """The fields of one partition's result that matter to the session."""
 
     @property
     def topic_id(self) -> bytes: ...
@@ -127,20 +127,20 @@ class ShareFetchContext:
 
     @property
     def is_final(self) -> bool:
-        """Whether the request ends the session: nothing is fetched, and `ShareSessions.close` follows the acks."""
+        """True if the request ends the session: nothing is fetched, and `ShareSessions.close` follows the acks."""
         return self.epoch == FINAL_EPOCH
 
     @property
     def rounds(self) -> int:
-        """How many requests it takes to look at all partitions of the session, at least one."""
+        """The number of requests that it takes to look at all partitions of the session, at least one."""
         return max(1, -(-len(self.partitions) // LOOKED_AT))
 
     def select(self, results: Sequence[T], *, preview: bool = False) -> list[T] | ErrorCode:
-        """Which partitions' results the response carries, in the same order.
+        """Return the results that the response carries, in the same order.
 
-        All of them when the session was opened or ended by this request. Otherwise those with records, with an error,
-        or that the session owes an answer: newly added ones, and the first good result after an error. What brought
-        records goes to the end of the session's order. INVALID_SHARE_SESSION_EPOCH when another request has moved the
+        All of them if the session was opened or ended by this request. Otherwise those with records, with an error, or
+        that the session owes an answer: newly added ones, and the first good result after an error. What brought
+        records goes to the end of the session's order. INVALID_SHARE_SESSION_EPOCH if another request has moved the
         session on meanwhile. `preview` leaves the session as it is.
         """
         if self.epoch in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -192,7 +192,7 @@ class ShareSessions:
 
     @property
     def partitions(self) -> int:
-        """How many share partitions the sessions have, those of each session counted."""
+        """The number of share partitions of all sessions, those of each session counted."""
         return sum(len(session.partitions) for session in self._sessions.values())
 
     def get(self, group_id: str, member_id: str) -> ShareSession | None:

@@ -1,4 +1,4 @@
-"""What goes into a share partition and what comes out of it. Tuples where one request may bring thousands."""
+"""Input and output values of a share partition. Tuples where one request may bring thousands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_KEYS: Final = KeyHashes([], [])
 
 
 class BatchSpan(Protocol):
-    """Where one record batch of the log lies. Both offsets are inclusive."""
+    """The offsets of one record batch of the log, both inclusive."""
 
     @property
     def base_offset(self) -> int: ...
@@ -33,7 +33,7 @@ class AcquiredRange(NamedTuple):
 
 
 class Acknowledged(Protocol):
-    """What a member says of the offsets `first_offset..last_offset` (inclusive), as its request has it.
+    """A member's acknowledgement of the offsets `first_offset..last_offset` (inclusive), as its request has it.
 
     `acknowledge_types`: one for all of the offsets, or one for each.
     """
@@ -87,7 +87,7 @@ class AckRanges(Sequence[AckBatch]):
 
 @dataclass(frozen=True, slots=True)
 class AckOutcome:
-    """What became of an acknowledgement.
+    """The outcome of an acknowledgement.
 
     `write_id` None: `error` is the answer. Otherwise `error` is NONE, and the answer is the result of that state write,
     which is among the `effects`.

@@ -168,7 +168,7 @@ def _adjoin(before: StateBatch, first: int, state: int, count: int) -> bool:
 
 
 def dead_letters(runs: Sequence[Run], cause: Cause) -> list[DeadLetter]:
-    """Those of the runs whose records are dead, and need dead letters."""
+    """Return the runs whose records are dead and need dead letters."""
     return [
         DeadLetter(first, last, status.delivery_count, cause)
         for first, last, status in runs

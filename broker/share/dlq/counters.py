@@ -1,10 +1,10 @@
-"""What is counted of dead letters: plain integers of the part that writes them, read on the loop."""
+"""Counters of dead letters: plain integers of the part that writes them, read on the loop."""
 
 from __future__ import annotations
 
 
 class GroupDeadLetters:
-    """Of one group, since the start of the broker; none goes down.
+    """The counters of one group, since the start of the broker; none goes down.
 
     * `records`: dead letters that are durable in the queue.
     * `requests`, `failed_requests`: appends to the queue, and those of them that failed.

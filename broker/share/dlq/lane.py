@@ -40,13 +40,13 @@ class Burial:
         self.unread = False  # the rest cannot be read: letters without content
 
     def finish(self, upto: int) -> None:
-        """What is to be done up to `upto` (exclusive) is done."""
+        """Report the offsets up to `upto` (exclusive) as done."""
         first, self.next_offset = self.next_offset, upto
         self.done(first, upto - 1)
 
 
 class Part(NamedTuple):
-    """Of a burial the offsets up to `upto` (exclusive); `refused` of them get no letter, `bare` one without content."""
+    """A burial's offsets up to `upto` (exclusive); `refused` of them get no letter, `bare` one without content."""
 
     burial: Burial
     upto: int
@@ -55,7 +55,7 @@ class Part(NamedTuple):
 
 
 class Round(NamedTuple):
-    """What is appended together, and what becomes of whom by it. Without records nothing is to be appended.
+    """Letters appended together, and the outcome by burial. Without records nothing is to be appended.
 
     `error`, for a group that keeps its dead records: the first offset cannot be read now. Without parts and error its
     records have to be fetched first.
@@ -110,7 +110,7 @@ class Lane:
         self.waiting += sum(letter.last_offset - letter.first_offset + 1 for letter in letters)
 
     def bury(self, burial: Burial, upto: int) -> None:
-        """What is to be done for a burial up to `upto` (exclusive) is done. Burials are finished in their order."""
+        """Finish a burial up to `upto` (exclusive). Burials are finished in their order."""
         self.waiting -= upto - burial.next_offset
         if upto > burial.letter.last_offset:
             self.burials.popleft()

@@ -47,7 +47,7 @@ _HEADER_OVERHEAD: Final = 10  # both lengths of a header, rounded up
 
 
 class Origin(NamedTuple):
-    """Where dead records are from: their group, and their partition."""
+    """The origin of dead records: their group, and their partition."""
 
     group_id: str
     topic: str
@@ -85,13 +85,13 @@ def with_reason(made: RecordData, reason: bytes | None) -> RecordData:
 
 
 def died_before_for(source: Record, queue: str) -> bool:
-    """Whether the record has been in this queue: it was copied out of it, and died again."""
+    """Return True if the record has been in this queue: it was copied out of it, and died again."""
     name = queue.encode()
     return any(key == DLQ_TOPIC and value == name for key, value in source.headers)
 
 
 def letter_bytes(record: RecordData | Record) -> int:
-    """What the record takes in a batch without compression, rounded up."""
+    """Return the record's size in a batch without compression, rounded up."""
     return len(record.key or b"") + len(record.value or b"") + _header_bytes(record.headers) + _RECORD_OVERHEAD
 
 

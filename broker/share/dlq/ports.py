@@ -1,4 +1,4 @@
-"""What writing dead letters asks of the rest of the broker."""
+"""The ports from the writing of dead letters to the rest of the broker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class QueueTopics(Protocol):
     def retriable(self) -> Container[int]: ...
 
     def policy(self) -> QueuePolicy:
-        """What the configuration says now."""
+        """Return the policy of the current configuration."""
 
     def find(self, name: str) -> Pending[QueueTopic | ApiError | None]:
         """The topic; None: there is none of that name. An error: it cannot be said now, or not at all."""

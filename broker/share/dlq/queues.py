@@ -47,7 +47,7 @@ class DeadLetterQueues:
         self.groups: dict[str, GroupDeadLetters] = {}
 
     def write(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Done) -> None:
-        """As `DeadLetterWriter`. Nothing is written before what is being done now is done."""
+        """Write letters for `DeadLetterWriter`. Nothing is written before the current work is done."""
         lane = self._lanes.get(leader)
         if lane is None:
             lane = self._lanes[leader] = Lane(leader)
@@ -57,14 +57,17 @@ class DeadLetterQueues:
             self._soon(lane)
 
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
-        """As `DeadLetterWriter`."""
+        """Give letters up, for `DeadLetterWriter`."""
         lane = Lane(leader)
         lane.add(letters, lambda _first_offset, _last_offset: None)
         while lane.burials:
             self._give_up(lane, lane.burials[0], lane.burials[0].letter.last_offset + 1, reason)
 
     def records_came(self, leader: SharePartitionLeader) -> None:
-        """As `DeadLetterWriter`. What waits for its queue goes on waiting."""
+        """Go on with letters that wait for records, for `DeadLetterWriter`.
+
+        What waits for its queue goes on waiting.
+        """
         lane = self._lanes.get(leader)
         if lane is not None and lane.fetches:
             lane.fetches = False
@@ -72,14 +75,14 @@ class DeadLetterQueues:
             self._soon(lane)
 
     def waiting(self) -> dict[str, int]:
-        """How many records wait for their letters, by group."""
+        """Return the number of records that wait for their letters, by group."""
         counts: dict[str, int] = {}
         for lane in self._lanes.values():
             counts[lane.origin.group_id] = counts.get(lane.origin.group_id, 0) + lane.waiting
         return counts
 
     def trouble(self, leader: SharePartitionLeader) -> str:
-        """Why the last try of the leader's letters failed; "" if it did not."""
+        """Return why the last try of the leader's letters failed; "" if it did not."""
         lane = self._lanes.get(leader)
         return "" if lane is None else lane.trouble
 
@@ -210,7 +213,7 @@ class DeadLetterQueues:
         self._failed_before(lane, settings, reason)
 
     def _failed_before(self, lane: Lane, settings: ShareGroupSettings, reason: str) -> None:
-        """There is no queue to write to."""
+        """Try again later, or give the letters up: there is no queue to write to."""
         if settings.keep_dead_records:
             self._again(lane, reason)
             return

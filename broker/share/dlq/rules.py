@@ -1,4 +1,4 @@
-"""Which queue takes a group's dead letters, whether it may, and when a failed write is tried again (KIP-1191).
+"""Rules for dead letters: a group's queue, whether it takes them, and the retry of a failed write (KIP-1191).
 
 As Apache Kafka 4.4.0 does it (`validateDlqTopic`); its texts, too, because people search for them.
 """
@@ -25,7 +25,7 @@ _JITTER: Final = 0.2
 
 
 class QueuePolicy(NamedTuple):
-    """What the broker's configuration says of all queues: how names begin ("": in any way), whether it creates them."""
+    """The broker's configuration of all queues: how names begin ("": in any way), whether it creates them."""
 
     prefix: str
     creates: bool
@@ -48,7 +48,7 @@ class QueueTopic(NamedTuple):
 
 
 def refusal(group_id: str, name: str, topic: QueueTopic | None, policy: QueuePolicy) -> str | None:
-    """Why no dead letter of the group may go to the topic of that name; None: it may, or the topic is to be created."""
+    """Return why the group's dead letters may not go to the topic; None if they may, or it is to be created."""
     if not name:
         return f"Configured DLQ topic name in share group: {group_id} is empty."
     if name.startswith("__"):
@@ -69,7 +69,7 @@ def refusal(group_id: str, name: str, topic: QueueTopic | None, policy: QueuePol
 
 
 def not_found(name: str, error: ApiError) -> str:
-    """Why no dead letter goes to a topic of which it cannot be said whether it exists."""
+    """Return why no dead letter goes to a topic if it is uncertain whether the topic exists."""
     return f"topic {name} cannot be found: {error.code.name}: {error.message or ''}"
 
 
@@ -79,6 +79,6 @@ def partition_for(source_partition: int, partitions: int) -> int:
 
 
 def delay_ms(attempts: int, chance: float) -> int:
-    """How long to wait after so many failed tries (1 or more); `chance` in [0, 1) spreads it by a fifth either way."""
+    """Return the wait after failed `attempts` (1 or more); `chance` in [0, 1) spreads it by a fifth either way."""
     longest = min(_LONGEST_MS, _BASE_MS << min(attempts, 10))
     return round(longest * (1 - _JITTER + 2 * _JITTER * chance))

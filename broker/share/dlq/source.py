@@ -23,7 +23,7 @@ _READ_BYTES: Final = 1_048_576
 
 
 class Reading(NamedTuple):
-    """What was found from the first offset to `upto` (exclusive). Offsets without a record get letters without content.
+    """Records found from the first offset to `upto` (exclusive). Offsets without a record get letters without content.
 
     `error`: what ended it early; then nothing was found at `upto`. Without one, an `upto` that is the first offset says
     that its records have to be fetched first.
@@ -50,7 +50,7 @@ def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
 
 
 def readable_from(log: RecordSource, offset: int, error: ErrorCode) -> int | None:
-    """Where reading may go on after this error at `offset`; None: nothing says so."""
+    """Return where reading may go on after this error at `offset`; None if nothing says so."""
     if error is ErrorCode.OFFSET_OUT_OF_RANGE and offset < log.log_start_offset:
         return log.log_start_offset
     if error is ErrorCode.CORRUPT_MESSAGE:

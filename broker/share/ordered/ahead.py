@@ -1,4 +1,4 @@
-"""What the next fetch of a share partition with order by key would begin with, done when the last one was answered.
+"""The beginning of the next fetch of a share partition with order by key, done when the last one was answered.
 
 Reading, the keys' hashes, and linking them in the window do not depend on what the member acknowledges. So they are
 done while it works on its records, and not while it waits for others. Nothing is handed out, nothing is persisted.
@@ -23,7 +23,7 @@ TURNS_TO_LEAVE: Final = 2
 
 
 class NextFetch(NamedTuple):
-    """How a member fetches. It is taken that it goes on like that."""
+    """A member's way of fetching, which it is expected to keep."""
 
     mode: AcquireMode
     batch_size: int

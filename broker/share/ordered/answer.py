@@ -1,4 +1,4 @@
-"""What is read and sent of record batches for a group with order by key: few of a batch's records may be for a member.
+"""Records read and sent for a group with order by key: few of a batch's records may be for a member.
 
 Without order, whole batches are sent as the log has them. With it, the records of a large batch are handed out in many
 fetches, so it is cut to what was acquired. Loaded for groups that have order by key alone.
@@ -41,7 +41,7 @@ def key_hashes(read: ReadResult, wanted: tuple[int, int] | None) -> KeyHashes:
 
 
 def size_of_last(read: ReadResult, acquired: Sequence[AcquiredRange]) -> int:
-    """How many offsets the record batch of the last acquired record has."""
+    """Return the number of offsets in the record batch of the last acquired record."""
     spans, last = read.batches, acquired[-1].last_offset
     span = spans[min(bisect_left(spans, last, key=_last_offset), len(spans) - 1)]
     return span.last_offset - span.base_offset + 1

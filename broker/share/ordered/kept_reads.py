@@ -1,4 +1,4 @@
-"""What was read of large record batches, for the fetches that come for the rest of them.
+"""Reads of large record batches, kept for the fetches that come for the rest of them.
 
 With order by key a fetch gets one record of each key at most, so a batch of ten thousand is handed out in many fetches.
 Reading a megabyte and checking its CRC for each of them would cost more than all else that they do.
@@ -61,8 +61,9 @@ class KeptReads:
         return -1 if read is None else read.batches[-1].last_offset
 
     def get(self, key: SharePartitionKey, offset: int, until: int, upto: int, max_bytes: int) -> ReadResult | None:
-        """What a read at `offset` brings that has to reach `until` (inclusive), and must not reach `upto`; None when
-        that is not kept. Of more than `max_bytes` one batch alone, as of any read.
+        """Return a kept read at `offset` that reaches `until` (inclusive), and not `upto`; None if there is none.
+
+        If it has more than `max_bytes`, return one batch alone, as any read does.
         """
         read = self._reads.get(key)
         if read is None:
@@ -82,8 +83,9 @@ class KeptReads:
     def read(
         self, leader: SharePartitionLeader, offset: int, until: int, upto: int, max_bytes: int
     ) -> ReadResult | ErrorCode | NotHereYet:
-        """What the share partition's log has from `offset` to `until` (inclusive), below `upto`, as its own `read`
-        brings it. What is kept is not read again, and is kept as long as the share partition has not finished it.
+        """Read the share partition's log from `offset` to `until` (inclusive), below `upto`, like its own `read`.
+
+        What is kept is not read again, and is kept as long as the share partition has not finished it.
         """
         key, log = leader.key, leader.log
         if offset >= log.log_start_offset and not log.refusal:
@@ -136,7 +138,7 @@ class KeptReads:
         return answer.size_of_last(read, acquired)
 
     def marks(self, key: SharePartitionKey, read: ReadResult) -> Marks | None:
-        """What is noted of where records lie in these very bytes; None when they are not kept."""
+        """Return the noted places of records in these very bytes; None if they are not kept."""
         kept = self._marks.get(key)
         return kept[1] if kept is not None and kept[0] is read.records else None
 

@@ -1,4 +1,4 @@
-"""In-flight batches: ranges of offsets that were acquired together, cut into runs of equal status.
+"""Batches in flight: ranges of offsets that were acquired together, cut into runs of equal status.
 
     offsets   110     111 ... 118     119
     starts   [110,    111,            119]
@@ -74,7 +74,7 @@ class InFlightBatch:
             yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
 
     def available(self, first: int, last: int) -> Iterator[tuple[int, int, DeliveryStatus]]:
-        """Those of `runs` that may be acquired; quicker where few may."""
+        """Yield those of `runs` that may be acquired; quicker where few may."""
         starts, statuses = self.starts, self.statuses
         low, high = max(bisect_right(starts, first) - 1, 0), bisect_right(starts, last)
         for index in range(low, high - 1):
@@ -94,7 +94,9 @@ class InFlightBatch:
         return None
 
     def count_available(self, first: int, last: int) -> tuple[int, int]:
-        """How many offsets of `first..last` (inclusive), a part of the batch, may be acquired; the highest, or -1."""
+        """Return how many offsets of `first..last` (inclusive), a part of the batch, may be acquired; the highest, or
+        -1.
+        """
         return available_in(self.starts, self.statuses, self.last_offset + 1, first, last)
 
     def from_front(
@@ -230,7 +232,7 @@ class InFlightBatch:
         return changed, available if available >= 0 else None
 
     def unfinished_from(self) -> int | None:
-        """Where the first run begins that is not finished with; None when all are."""
+        """Return where the first unfinished run begins; None if all are finished."""
         if len(self.statuses) == 1:
             return None if self.statuses[0].done else self.first_offset
         return next((self.starts[index] for index, status in enumerate(self.statuses) if not status.done), None)

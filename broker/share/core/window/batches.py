@@ -1,4 +1,4 @@
-"""In-flight batches in the order of their offsets."""
+"""Batches in flight, in the order of their offsets."""
 
 from __future__ import annotations
 

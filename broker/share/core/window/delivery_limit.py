@@ -1,4 +1,4 @@
-"""What `group.share.delivery.count.limit` does to a record that keeps failing (KIP-932, Apache Kafka 4.3.1).
+"""The effect of `group.share.delivery.count.limit` on a record that keeps failing (KIP-932, Apache Kafka 4.3.1).
 
 From about half the limit on it is handed out in ever smaller company, and when it is given back at the limit, it is
 archived: no member gets it again. In a group with a dead-letter queue it is archiving until its dead letter is written.
@@ -12,12 +12,12 @@ from shareq.protocol.share import RecordState
 
 
 def given_up_state(settings: ShareGroupSettings) -> RecordState:
-    """Where a record goes that is unprocessable."""
+    """Return the state of an unprocessable record."""
     return RecordState.ARCHIVING if settings.dead_letters else RecordState.ARCHIVED
 
 
 def after_release(status: DeliveryStatus, settings: ShareGroupSettings) -> RecordState:
-    """Where a record goes that is given back: at the delivery count limit it is unprocessable."""
+    """Return the state of a record that is given back: at the delivery count limit it is unprocessable."""
     if status.delivery_count < settings.delivery_count_limit:
         return RecordState.AVAILABLE
     return given_up_state(settings)

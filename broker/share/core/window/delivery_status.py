@@ -1,4 +1,4 @@
-"""What is true of one in-flight record, shared by all records of which the same is true.
+"""The status of an in-flight record, shared by all records with the same one.
 
 A transition in progress ("pending") already shows its new state; it also keeps the status to return to when the state
 write fails, and the one to settle into when it succeeds.
@@ -69,7 +69,7 @@ class DeliveryStatus:
 
     @property
     def lock_deadline_ms(self) -> int:
-        """When the lock runs out that this status has, or returns to when its state write fails."""
+        """The time when the lock runs out that this status has, or returns to if its state write fails."""
         return self.deadline_ms if self.before is None else self.before.deadline_ms
 
     def acquired(self, owner: str, deadline_ms: int, now_ms: int) -> DeliveryStatus:
@@ -82,12 +82,17 @@ class DeliveryStatus:
         return DeliveryStatus(self.state, self.delivery_count, self.owner, deadline_ms, since_ms=self.since_ms)
 
     def pending(self, state: RecordState, write_id: int, not_before_ms: int = NO_DELAY) -> DeliveryStatus:
-        """On its way to `state`, which counts once the state write is durable; available then from `not_before_ms`."""
+        """Return a status pending `state`, which counts once the state write is durable; available then from
+        `not_before_ms`.
+        """
         after = self.moved(state, not_before_ms)
         return DeliveryStatus(state, self.delivery_count, write_id=write_id, before=self, after=after)
 
     def moved(self, state: RecordState, not_before_ms: int = NO_DELAY) -> DeliveryStatus:
-        """In `state` at once: lock expiry waits for no write. Delayed if it is available from `not_before_ms` only."""
+        """Return a status in `state` at once: lock expiry waits for no write.
+
+        Delayed if available from `not_before_ms` only.
+        """
         state = transition(self.state, state)
         if not_before_ms and state is RecordState.AVAILABLE:
             return delayed(self.delivery_count, not_before_ms)

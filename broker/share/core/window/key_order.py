@@ -41,12 +41,12 @@ def waiting(delivery_count: int) -> DeliveryStatus:
 
 
 def is_waiting(status: DeliveryStatus) -> bool:
-    """Whether that is the status of a record that waits for its key."""
+    """Return True if it is the status of a record that waits for its key."""
     return status is waiting(status.delivery_count)
 
 
 def is_finished(status: DeliveryStatus) -> bool:
-    """Whether no member gets the record again, and no write that is under way can change that."""
+    """Return True if no member gets the record again, and no write under way can change that."""
     return status.done or (status.state is RecordState.ARCHIVING and not status.write_id)
 
 
@@ -66,17 +66,18 @@ class KeyOrder:
         self._held: dict[int, list[Run]] = {}  # by the state write that makes them durable
 
     def __len__(self) -> int:
-        """How many unfinished records have a key that is known."""
+        """Return the number of unfinished records with a known key."""
         return len(self._chains)
 
     @staticmethod
     def makes_wait(status: DeliveryStatus) -> bool:
-        """Whether a record of this status waits for an earlier one of its key."""
+        """Return True if a record of this status waits for an earlier one of its key."""
         return is_waiting(status)
 
     def heads(self) -> Callable[[int], int | None]:
-        """Of an offset: the lowest unfinished offset of its key, itself perhaps; None when its key is not known, or it
-        is finished. As of now; looked up once, for all.
+        """Return a function from an offset to the lowest unfinished offset of its key, itself perhaps.
+
+        It returns None if the key is not known, or the record is finished. As of now; looked up once, for all.
         """
         return self._chains.heads().get
 
@@ -192,11 +193,11 @@ class KeyOrder:
     # -- what becomes of records
 
     def note(self, runs: Iterable[Run]) -> None:
-        """These have their status now, or had it before."""
+        """Record runs whose status was set or confirmed."""
         self._changed += runs
 
     def hold(self, write_id: int) -> None:
-        """What has just been finished counts when that state write has an outcome, and not before."""
+        """Hold back what has just been finished until that state write has an outcome."""
         self._held[write_id] = [run for run in self._changed if is_finished(run[2])]
         self._changed = [run for run in self._changed if not is_finished(run[2])]
 
@@ -244,7 +245,9 @@ class KeyOrder:
         return found
 
     def _hold_back(self, window: InFlightWindow, first: int, last: int, status: DeliveryStatus) -> None:
-        """Only what was delivered before its keys were known can become available again without being a head."""
+        """Make records wait that are not heads: only those delivered before their keys were known can be available
+        again so.
+        """
         for offset in self._known(first, last):
             if not self._chains.waits(offset):
                 continue
@@ -269,7 +272,7 @@ def all_free(window: InFlightWindow) -> None:
 
 
 def _freed(batch: Batch, offsets: Sequence[int]) -> list[Run]:
-    """Of the offsets, ascending and all of the batch: those that wait, as runs that do not."""
+    """Return the waiting ones of the offsets, ascending and all of the batch, as runs that do not wait."""
     return [
         (low, high, settled(RecordState.AVAILABLE, status.delivery_count))
         for first, last in _neighbours(offsets)
@@ -290,7 +293,7 @@ def _batch_of(first: int, statuses: list[DeliveryStatus], now_ms: int, *, by_off
 
 
 def _among(keys: KeyHashes, first: int, last: int) -> KeyHashes:
-    """Those of the keys whose offset is among `first..last` (inclusive)."""
+    """Return the keys whose offset is in `first..last` (inclusive)."""
     offsets = keys.offsets
     if not offsets or (offsets[0] >= first and offsets[-1] <= last):
         return keys

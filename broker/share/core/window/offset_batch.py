@@ -1,4 +1,4 @@
-"""In-flight batches with a status for each offset: what `batch.InFlightBatch` is, for batches of many short runs.
+"""Batches in flight with a status for each offset: what `batch.InFlightBatch` is, for batches of many short runs.
 
 Order by key makes such batches: with keys at random nearly every record is a run of its own. What is done to some of
 their offsets here looks at those alone; a list of runs would be made again.

@@ -1,4 +1,4 @@
-"""How the start offset, the end offset and the next fetch offset of a share partition move."""
+"""The moves of a share partition's start offset, end offset and next fetch offset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FORGOTTEN: DeliveryStatus = settled(RecordState.ARCHIVED, 0)  # of records belo
 
 
 def next_fetch_offset(window: InFlightWindow) -> int:
-    """Where the next read begins: the first hole that a reload left, or the first available record, or the end.
+    """Return where the next read begins: the first hole that a reload left, or the first available record, or the end.
 
     With order by key also the first record whose key is not known.
     """

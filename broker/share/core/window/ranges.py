@@ -1,4 +1,4 @@
-"""What is true of the offsets in flight, as ranges of like ones: a look at the window that changes nothing.
+"""Listings of the offsets in flight, as ranges of like ones: a look at the window that changes nothing.
 
 A look is taken in parts of counted work, so that a window of any size can be listed between requests. Each part is of
 one moment; the next one goes on at an offset, whatever has become of the window meanwhile.
@@ -49,7 +49,7 @@ class RecordRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many offsets it has."""
+        """The number of offsets in the range."""
         return self.last_offset - self.first_offset + 1
 
 
@@ -149,7 +149,7 @@ def _delayed(first: int, last: int, count: int, delays: Sequence[Row], now_ms: i
 
 
 def _waits(status: DeliveryStatus) -> bool:
-    """Whether an available record is not to be had, and not because of a time or a write."""
+    """Return True if an available record cannot be acquired, and not because of a time or a write."""
     return not status.available and not status.not_before_ms and not status.write_id
 
 

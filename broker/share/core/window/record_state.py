@@ -38,7 +38,7 @@ class IllegalTransition(Exception):
 
 
 def transition(before: RecordState, after: RecordState) -> RecordState:
-    """`after`, when a record may go there from `before`. Raises IllegalTransition otherwise."""
+    """Return `after` if a record may go there from `before`. Raise IllegalTransition otherwise."""
     if after not in LEGAL[before]:
         raise IllegalTransition(f"{before.name} -> {after.name}")
     return after

@@ -1,4 +1,4 @@
-"""How long a record that failed waits before it may be delivered again: `shareq.redelivery.backoff.*`, our own.
+"""The wait of a failed record before it may be delivered again: `shareq.redelivery.backoff.*`, our own.
 
 A record fails when it is released, when its lock runs out, and when the session of its holder ends. What then is at the
 delivery count limit is archived, and does not wait.
@@ -15,7 +15,7 @@ _MASK: Final = (1 << 64) - 1
 
 
 def not_before(backoff: RedeliveryBackoff, now_ms: int, offset: int, delivery_count: int) -> int:
-    """When a record may be delivered again whose `delivery_count`-th delivery has failed now; `NO_DELAY`: at once.
+    """Return when a record may be delivered again after its `delivery_count`-th delivery failed; `NO_DELAY`: at once.
 
     `initial_ms` after the first failure, `multiplier` times longer after each further one; that times a factor between
     1 - `jitter` and 1 + `jitter`; never more than `max_ms`. The factor follows from `offset`, the first of those that

@@ -17,17 +17,17 @@ Change = Callable[[DeliveryStatus], DeliveryStatus]  # the same object back: lea
 
 
 class Order(Protocol):
-    """Which records wait for others: `key_order.KeyOrder`."""
+    """The records that wait for others: `key_order.KeyOrder`."""
 
     def note(self, runs: Iterable[Run]) -> None:
-        """These have their status now, or had it before."""
+        """Record runs whose status was set or confirmed."""
 
     def frontier(self, window: InFlightWindow) -> int | None:
         """The lowest offset of the window that has to be read before it or a later one is acquired; None: none."""
 
 
 class GapWindow:
-    """After a reload: offsets that were acquired, or never fetched, when the state was persisted.
+    """A reload's window of offsets that were acquired, or never fetched, when the state was persisted.
 
     They are the holes between the loaded batches, from `start_offset` to `end_offset` (the end offset at load), and
     have to be delivered again. `start_offset` follows what is acquired, also backwards when a lower record is delivered
@@ -43,7 +43,7 @@ class GapWindow:
         self._no_hole_below = start_offset  # nor at or above start_offset; saves searching from there each time
 
     def move(self, start_offset: int) -> None:
-        """Nothing is missing below `start_offset`."""
+        """Move the start: nothing is missing below `start_offset`."""
         back = start_offset < self.start_offset
         self._no_hole_below = start_offset if back else max(self._no_hole_below, start_offset)
         self.start_offset = start_offset
@@ -98,7 +98,7 @@ class InFlightWindow:
         return gap if gap is not None and gap.end_offset == self.end_offset else None
 
     def in_flight(self) -> int:
-        """How much of the in-flight limit is taken: from start to end offset, with terminal offsets and holes."""
+        """Return the used part of the in-flight limit: from start to end offset, with terminal offsets and holes."""
         return self.end_offset - self.start_offset + 1 if self.batches.count else 0
 
     @property
@@ -213,7 +213,7 @@ class InFlightWindow:
         self.start_offset = start_offset
 
     def clear(self, offset: int) -> None:
-        """Nothing is in flight any more; `offset` is the next one to fetch."""
+        """Empty the window; `offset` is the next one to fetch."""
         self.batches.clear()
         self.start_offset = self.end_offset = offset
         self.delivery_complete_count = 0
