@@ -1,4 +1,6 @@
-"""What coordinators ask of the rest of the broker: topics, and groups' settings, declared with their properties."""
+"""The ports from coordinators to the rest of the broker: topics, and groups' settings, declared
+with their properties.
+"""
 
 from __future__ import annotations
 

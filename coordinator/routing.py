@@ -1,4 +1,4 @@
-"""Which partition of a coordinator's topic holds a name's records: as Java hashes, and as Apache Kafka routes."""
+"""The routing of a name to a partition of a coordinator's topic: as Java hashes, and as Apache Kafka routes."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ meanwhile that it goes by.
 
 
 def at_once(steps: Steps[T]) -> T:
-    """What comes of it, without a pause."""
+    """Run all steps without a pause. Return their result."""
     while True:
         try:
             next(steps)
@@ -77,8 +77,9 @@ class CoordinatorResult(NamedTuple, Generic[T_co]):
 
 
 class LogRoom(Protocol):
-    """How much one operation may append to the coordinator's log. For operations that change more than `replay` does:
-    they have to know before.
+    """The room for one operation in the coordinator's log.
+
+    For operations that change more than `replay` does: they have to know before.
     """
 
     def room_bytes(self) -> int:
@@ -88,7 +89,7 @@ class LogRoom(Protocol):
         """More keys and values than these never fit, however they are compressed."""
 
     def fits(self, records: Sequence[CoordinatorRecord], *, spare_bytes: int = 0) -> bool:
-        """Whether the records fit into one batch, and `spare_bytes` beside them."""
+        """Return True if the records fit into one batch, and `spare_bytes` beside them."""
 
     def encoded(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...] | None]:
         """The records for `CoordinatorResult.encoded`, each in a step of its own; None if they do not fit."""
@@ -121,10 +122,10 @@ class CoordinatorShard(Protocol):
         """Called once after the log was replayed, before the first operation: start timers afresh."""
 
     def next_deadline_ms(self) -> int | None:
-        """When `on_deadline` wants to be called (monotonic ms), or None."""
+        """Return when to call `on_deadline` (monotonic ms), or None."""
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """What time brought about: sessions that ended, snapshots that are due."""
+        """Do the work that time has made due: sessions that ended, snapshots that are due."""
 
 
 @runtime_checkable
@@ -132,7 +133,7 @@ class TransactionalShard(Protocol):
     """A shard whose log has records of producers' transactions, too, and the markers that end them."""
 
     def replay_transactional(self, record: CoordinatorRecord, offset: int, producer_id: int) -> None:
-        """As `replay`, of a record that counts only if the producer's transaction is committed."""
+        """Replay, like `replay`, a record that counts only if the producer's transaction is committed."""
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         """The producer's transaction has ended, live or at load. Harmless when it has none."""
@@ -144,6 +145,7 @@ class RecordSerde(Protocol):
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]: ...
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """None for an unknown record type, skipped with a warning; MalformedMessage for an unknown value version.
-        InconsistentRecords for what no coordinator writes.
+        """Decode a record; None for an unknown record type, skipped with a warning.
+
+        Raise MalformedMessage for an unknown value version, InconsistentRecords for what no coordinator writes.
         """

@@ -1,4 +1,4 @@
-"""Why records were given back, as a client of ours says beside its acknowledgements: a tagged field of our own.
+"""Reasons for giving records back, sent by our clients beside acknowledgements: a tagged field of our own.
 
     AcknowledgePartition of ShareAcknowledge, tag 29553 (0x7371), any number of times one after the other:
         int64   offset

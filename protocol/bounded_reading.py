@@ -192,7 +192,7 @@ class BoundedReader(Generic[M]):
         return reader
 
     def _counting_compact(self, read: _Read | None, weight: int) -> _Read | None:
-        """For readers that are given the first byte of a compact length."""
+        """Wrap a reader that is given the first byte of a compact length."""
         if read is None:
             return None
 
@@ -205,6 +205,6 @@ class BoundedReader(Generic[M]):
 
 
 def _piece_of(reader: FunctionType) -> int:
-    """How many elements of an array of structs are read at a time: one, if there may be arrays in it."""
+    """Return how many elements of an array of structs are read at a time: one, if there may be arrays in it."""
     nested = any(name in _ARRAYS or name.startswith("_read_") for name in reader.__code__.co_names)
     return 1 if nested else _PIECE

@@ -1,4 +1,4 @@
-"""What a configuration property is: name, type, default, bounds, documentation, and when it may change.
+"""Declarations of configuration properties: name, type, default, bounds, documentation, and when they may change.
 
 A `ConfigDef` is a table of `ConfigKey`s. Texts come in (property files, options, the Admin API) and typed values come
 out: `bool`, `int`, `float`, `str`, a tuple of strings for a LIST, or None where nothing is the default.
@@ -56,7 +56,7 @@ class ConfigType(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """Where an effective value comes from, by its number in DescribeConfigs responses."""
+    """The source of an effective value, by its number in DescribeConfigs responses."""
 
     TOPIC = 1
     DYNAMIC_BROKER = 2
@@ -67,7 +67,7 @@ class ConfigSource(IntEnum):
 
 
 class UpdateMode(IntEnum):
-    """When a broker property may change: at start only, at any time, or at any time but only for a broker by its id."""
+    """The time at which a broker property may change: at start, at any time, or at any time for a broker by its id."""
 
     READ_ONLY = 0
     CLUSTER_WIDE = 1
@@ -82,7 +82,7 @@ class Validator(Protocol):
 
     @property
     def allowed(self) -> str:
-        """What is accepted, as the end of a sentence about the value."""
+        """The accepted values, as the end of a sentence about the value."""
 
     def accepts(self, value: ConfigValue) -> bool: ...
 
@@ -250,7 +250,7 @@ class ConfigKey(Generic[T]):
 
     @property
     def sensitive(self) -> bool:
-        """Whether the value must never be shown."""
+        """True if the value must never be shown."""
         return self.type is ConfigType.PASSWORD
 
     def parse(self, text: str) -> ConfigValue:

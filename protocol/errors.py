@@ -25,7 +25,7 @@ __all__ = [
 
 
 class ApiError(NamedTuple):
-    """What went wrong for the client, false if nothing did. `message` is for people; None: there is nothing to add."""
+    """The client's error, false if there is none. `message` is for people; None: there is nothing to add."""
 
     code: ErrorCode
     message: str | None = None
@@ -43,7 +43,7 @@ def storage_failure(error: OSError) -> ApiError:
 
 
 def is_retriable(code: int) -> bool:
-    """Whether the same request may succeed later, as Apache Kafka's clients see it. Unknown codes: no."""
+    """Return True if the same request may succeed later, as Apache Kafka's clients see it. Unknown codes may not."""
     return code in RETRIABLE
 
 

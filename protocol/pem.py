@@ -18,7 +18,7 @@ class PemBlock(NamedTuple):
 
     @property
     def is_certificate(self) -> bool:
-        """Also with older labels, as `X509 CERTIFICATE`."""
+        """True for certificates, also with older labels such as `X509 CERTIFICATE`."""
         return self.label.endswith("CERTIFICATE")
 
     @property
@@ -27,7 +27,7 @@ class PemBlock(NamedTuple):
         return self.label.endswith("PRIVATE KEY")
 
     def der(self) -> bytes:
-        """What is inside, in DER. ValueError when it is not base64."""
+        """Return the content in DER. Raise ValueError if it is not base64."""
         body = self.text.split("-----")[2]
         try:
             return a2b_base64("".join(body.split()), strict_mode=True)

@@ -1,4 +1,4 @@
-"""What generated codecs are made of: base classes, variable-length numbers, and the rarer readers and writers.
+"""The parts of generated codecs: base classes, variable-length numbers, and the rarer readers and writers.
 
 The generated functions read fixed-width fields and short lengths themselves; what is here is called for the rest:
 lengths of more than one byte, tagged fields, arrays of numbers and strings, and every error.
@@ -104,7 +104,7 @@ class Message(Structure):
     ENCODERS: ClassVar[Mapping[int, Callable[[bytearray, Any], None]]] = {}
 
     def encode(self, version: int) -> bytes:
-        """This message in wire form. Raises `UnencodableMessage`."""
+        """Return this message in wire form. Raise `UnencodableMessage`."""
         out = bytearray()
         self.encode_into(out, version)
         return bytes(out)
@@ -177,7 +177,7 @@ def read_length(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def read_string_length(data: bytes, pos: int) -> tuple[int, int]:
-    """As `read_length`, for a string: null and more than 32,767 bytes are refused."""
+    """Read a string's length like `read_length`: null and more than 32,767 bytes are refused."""
     length, pos = read_uvarint(data, pos - 1)
     if length == 0:
         raise null_value()
@@ -187,7 +187,7 @@ def read_string_length(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def read_bytes_length(data: bytes, pos: int) -> tuple[int, int]:
-    """As `read_length`, for bytes: null is refused."""
+    """Read the length of bytes like `read_length`: null is refused."""
     length, pos = read_uvarint(data, pos - 1)
     if length == 0:
         raise null_value()
@@ -314,27 +314,29 @@ _UNPACK_INT32: Final = struct.Struct(">i").unpack_from
 
 
 def bad_count(count: int) -> MalformedMessage:
-    """For an array's count that is negative (null where it is not allowed), or more than the bytes left can hold."""
+    """Return the error for an array's count that is negative (a forbidden null), or more than the
+    bytes left can hold.
+    """
     return MalformedMessage(f"array of {count} elements: null, or more than the message can hold")
 
 
 def bad_length(length: int) -> MalformedMessage:
-    """For a negative length that does not mean null here."""
+    """Return the error for a negative length that does not mean null here."""
     return MalformedMessage(f"length {length}")
 
 
 def null_value() -> MalformedMessage:
-    """For null in a field that may not be null."""
+    """Return the error for null in a field that may not be null."""
     return MalformedMessage("null in a field that may not be null")
 
 
 def bad_tag(name: str, tag: int) -> MalformedMessage:
-    """For a tag that belongs to another version of the struct."""
+    """Return the error for a tag that belongs to another version of the struct."""
     return MalformedMessage(f"tag {tag} of {name} is not of this version")
 
 
 def bad_tag_size(name: str, tag: int, size: int, end: int) -> MalformedMessage:
-    """For a tagged field whose value is longer or shorter than its size says."""
+    """Return the error for a tagged field whose value is longer or shorter than its size says."""
     return MalformedMessage(f"tag {tag} of {name}: a value of {end} bytes in a field of {size}")
 
 
@@ -476,17 +478,17 @@ def put_byte_strings(out: bytearray, values: list[bytes]) -> None:
 
 
 def not_in_version(name: str, field: str) -> UnencodableMessage:
-    """For a field that is set although the version being written lacks it."""
+    """Return the error for a field that is set although the version being written lacks it."""
     return UnencodableMessage(f"{name}.{field} is set, but this version has no such field")
 
 
 def null_not_allowed(name: str, field: str) -> UnencodableMessage:
-    """For None in a field that may not be null in the version being written."""
+    """Return the error for None in a field that may not be null in the version being written."""
     return UnencodableMessage(f"{name}.{field} may not be null in this version")
 
 
 def bad_uuid(value: bytes) -> UnencodableMessage:
-    """For an id that is not 16 bytes."""
+    """Return the error for an id that is not 16 bytes."""
     return UnencodableMessage(f"uuid of {len(value)} bytes")
 
 

@@ -1,4 +1,4 @@
-"""Which partitions a member of a group consumes, or is to consume; share groups and consumer groups alike."""
+"""Assignments of partitions to a group's members, current and target; share groups and consumer groups alike."""
 
 from __future__ import annotations
 

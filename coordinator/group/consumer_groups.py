@@ -260,21 +260,21 @@ class ConsumerGroups:
     # -- deciding
 
     def activity(self, group_id: str) -> Activity:
-        """What goes on in a group."""
+        """Return the activity in a group."""
         return self._activity.setdefault(group_id, Activity())
 
     def note_activity(self, group_id: str, activity: Activity, news: int) -> None:
-        """What an operation that was decided has made of it. `news`: what there had been of topics when it began."""
+        """Store the activity that a decided operation leaves. `news`: the count of topic changes when it began."""
         if news != self.news:  # while it paused
             activity.topics_created = activity.metadata_stale = True
         self._activity[group_id] = activity
 
     def session_timeout_ms(self, group_id: str) -> int:
-        """How long a member may be silent that speaks KIP-848's protocol."""
+        """Return how long a member that speaks KIP-848's protocol may be silent."""
         return self._settings_of.consumer_group(group_id).session_timeout_ms
 
     def inputs(self, group_id: str, is_visible: Callable[[str], bool] | None) -> HeartbeatInputs:
-        """What a request looks at beside its group; for `is_visible` see there."""
+        """Return the inputs of a request beside its group; see `HeartbeatInputs` for `is_visible`."""
         return HeartbeatInputs(
             metadata=self._metadata,
             settings=self._settings_of.consumer_group(group_id),
@@ -287,7 +287,7 @@ class ConsumerGroups:
 
 
 def _is_over(group: ConsumerGroup, what: str, member_id: str) -> bool:
-    """Whether what is due means the end of the member: it may have done by now what was waited for."""
+    """Return True if the due timer ends the member: by now it may have done what was waited for."""
     if what == REBALANCE:
         return _is_revoking(group, member_id)
     return what == SESSION or group.members[member_id].classic is not None

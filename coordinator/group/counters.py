@@ -1,4 +1,4 @@
-"""What has happened to classic groups, consumer groups and committed offsets, counted."""
+"""Counters of classic groups, consumer groups and committed offsets."""
 
 from __future__ import annotations
 

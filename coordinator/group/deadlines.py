@@ -66,7 +66,7 @@ class Deadlines(Generic[K]):
         return None
 
     def next_ms(self) -> int | None:
-        """When something may be due; None without keys."""
+        """Return when something may be due; None without keys."""
         return self._heap[0][0] if self._heap else None
 
     def _schedule(self, key: K, deadline_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""What groups of every kind have in common: one namespace of group ids for all."""
+"""The common part of groups of every kind: one namespace of group ids for all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How groups whose members heartbeat are replayed: what the records of share groups and consumer groups have in common.
+"""The replay of groups whose members heartbeat: the common part of share groups' and consumer groups' records.
 
 Both kinds have records of members, of the group's epoch, of targets and their epoch, and of current assignments. Each
 kind has a table of rows, one per record type, in its `records`; what differs are the classes, and how a member and a
@@ -119,7 +119,7 @@ def assignment_epoch_row(key: type[K], value: type[AV]) -> Row[ReplayedGroup[Any
 
 
 def target_row(key: type[MK], value: type[TV]) -> Row[ReplayedGroup[Any, Any]]:
-    """What a member is to be brought to."""
+    """Build the row for records of a member's target assignment."""
 
     def apply(group: ReplayedGroup[Any, Any], key: MK, value: TV | None) -> None:
         group.replay_target(key.member_id, None if value is None else assignment_of(value.topic_partitions))
@@ -128,7 +128,7 @@ def target_row(key: type[MK], value: type[TV]) -> Row[ReplayedGroup[Any, Any]]:
 
 
 def member_row(key: type[MK], value: type[V], read: Callable[[str, V], M]) -> Row[ReplayedGroup[M, Any]]:
-    """What a member said of itself; `read` takes its id and the value."""
+    """Build the row for records of a member's own data; `read` takes its id and the value."""
 
     def apply(group: ReplayedGroup[M, Any], key: MK, value: V | None) -> None:
         group.replay_member(key.member_id, None if value is None else read(key.member_id, value))
@@ -137,7 +137,7 @@ def member_row(key: type[MK], value: type[V], read: Callable[[str, V], M]) -> Ro
 
 
 def current_row(key: type[MK], value: type[V], read: Callable[[V], C]) -> Row[ReplayedGroup[Any, C]]:
-    """Where a member stands."""
+    """Build the row for records of a member's current assignment."""
 
     def apply(group: ReplayedGroup[Any, C], key: MK, value: V | None) -> None:
         group.replay_current(key.member_id, None if value is None else read(value))

@@ -1,4 +1,4 @@
-"""Which records of `__consumer_offsets` make sense by themselves, at load: numbers that count something, and epochs."""
+"""A check at load that a record of `__consumer_offsets` makes sense by itself: its counts and epochs."""
 
 from __future__ import annotations
 

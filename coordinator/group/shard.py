@@ -107,19 +107,19 @@ class GroupCoordinatorShard:
         return None if group is None else group.kind
 
     def has_member(self, group_id: str, member_id: str) -> bool:
-        """Whether a group of any kind has the member, or has given out the id."""
+        """Return True if a group of any kind has the member, or has given out the id."""
         group = self._groups.get(group_id)
         if group is None:
             return False
         return member_id in group.members or (isinstance(group, ClassicGroup) and member_id in group.pending_joins)
 
     def has_static_member(self, group_id: str, instance_id: str) -> bool:
-        """Whether the group has a member of this instance id (KIP-345)."""
+        """Return True if the group has a member of this instance id (KIP-345)."""
         group = self._groups.get(group_id)
         return isinstance(group, ClassicGroup | ConsumerGroup) and instance_id in group.static_members
 
     def kinds(self) -> Counter[GroupKind]:
-        """How many groups there are of each kind."""
+        """Return the number of groups of each kind."""
         return Counter(group.kind for group in self._groups.values())
 
     def share_group(self, group_id: str) -> ShareGroup | None:

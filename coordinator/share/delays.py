@@ -82,7 +82,7 @@ def _in_force(rows: Iterable[StateBatch], batches: Sequence[StateBatch], now_ms:
 
 
 def is_sound(delay: Delay) -> bool:
-    """Whether a share partition's leader can have written this."""
+    """Return True if a share partition's leader can have written this."""
     return 0 <= delay.first_offset <= delay.last_offset and delay.not_before_ms >= 0 and delay.delivery_count >= 0
 
 

@@ -42,7 +42,7 @@ def _check(record: CoordinatorRecord) -> None:
 
 
 def is_sound(batch: StateBatchLike) -> bool:
-    """Whether a share partition's leader can have written this."""
+    """Return True if a share partition's leader can have written this."""
     return (
         0 <= batch.first_offset <= batch.last_offset
         and batch.delivery_state in PERSISTED_STATES

@@ -1,4 +1,4 @@
-"""What the share coordinator's operations answer, and its refusals."""
+"""The answers of the share coordinator's operations, and its refusals."""
 
 from __future__ import annotations
 

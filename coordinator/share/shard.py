@@ -433,8 +433,9 @@ class ShareCoordinatorShard:
         return tags_of(delays, self.settings.max_record_bytes - _record_bytes(key, batches))
 
     def _snapshot_is_due(self, state: ShareState) -> bool:
-        """After so many updates; of a state of many batches only once they are worth it, so that snapshots of megabytes
-        do not make up nearly all of the log.
+        """Return True after enough updates; if a state has many batches, only once the updates are worth a snapshot.
+
+        Otherwise snapshots of megabytes would make up nearly all of the log.
         """
         limit = self.settings.snapshot_update_records_per_snapshot
         if state.updates < limit:
@@ -444,7 +445,7 @@ class ShareCoordinatorShard:
     def _fits(
         self, key: SharePartitionKey, state: ShareState, written: Sequence[StateBatch], start_offset: int
     ) -> bool:
-        """Whether the record, and any later snapshot of the state it leads to, fits into a batch of the log."""
+        """Return True if the record, and any later snapshot of the state it leads to, fits into a batch of the log."""
         room = self.settings.max_record_bytes
         # A batch that splits a stored one adds itself and the part behind it.
         if _record_bytes(key, len(state.batches) + 2 * len(written)) <= room:

@@ -1,11 +1,11 @@
-"""What became of ranges of offsets, and how an older and a newer account of them combine.
+"""Accounts of ranges of offsets, and the combination of an older and a newer one.
 
-A state batch says that the offsets `first_offset..last_offset` (both inclusive) are in a delivery state (0 available,
-2 acknowledged, 3 archiving, 4 archived) after so many deliveries. Where accounts differ, the higher delivery count
-wins, then the higher state; how recent an account is plays no part (Apache Kafka 4.4.0, combining persisted state
-batches). An offset therefore ends with the greatest (count, state) that any batch gives it, in whatever order the
-batches are taken, and the result is written with as few batches as possible. 4.3.1 left two equal neighbours apart when
-the second of them had to win its range first, and joined them at its next combination.
+A state batch says that the offsets `first_offset..last_offset` (both inclusive) are in a delivery state (0 available, 2
+acknowledged, 3 archiving, 4 archived) after so many deliveries. Where accounts differ, the higher delivery count wins,
+then the higher state; how recent an account is plays no part (Apache Kafka 4.4.0, combining persisted state batches).
+An offset therefore ends with the greatest (count, state) that any batch gives it, in whatever order the batches are
+taken, and the result is written with as few batches as possible. 4.3.1 left two equal neighbours apart when the second
+of them had to win its range first, and joined them at its next combination.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class StateBatch(NamedTuple):
 
     @property
     def unknown_tags(self) -> Tags:
-        """None: so that it can be written as an element of a record."""
+        """No tags, always: so that it can be written as an element of a record."""
         return ()
 
 
@@ -75,7 +75,7 @@ def account_of(batches: Iterable[StateBatchLike], start_offset: int = -1) -> Acc
 
 
 def are_sound(batches: Iterable[StateBatch]) -> bool:
-    """Whether a share partition's leader can have written these."""
+    """Return True if a share partition's leader can have written these."""
     for first, last, state, count in batches:
         if not 0 <= first <= last or state not in PERSISTED_STATES or count < 0:
             return False
@@ -128,7 +128,7 @@ def _prune(stored: list[StateBatch], start_offset: int) -> None:
 
 
 def _merge_one(stored: list[StateBatch], batch: StateBatch) -> None:
-    """As `merge_into`. A neighbour that only touches matters if the two are to be one."""
+    """Merge one batch like `merge_into`. A neighbour that only touches matters if the two are to be one."""
     first, last, state, count = batch
     # A shorter tuple sorts before every longer one that it begins: (x,) lies before the batch that starts at x.
     low = bisect_left(stored, (first,))

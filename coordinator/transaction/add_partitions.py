@@ -34,7 +34,9 @@ def add_partitions(
 def verify_partition(
     transaction: Transaction | None, producer_id: int, producer_epoch: int, partition: TopicPartition
 ) -> ErrorCode:
-    """Whether the producer may write to the partition now (KIP-890): the errors above, or TRANSACTION_ABORTABLE."""
+    """Return the error if the producer may not write to the partition now (KIP-890): those above, or
+    TRANSACTION_ABORTABLE.
+    """
     if transaction is None:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     error = _wrong_producer(transaction, producer_id, producer_epoch)

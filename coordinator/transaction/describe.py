@@ -12,7 +12,7 @@ from shareq.protocol.generated import describe_transactions, list_transactions
 
 @dataclass(frozen=True, slots=True)
 class TransactionFilter:
-    """What ListTransactions asks for; what is empty or negative lets all pass. `matches` is of the whole id."""
+    """The filter of ListTransactions; what is empty or negative lets all pass. `matches` takes the whole id."""
 
     producer_ids: Collection[int] = ()
     states: Collection[str] = ()
@@ -20,7 +20,7 @@ class TransactionFilter:
     matches: Callable[[str], bool] | None = None
 
     def passes(self, transaction: Transaction, now_ms: int) -> bool:
-        """Whether the transaction is one of those asked for. One that never began has lasted since 1970."""
+        """Return True if the filter selects the transaction. One that never began has lasted since 1970."""
         if self.producer_ids and transaction.producer_id not in self.producer_ids:
             return False
         if self.states and STATE_NAMES[transaction.state] not in self.states:

@@ -94,7 +94,7 @@ def fence(transaction: Transaction, new_producer_id: NewProducerId, transaction_
 
 
 def _is_known(transaction: Transaction, expected: ExpectedProducer) -> bool:
-    """Whether the client has, or had, the id; not yet whether its epoch is right."""
+    """Return True if the client has, or had, the id; its epoch may still be wrong."""
     return expected.producer_id == transaction.producer_id or (
         expected.producer_id == transaction.previous_producer_id and is_exhausted(expected.epoch)
     )

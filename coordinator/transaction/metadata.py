@@ -77,7 +77,7 @@ class TopicPartition(NamedTuple):
 
 
 def is_exhausted(epoch: int) -> bool:
-    """Whether a producer id in this epoch gets no further one."""
+    """Return True if a producer id in this epoch gets no further one."""
     return epoch >= LAST_EPOCH
 
 
@@ -114,7 +114,7 @@ class Transaction:
 
     @property
     def bumps_epoch(self) -> bool:
-        """Whether the producer works in a version in which the end of a transaction raises the epoch."""
+        """True if the producer's version raises the epoch at the end of a transaction."""
         return self.client_version >= BUMPING_VERSION
 
     # -- transitions: ValueError for one that is not legal: the caller has to have looked
@@ -136,7 +136,7 @@ class Transaction:
         return replace(self.initialized(0, last_epoch, timeout_ms, now_ms), producer_id=producer_id)
 
     def with_partitions(self, partitions: frozenset[TopicPartition], client_version: int, now_ms: int) -> Transaction:
-        """These are part of the transaction now, which begins if none was under way."""
+        """Return the transaction with these partitions, too; it begins if none was open."""
         return self._to(
             TransactionState.ONGOING,
             now_ms,

@@ -1,4 +1,4 @@
-"""What the rules of a request come to: an error, a new state, or neither; and what has to be done about it."""
+"""The outcome of a request's rules: an error, a new state, or neither; and what has to be done about it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ProducerResult:
 
 
 def markers_of(transaction: Transaction) -> WriteMarkers:
-    """What a prepared transaction still has to have written."""
+    """Return the markers that a prepared transaction still has to have written."""
     return WriteMarkers(
         transaction.transactional_id,
         transaction.producer_id,

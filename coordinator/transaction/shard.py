@@ -60,7 +60,7 @@ class TransactionCoordinatorSettings:
 
 
 class _Granted(NamedTuple):
-    """What an InitProducerId was answered, and the epoch it may name when it asks again."""
+    """The answer to an InitProducerId, and the epoch that it may name when it asks again."""
 
     producer_id: int
     epoch: int
@@ -156,7 +156,7 @@ class TransactionCoordinatorShard:
     def verify_partition(
         self, transactional_id: str, producer_id: int, producer_epoch: int, partition: TopicPartition
     ) -> CoordinatorResult[ErrorCode]:
-        """Whether the partition is in the producer's transaction."""
+        """Return whether the partition is in the producer's transaction."""
         if not transactional_id:
             return CoordinatorResult(ErrorCode.INVALID_REQUEST)
         transaction = self._transactions.get(transactional_id)
@@ -197,7 +197,7 @@ class TransactionCoordinatorShard:
         return CoordinatorResult(ErrorCode.NONE, self._records(done))
 
     def unfinished(self) -> list[WriteMarkers]:
-        """Of every transaction whose outcome is decided and whose markers may be missing."""
+        """Return the markers of every transaction whose outcome is decided and whose markers may be missing."""
         return [markers_of(each) for each in self._transactions.values() if each.is_preparing]
 
     def abort_timed_out(self) -> CoordinatorResult[list[WriteMarkers]]:
@@ -218,7 +218,7 @@ class TransactionCoordinatorShard:
         return CoordinatorResult(len(gone), records, atomic=False)
 
     def has_ongoing(self) -> bool:
-        """Whether anything can time out."""
+        """Return True if anything can time out."""
         return any(each.state is TransactionState.ONGOING for each in self._transactions.values())
 
     # -- descriptions
@@ -253,7 +253,7 @@ class TransactionCoordinatorShard:
         self._transactions[key.transactional_id] = replace(transaction, last_producer_epoch=last_epoch)
 
     def on_loaded(self, now_ms: int) -> None:
-        """Nothing of a transaction depends on when it was loaded."""
+        """Do nothing: no transaction depends on when it was loaded."""
 
     def next_deadline_ms(self) -> int | None:
         """Timeouts are looked for at intervals, not at deadlines."""

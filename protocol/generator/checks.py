@@ -1,4 +1,4 @@
-"""What a schema may be called and how large it may be, so that accepted schemas give code that works.
+"""Limits on schemas' names and sizes, so that accepted schemas give code that works.
 
 Names are Kafka's: ASCII letters and digits, classes in capitals at the front. Refused are those whose Python form the
 generated code uses itself, or that two things would share. Texts and defaults may be anything: `emit` escapes them.

@@ -72,7 +72,7 @@ def _emit_slots_and_init(out: CodeBuffer, codec: MessageCodec, struct: StructSpe
 
 
 def emit_default_checks(out: CodeBuffer, codecs: dict[str, tuple[MessageCodec, StructSpec]]) -> None:
-    """For structs that are compared with their default when written: a function that says so without building one."""
+    """Emit, for structs compared with their default when written, a function that compares without building one."""
     for name in sorted(codecs):
         codec, struct = codecs[name]
         conditions = [codec.is_default(field, f"item.{snake(field.name)}") for field in codec.fields(struct)]

@@ -97,7 +97,7 @@ class DecodeEmitter:
         self.out.line("return items, pos")
 
     def _can_be_regular(self, layout: StructLayout) -> bool:
-        """Whether all elements usually have one size: fixed-width fields, lists of one int8, no tags."""
+        """Return True if all elements usually have one size: fixed-width fields, lists of one int8, no tags."""
         positional = [field for field in layout.fields if field.positional]
         return bool(positional) and all(
             field.spec.type.fixed_size is not None or _is_compact_int8s(field) for field in positional
@@ -361,7 +361,7 @@ class DecodeEmitter:
                 out.line(f"raise {self.module.use('bad_length')}(n)")
 
     def _value(self, field: FieldLayout, local: str, count: str) -> None:
-        """What follows the length; `count` is the expression for it."""
+        """Emit the reading of the value behind its length; `count` is the expression for the length."""
         of = field.spec.type
         if of.array:
             self.out.line(f"{local}, pos = {self._array_reader(field, count)}")

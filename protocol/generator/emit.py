@@ -29,7 +29,7 @@ class CodeBuffer:
         return len(self._lines)
 
     def fits(self, text: str) -> bool:
-        """Whether a line with this text stays within the width."""
+        """Return True if a line with this text stays within the width."""
         return self._depth * _STEP + len(text) <= WIDTH
 
     @contextmanager

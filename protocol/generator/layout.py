@@ -1,4 +1,4 @@
-"""Which fields a struct has on the wire in one version, and how: what the emitters write code for.
+"""The layout of a struct on the wire in one version: the fields and their forms that the emitters write code for.
 
 Two versions with equal layouts share one decoder and one encoder.
 """
@@ -135,7 +135,7 @@ class Layouts:
         )
 
     def nullable_ever(self, spec: FieldSpec) -> bool:
-        """Whether a field may be null in some valid version."""
+        """Return True if a field may be null in some valid version."""
         if spec.default_is_null and spec.type.may_be_null:
             return True
         return any(item.spec is spec and item.nullable for layout in self.reachable() for item in layout.fields)

@@ -37,7 +37,7 @@ _PYTHON_TYPES: Final = {
 
 
 class Module:
-    """What a module's text refers to, noted while it is emitted."""
+    """The names that a module's text refers to, noted while it is emitted."""
 
     def __init__(self, messages: list[MessageSpec]) -> None:
         self.messages = messages
@@ -158,7 +158,7 @@ class MessageCodec:
         return f"{name}: {annotation} | None = None"
 
     def initial(self, field: FieldSpec) -> str:
-        """What `__init__` sets a field to, from its parameter."""
+        """Return the expression that `__init__` sets a field to, from its parameter."""
         name = snake(field.name)
         if field.default_is_null or not (field.type.array or field.type.struct):
             return name

@@ -22,7 +22,7 @@ class Versions:
 
     @classmethod
     def parse(cls, text: str) -> Versions:
-        """`none`, `N`, `N-M` (N <= M) or `N+`. ValueError otherwise."""
+        """Parse `none`, `N`, `N-M` (N <= M) or `N+`. Raise ValueError otherwise."""
         if text == "none":
             return NONE
         match = _RANGE.fullmatch(text)
@@ -49,7 +49,7 @@ class Versions:
         return iter(range(self.lowest, self.highest + 1))
 
     def covers(self, other: Versions) -> bool:
-        """Whether every version of `other` is in this range. True for an empty `other`."""
+        """Return True if every version of `other` is in this range. True for an empty `other`."""
         return other.empty or (self.lowest <= other.lowest and other.highest <= self.highest)
 
     def __str__(self) -> str:

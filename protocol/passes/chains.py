@@ -56,11 +56,11 @@ class KeyChains:
         self._lowest: i64 = _FAR
 
     def __len__(self) -> int:
-        """How many offsets are unfinished."""
+        """Return the number of unfinished offsets."""
         return self._unfinished
 
     def entries(self) -> int:
-        """How many offsets there are entries for."""
+        """Return the number of offsets that have entries."""
         return len(self._marks)
 
     def link(
@@ -185,8 +185,9 @@ class KeyChains:
             self._hole = self._base + places[0]
 
     def finish(self, runs: list[Any], is_finished: Any) -> tuple[list[Any], list[Any]]:
-        """Those of the runs are finished whose status is: what is head of its key instead; and the runs that are
-        available. Offsets in no chain change nothing.
+        """Finish the runs whose status is finished. Return the new heads of their keys, and the available runs.
+
+        Offsets in no chain change nothing.
         """
         size: i64 = len(self._marks)
         found: list[Any] = []
@@ -313,7 +314,7 @@ class KeyChains:
 
 
 def _below(numbers: list[int], bound: i64) -> i64:
-    """How many of the ascending numbers are below `bound`."""
+    """Return how many of the ascending numbers are below `bound`."""
     low: i64 = 0
     high: i64 = len(numbers)
     while low < high:

@@ -65,7 +65,7 @@ def available_run(statuses: list[Any], base: i64, first: i64, last: i64) -> tupl
 
 
 def count_available(statuses: list[Any], base: i64, first: i64, last: i64) -> tuple[int, int]:
-    """How many of `first..last` (inclusive) are available, and the highest of them, or -1."""
+    """Return how many of `first..last` (inclusive) are available, and the highest of them, or -1."""
     at: i64 = first - base
     stop: i64 = last + 1 - base
     count: i64 = 0

@@ -70,8 +70,9 @@ def walk(data: bytes, pos: i64, count: i64, low: i64, high: i64, no_time: i64, f
 
 
 def whole_records(data: bytes, pos: i64, count: i64) -> tuple[int, int]:
-    """How many of at most `count` records from `pos` on are in `data` whole, and where the last of them ends. Only
-    their lengths are looked at; one that no record has ends them.
+    """Return how many of at most `count` records from `pos` on are in `data` whole, and where the last of them ends.
+
+    Only their lengths are looked at; one that no record has ends them.
     """
     end: i64 = len(data)
     found: i64 = 0
@@ -216,7 +217,8 @@ def key_hashes(
 def pick(
     data: bytes, pos: i64, end: i64, count: i64, wanted: list[int], index: i64 = 0
 ) -> tuple[int, list[bytes]] | None:
-    """How many of `count` records from `pos` on have an offset delta that is wanted, and their bytes, as they are.
+    """Return how many of `count` records from `pos` on have an offset delta that is wanted, and their bytes, as they
+    are.
 
     `wanted` has the first and the last (inclusive) offset delta of ranges, in turn; disjoint and ascending, as the
     records are. None when a record up to the last wanted one cannot be read as far as its offset delta, or is not below
@@ -265,9 +267,10 @@ def pick(
 
 
 def ahead(data: bytes, pos: i64, end: i64, count: i64, wanted: i64, index: i64) -> tuple[i64, i64]:
-    """How many of `count` records come before the one with a wanted offset delta, and where it begins, if that is found
-    by the sizes of those from `pos` on, where the record `index` has that offset delta: then none is missing before it.
-    Else `index` and `pos`.
+    """Return the index and position of the record with a wanted offset delta, of `count`, if sizes alone lead there.
+
+    The record `index` at `pos` has that offset delta: if the sizes from there on lead to the wanted one, none is
+    missing before it. Otherwise return `index` and `pos`.
     """
     if wanted >= count:
         return index, pos
@@ -336,7 +339,7 @@ def _varlong(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
 
 
 def _after(data: bytes, pos: i64, stop: i64) -> i64:
-    """Where a nullable field at `pos` ends."""
+    """Return where a nullable field at `pos` ends."""
     size, pos = _varint(data, pos, stop)
     if size >= 0:
         return pos + size

@@ -385,8 +385,9 @@ def is_account(rows: list[Any], row_type: Any, states: i64) -> bool:
 
 
 def available_in(starts: list[Any], statuses: list[Any], end: i64, first: i64, last: i64) -> tuple[int, int]:
-    """How many offsets between `first`, which is in a run, and `last` (both inclusive) are available, and the highest
-    of them, or -1.
+    """Return how many offsets from `first`, which is in a run, to `last` (both inclusive) are available.
+
+    And the highest of them, or -1.
     """
     count: i64 = 0
     highest: i64 = -1

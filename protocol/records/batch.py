@@ -197,7 +197,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def has_delete_horizon(self) -> bool:
-        """Whether `base_timestamp` is the time when tombstones in here may go."""
+        """True if `base_timestamp` is the time when tombstones in here may go."""
         return self.attributes & DELETE_HORIZON != 0
 
 
@@ -444,7 +444,7 @@ def records_block(
 
 
 def crc_matches(data: bytes | bytearray | memoryview, position: int, header: BatchHeader) -> bool:
-    """Whether the CRC of the batch at `position` is that of its bytes, which must all be there."""
+    """Return True if the CRC of the batch at `position` is that of its bytes, which must all be there."""
     end = position + header.length + LENGTH_OVERHEAD
     return crc32c(memoryview(data)[position + CRC_START : end]) == header.crc
 

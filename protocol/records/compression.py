@@ -82,7 +82,7 @@ def compress(codec: Compression, data: bytes | bytearray | memoryview) -> bytes:
 
 
 def compress_in_steps(codec: Compression, data: bytes) -> Generator[None, None, bytes]:
-    """As `compress`, with a pause after every `STEP_BYTES`; less is compressed at once."""
+    """Compress like `compress`, with a pause after every `STEP_BYTES`; less is compressed at once."""
     if codec is Compression.NONE or len(data) <= STEP_BYTES:
         return compress(codec, data)
     return (yield from compress_pieces(codec, (data[at : at + STEP_BYTES] for at in range(0, len(data), STEP_BYTES))))
@@ -179,7 +179,7 @@ def _xerial_blocks(data: memoryview) -> Iterator[bytes]:
 
 
 def opens_at_once(codec: Compression, data: memoryview) -> bool:
-    """Whether nothing that is used here opens these records piece by piece: snappy in one block."""
+    """Return True if no library used here opens these records piece by piece: snappy in one block."""
     return codec is Compression.SNAPPY and bytes(data[:8]) != _XERIAL_MAGIC
 
 

@@ -20,7 +20,7 @@ _END_TRANSACTION: Final = struct.Struct(">hi")
 
 
 class ControlType(IntEnum):
-    """What a control record says (Apache Kafka: ControlRecordType)."""
+    """The type of a control record (Apache Kafka: ControlRecordType)."""
 
     ABORT = 0
     COMMIT = 1

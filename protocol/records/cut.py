@@ -30,7 +30,7 @@ MOST_COMPRESSED: Final = 256 * 1024
 
 
 class Cut(NamedTuple):
-    """What came of it. `batch` is None where the whole batch has to do, and empty when no record is wanted.
+    """The outcome of a cut. `batch` is None if the whole batch has to do, and empty if no record is wanted.
 
     `opened`: how many bytes of compressed records were made readable for it.
     """

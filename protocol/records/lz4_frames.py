@@ -34,7 +34,7 @@ _END: Final = bytes(4)
 
 
 def lz4_blocks(data: memoryview) -> Iterator[bytes]:
-    """What the blocks of all frames stand for, one by one, each of 4 MiB at most. Raises MalformedMessage."""
+    """Yield the content of all frames block by block, each of 4 MiB at most. Raise MalformedMessage."""
     if not data:
         raise MalformedMessage("lz4 data cannot be read: it is empty")
     reader = _Reader(data)
@@ -71,7 +71,7 @@ class _Reader:
 
 
 class _Descriptor(NamedTuple):
-    """What a frame says of itself. `size`: of its content, None where it does not say."""
+    """The descriptor of a frame. `size`: of its content, None if it does not say."""
 
     flags: int
     largest: int
@@ -79,7 +79,7 @@ class _Descriptor(NamedTuple):
 
     @property
     def start(self) -> bytes:
-        """Of a frame with the same blocks and nothing to check; its largest block takes the history, too."""
+        """The header of a frame with the same blocks and no checksums; its largest block takes the history, too."""
         descriptor = bytes((_VERSION | self.flags & _ALONE, self.largest))
         return _NUMBER.pack(_MAGIC) + descriptor + bytes((_sum(descriptor) >> 8 & 0xFF,))
 

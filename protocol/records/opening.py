@@ -56,7 +56,7 @@ class Step(NamedTuple):
 
 
 class _Decompressor(Protocol):
-    """As Python's own of gzip and zstd, one frame of it."""
+    """The interface of Python's own decompressors of gzip and zstd, for one frame."""
 
     @property
     def eof(self) -> bool: ...
@@ -106,7 +106,7 @@ def record_runs(opened_pieces: Iterator[bytes], count: int) -> Iterator[Run]:
 def find_in_steps(
     header: BatchHeader, batch: bytes, timestamp: int, start_offset: int, upto: int, max_bytes: int
 ) -> Iterator[Step]:
-    """As `find_record`, run by run, up to the one with the record or the last one; raises the same."""
+    """Search like `find_record`, run by run, up to the one with the record or the last one; raise the same."""
     base_offset, base_time = header.base_offset, header.base_timestamp
     least = min(max(timestamp - base_time, -_INT64_MAX), _INT64_MAX)
     first, last = max(start_offset - base_offset, 0), min(upto - 1 - base_offset, header.last_offset_delta)
@@ -123,8 +123,9 @@ def find_in_steps(
 
 
 def _without_value(data: bytes) -> tuple[int, bytes, int] | None:
-    """Of a record that begins with `data` and whose value goes on behind it: how long it is, its beginning with an
-    empty value instead, and how many more bytes the value has. None where it is not so.
+    """Return the beginning of a record whose value goes on behind `data`, as a record with an empty value.
+
+    Return its length, that beginning, and how many more bytes the value has; None if the record is not like that.
     """
     try:
         size, at = _number(data, 0)
@@ -170,7 +171,7 @@ def _number(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def pieces(codec: Compression, payload: memoryview, max_bytes: int) -> Iterator[bytes]:
-    """What the bytes stand for, `PIECE_BYTES` at a time. Raises `MalformedMessage` and `TooLargeToOpen`."""
+    """Yield the opened content, `PIECE_BYTES` at a time. Raise `MalformedMessage` and `TooLargeToOpen`."""
     total = 0
     for piece in _opened(codec, payload, max_bytes):
         total += len(piece)

@@ -97,7 +97,7 @@ def in_slices(
 
 
 def open_in_steps(batch: bytes) -> Generator[int, None, tuple[Opened, Iterator[list[KeyedRecord]]]]:
-    """As `in_slices`, but the records are uncompressed in steps; after each, how many records it is worth."""
+    """Open like `in_slices`, but uncompress the records in steps; yield after each how many records it is worth."""
     header = read_header(batch, 0)
     codec = Compression(header.attributes & CODEC_MASK)
     if codec is Compression.NONE:
@@ -145,8 +145,9 @@ def retained(opened: Opened, kept: Sequence[KeyedRecord], delete_horizon_ms: int
 
 
 class KeptRecords:
-    """What stays of a batch with many records, slice by slice; held as bytes, since the collector would look at that
-    many objects again and again. `count` records stay.
+    """The records that stay of a batch with many, slice by slice; `count` of them.
+
+    Held as bytes, since the collector would look at that many objects again and again.
     """
 
     __slots__ = ("_counts", "_newest", "_opened", "_parts", "count")
@@ -167,7 +168,9 @@ class KeptRecords:
             self.count += len(records)
 
     def written(self, delete_horizon_ms: int | None) -> Generator[int, None, bytearray]:
-        """What `retained` returns for them, at least one, in steps; after each, how many records it took."""
+        """Return what `retained` returns for them, at least one, in steps; yield after each how
+        many records it took.
+        """
         parts, header = self._parts, self._opened.header
         if delete_horizon_ms is not None:
             for index, count in enumerate(self._counts):

@@ -1,4 +1,4 @@
-"""What consumers say to each other inside JoinGroup and SyncGroup: the embedded protocol of protocol type `consumer`.
+"""The embedded protocol of protocol type `consumer`: consumers' messages to each other in JoinGroup and SyncGroup.
 
     subscription   int16 version, then ConsumerProtocolSubscription: topics, user data, from version 1 on the partitions
                    that the consumer holds on to, from 2 its generation, from 3 its rack
@@ -31,7 +31,7 @@ def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
 
 
 def write_assignment(assignment: ConsumerProtocolAssignment, version: int) -> bytes:
-    """At that version, or the last that is known; it is not negative."""
+    """Encode the assignment at that version, which is not negative, or the last known one."""
     version = min(version, ConsumerProtocolAssignment.MAX_VERSION)
     return version.to_bytes(_VERSION_BYTES, "big") + assignment.encode(version)
 

@@ -1,4 +1,4 @@
-"""What time does to a classic group: members fall silent, do not join, or do not ask for their assignment."""
+"""The effects of time on a classic group: members fall silent, do not join, or do not ask for their assignment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def timer_is_due(group: ClassicGroup, what: str, member_id: str, turn: Turn) -> None:
-    """`what`: HEARTBEAT of the member, JOIN or SYNC of the group."""
+    """Act on a due timer: `what` is HEARTBEAT of the member, JOIN or SYNC of the group."""
     if what == HEARTBEAT:
         _member_was_silent(group, member_id, turn)
     elif what == JOIN:

@@ -1,4 +1,4 @@
-"""What the group coordinator keeps of one classic group: its members, their protocols, and where a rebalance stands.
+"""The coordinator's state of one classic group: its members, their protocols, and the stage of a rebalance.
 
     Empty                no members; offsets may be committed from outside
     PreparingRebalance   members are joining; those of the last generation have until the rebalance timeout
@@ -67,12 +67,12 @@ class ClassicMember:
 
     @property
     def most_bytes(self) -> int:
-        """What it takes in its group's record at most, without its assignment."""
+        """The most bytes that the member takes in its group's record, without its assignment."""
         names = (self.member_id, self.instance_id or "", self.client_id, self.client_host)
         return _MEMBER_BYTES + 3 * sum(map(len, names)) + sum(len(metadata) for _, metadata in self.protocols)
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """What the member said of itself for this protocol. KeyError for one that it does not support."""
+        """Return the member's metadata for this protocol. KeyError if it does not support the protocol."""
         for name, metadata in self.protocols:
             if name == protocol_name:
                 return metadata
@@ -150,7 +150,7 @@ class ClassicGroup:
 
     @property
     def most_bytes(self) -> int:
-        """What its members take in its record at most, without their assignments, whatever the protocol is."""
+        """The most bytes that the members take in the group's record, without their assignments, under any protocol."""
         return self._bytes
 
     @property
@@ -246,7 +246,7 @@ class ClassicGroup:
     def update(
         self, member: ClassicMember, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int
     ) -> None:
-        """What a member says again of itself."""
+        """Update the member with its new protocols and timeouts."""
         self._count(member, -1)
         member.protocols = protocols
         self._count(member, 1)
@@ -267,7 +267,7 @@ class ClassicGroup:
     # -- protocols
 
     def supports(self, protocol_type: str, names: Collection[str]) -> bool:
-        """Whether a member with these protocols may join: all members have one of them."""
+        """Return True if a member with these protocols may join: all members have one of them."""
         if self.state is ClassicState.EMPTY:
             return bool(protocol_type) and bool(names)
         return self.type == protocol_type and any(self._supported.get(name, 0) == len(self.members) for name in names)

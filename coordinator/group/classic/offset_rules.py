@@ -12,10 +12,11 @@ from shareq.protocol.errors import ErrorCode
 def commit_error(
     group: ClassicGroup, member_id: str, instance_id: str | None, generation: int, *, transactional: bool
 ) -> ErrorCode:
-    """Whether these may be committed. `generation` -1, an empty member id and no instance id: not by a member.
+    """Return the error that forbids the commit, or NONE.
 
-    Errors: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS. A transaction need not
-    name the member, and is not held up by a rebalance.
+    `generation` -1, an empty member id and no instance id: not by a member. Errors: UNKNOWN_MEMBER_ID,
+    FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS. A transaction need not name the member, and is not
+    held up by a rebalance.
     """
     if generation < 0 and group.state is ClassicState.EMPTY:
         return ErrorCode.NONE
@@ -33,8 +34,9 @@ def commit_error(
 
 
 def delete_error(group: ClassicGroup) -> ErrorCode:
-    """Whether offsets may be deleted, those of `read_topics` apart. Error: NON_EMPTY_GROUP, for members
-    with subscriptions that the broker cannot read.
+    """Return the error that forbids the deletion of offsets, except those of `read_topics`, or NONE.
+
+    Error: NON_EMPTY_GROUP, for members with subscriptions that the broker cannot read.
     """
     if group.state is ClassicState.EMPTY or group.type == CONSUMER_PROTOCOL_TYPE:
         return ErrorCode.NONE
@@ -49,10 +51,10 @@ def read_topics(group: ClassicGroup) -> frozenset[str] | None:
 
 
 def expires_from_ms(group: ClassicGroup, committed_ms: int) -> int | None:
-    """When the retention of an offset begins that was committed at `committed_ms` (times of day); None: it stays.
+    """Return when the retention begins of an offset committed at `committed_ms` (times of day); None: it stays.
 
-    In a group that has lost its members, when it did; in one that never had any, and for topics that consumers of a
-    Stable group do not subscribe to, with the commit.
+    In a group that has lost its members, it begins at that moment; in one that never had any, and for topics that
+    consumers of a Stable group do not subscribe to, with the commit.
     """
     if group.type is None:
         return committed_ms

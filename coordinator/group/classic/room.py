@@ -1,4 +1,4 @@
-"""Whether a classic group still fits into its record when a member comes in.
+"""A check that a classic group still fits into its record when a member comes in.
 
 The group is written down long after the member has come: when its leader's assignment arrives. Apache Kafka finds out
 then, and the group rebalances again and again. Here the member is not let in, and the group goes on without it.
@@ -41,7 +41,7 @@ def _with(group: ClassicGroup, comer: ClassicMember) -> ClassicGroup:
 
 
 def _largest_protocol(group: ClassicGroup) -> tuple[str, int]:
-    """Of those that all members support the one whose metadata are largest, and their bytes."""
+    """Return the protocol with the largest metadata among those that all members support, and their bytes."""
     bytes_of: dict[str, list[int]] = {}
     for member in group.members.values():
         for name, metadata in dict(reversed(member.protocols)).items():  # the first of a name counts

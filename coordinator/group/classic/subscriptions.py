@@ -1,4 +1,4 @@
-"""Which topics the consumers of a classic group subscribe to.
+"""The topics that the consumers of a classic group subscribe to.
 
 A consumer's metadata is int16 version, then its subscription; later versions only add fields behind those of version 0:
 

@@ -68,7 +68,7 @@ class Turn:
         self.timers.clear((HEARTBEAT, group.group_id, member_id))
 
     def set_timer(self, what: str, group: ClassicGroup, after_ms: int) -> None:
-        """`what`: JOIN or SYNC, of which a group has one each."""
+        """Set the group's timer `what`, JOIN or SYNC, of which it has one each."""
         self.timers.set((what, group.group_id, ""), self.now_ms + after_ms)
 
     def clear_timer(self, what: str, group: ClassicGroup) -> None:
@@ -130,7 +130,10 @@ def loggable_reason(reason: str | None) -> str:
 
 
 def member_error(group: ClassicGroup, member_id: str, instance_id: str | None) -> ErrorCode:
-    """Whether this is a member. Errors: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID when another one has taken its place."""
+    """Return the error if this is no member, or NONE.
+
+    Errors: UNKNOWN_MEMBER_ID; FENCED_INSTANCE_ID if another one has taken its place.
+    """
     if instance_id is not None:
         known = group.static_members.get(instance_id)
         if known is not None and known != member_id:

@@ -37,8 +37,9 @@ logger = logging.getLogger(__name__)
 
 
 class ClassicMembers:
-    """What they ask of a consumer group that has members. Nothing waits: every JoinGroup and SyncGroup is answered in
-    its own result.
+    """Classic members' requests to a consumer group that has members.
+
+    Nothing waits: every JoinGroup and SyncGroup is answered in its own result.
     """
 
     def __init__(self, consumer: ConsumerGroups) -> None:
@@ -239,10 +240,11 @@ def _sync_error(
 
 
 def _has_to_join(group: ConsumerGroup, member_id: str, inputs: HeartbeatInputs) -> bool:
-    """There is a new target; or partitions to give up; or others have given up all that the member waits for.
+    """Return True if the member has to join again.
 
+    It has to if there is a new target, or partitions to give up, or others have given up all that the member waits for.
     In a group whose members all speak the classic protocol, which there is only if it may not be a classic group, also
-    when there is no target for its epoch yet: none but these members can have it made.
+    if there is no target for its epoch yet: none but these members can have it made.
     """
     current = group.current_of(member_id)
     if current.member_epoch < group.assignment_epoch or current.state is MemberState.UNREVOKED_PARTITIONS:

@@ -1,4 +1,4 @@
-"""What the group coordinator keeps of one consumer group (KIP-848, data model).
+"""The coordinator's state of one consumer group (KIP-848, data model).
 
 `ConsumerGroup` mirrors the group's records one to one and changes only by its `replay_*` methods, in the order of the
 log. `Activity` is what no record has: losing it costs a recomputation, never a state.
@@ -30,7 +30,7 @@ class ResolvedRegex:
 
 @dataclass(slots=True)
 class Activity:
-    """What goes on in a group, beside its records. Set by the operations themselves.
+    """The activity in a group that no record has. Set by the operations themselves.
 
     `metadata_stale`: a subscribed topic may have changed since the metadata hash was computed. `topics_created`: there
     are topics that the group's patterns were not matched against. `to_match`: the patterns that are left of a round of
@@ -89,7 +89,7 @@ class ConsumerGroup:
 
     @property
     def state_name(self) -> str:
-        """As ListGroups and ConsumerGroupDescribe name it."""
+        """The name of the state in ListGroups and ConsumerGroupDescribe."""
         if not self.members:
             return "Empty"
         if self.group_epoch > self.assignment_epoch:
@@ -116,16 +116,16 @@ class ConsumerGroup:
         return None if member_id is None else self.members.get(member_id)
 
     def all_classic_but(self, member_ids: Collection[str]) -> bool:
-        """Whether the members left without these all speak the classic protocol; also when none is left."""
+        """Return True if the members left without these all speak the classic protocol; also if none is left."""
         return all(member.classic is not None for m, member in self.members.items() if m not in member_ids)
 
     def supports_classic(self, names: Iterable[str]) -> bool:
-        """Whether one of these protocols is that of every member that speaks the classic protocol."""
+        """Return True if one of these protocols is that of every member that speaks the classic protocol."""
         known = [{name for name, _ in member.classic.protocols} for member in self.members.values() if member.classic]
         return any(all(name in each for each in known) for name in names)
 
     def waits_for_others(self, member_id: str) -> bool:
-        """Whether another member still has something of the member's target, which it does not have yet."""
+        """Return True if another member still has something of the member's target that the member lacks."""
         assigned = self.current_of(member_id).assigned
         return any(
             partition not in assigned.get(topic_id, {}) and self.owner(topic_id, partition) is not None
@@ -202,7 +202,7 @@ class ConsumerGroup:
             self.resolved[regex] = resolved
 
     def settle(self) -> None:
-        """As `ShareGroup.settle`."""
+        """Settle the group after a load, as `ShareGroup.settle` does."""
         for member_id in self.targets.keys() - self.members.keys():
             self.replay_target(member_id, None)
         for member_id in self.current.keys() - self.members.keys():
@@ -211,8 +211,9 @@ class ConsumerGroup:
         self.group_epoch = settled_epoch(self.group_epoch, self.assignment_epoch, epochs)
 
     def is_disposable(self) -> bool:
-        """Nothing is left but the group's own record. Compaction may have taken the assignment's record together with
-        its tombstone, and left the group's.
+        """Return True if nothing is left but the group's own record.
+
+        Compaction may have taken the assignment's record together with its tombstone, and left the group's.
         """
         return not self.members and not self.targets and self.assignment_epoch in (NO_EPOCH, FIRST_EPOCH)
 

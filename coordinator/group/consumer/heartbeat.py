@@ -33,8 +33,10 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatOutcome:
-    """What a heartbeat came to. `current`: where the member stands then; `moved`: that was rewritten. `bumped`: the
-    group has a new epoch. `replaces`: the id of the member that is gone by it. `is_long`: its records are large.
+    """The outcome of a heartbeat.
+
+    `current`: the member's assignment then; `moved`: that was rewritten. `bumped`: the group has a new epoch.
+    `replaces`: the id of the member that is gone by it. `is_long`: its records are large.
     """
 
     response: ConsumerGroupHeartbeatResponse
@@ -94,7 +96,7 @@ def _is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
 
 
 def _updated(member: ConsumerMember, request: ConsumerGroupHeartbeatRequest, client: Client) -> ConsumerMember:
-    """What a request leaves out stays as it was."""
+    """Return the member as the request changes it. What the request leaves out stays as it was."""
     names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
     timeout_ms = request.rebalance_timeout_ms
     updated = ConsumerMember(

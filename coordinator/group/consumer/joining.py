@@ -33,7 +33,7 @@ class Sender:
 
 
 def owned_by(request: ConsumerGroupHeartbeatRequest) -> Assignment | None:
-    """What the member says it owns; None: it did not say."""
+    """Return the partitions that the member says it owns; None if it did not say."""
     if request.topic_partitions is None:
         return None
     owned: dict[bytes, frozenset[int]] = {}

@@ -20,7 +20,7 @@ PartitionEpochs = Mapping[bytes, Mapping[int, int]]
 
 
 class MemberState(IntEnum):
-    """Where a member is on its way to its target; numbers as in its record."""
+    """The stage of a member on its way to its target; numbers as in its record."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -30,9 +30,7 @@ class MemberState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassicMetadata:
-    """What a member that speaks the classic protocol sent when it joined: its session timeout in milliseconds, and its
-    protocols, of which there is at least one.
-    """
+    """A classic member's own data from its JoinGroup: session timeout in milliseconds, and at least one protocol."""
 
     session_timeout_ms: int
     protocols: Protocols
@@ -68,8 +66,9 @@ class ConsumerMember:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """Where a member stands: its epoch, the one before, the partitions that answers gave it, and those that it still
-    has to give up. Both count as its own.
+    """The current assignment of a member: its epoch, the one before, and its partitions.
+
+    They are those that answers gave it, and those that it still has to give up. Both count as its own.
     """
 
     member_epoch: int = JOIN_EPOCH
@@ -79,7 +78,7 @@ class CurrentAssignment:
     revoking: PartitionEpochs = field(default_factory=dict)
 
     def is_reconciled_to(self, assignment_epoch: int) -> bool:
-        """Nothing is left to do for the target of that epoch."""
+        """Return True if nothing is left to do for the target of that epoch."""
         return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
 
     def assignment_epoch_of(self, topic_id: bytes, partition: int) -> int | None:

@@ -49,8 +49,9 @@ def commit_error(
 
 
 def fetch_error(group: ConsumerGroup, request: OffsetFetchRequestGroup) -> ErrorCode:
-    """Whether offsets may be read: by any client that claims to be no member. Errors: UNKNOWN_MEMBER_ID,
-    STALE_MEMBER_EPOCH, ILLEGAL_GENERATION (see `commit_error`).
+    """Return the error that forbids reading offsets, or NONE, as for any client that claims to be no member.
+
+    Errors: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH, ILLEGAL_GENERATION (see `commit_error`).
     """
     if request.member_id is None and request.member_epoch < 0:
         return ErrorCode.NONE

@@ -73,7 +73,7 @@ def _warn_once(why: str) -> None:
 
 
 class PatternMatches:
-    """What each pattern of a group matches by name, whichever members may know of it.
+    """The topics that each pattern of a group matches by name, whichever members may know of it.
 
     A pattern that is asked for again is matched against those topics alone that have come since it was last.
     """
@@ -93,7 +93,7 @@ class PatternMatches:
             del self._found[regex]
 
     def look_at(self, names: frozenset[str]) -> None:
-        """These are all topics now."""
+        """Take these names as all topics of now."""
         if names != self._names:
             self._names = names
             self._news.clear()

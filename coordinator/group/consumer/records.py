@@ -89,7 +89,7 @@ def epoch_record(group_id: str, group_epoch: int, metadata_hash: int) -> Coordin
 
 
 def member_record(group_id: str, member: ConsumerMember) -> CoordinatorRecord:
-    """What a member said of itself."""
+    """Build the record of a member's own data."""
     value = ConsumerGroupMemberMetadataValue(
         instance_id=member.instance_id,
         rack_id=member.rack_id,
@@ -115,14 +115,14 @@ def assignment_epoch_record(group_id: str, assignment_epoch: int, timestamp_ms: 
 
 
 def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
-    """What a member is to be brought to."""
+    """Build the record of a member's target assignment."""
     topics = [target_assignment.TopicPartition(topic_id, sorted(target[topic_id])) for topic_id in sorted(target)]
     key = ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)
     return CoordinatorRecord(key, ConsumerGroupTargetAssignmentMemberValue(topics))
 
 
 def current_record(group_id: str, member_id: str, current: CurrentAssignment) -> CoordinatorRecord:
-    """Where a member stands."""
+    """Build the record of a member's current assignment."""
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=current.member_epoch,
         previous_member_epoch=current.previous_member_epoch,
@@ -156,7 +156,10 @@ def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecor
 
 
 def group_tombstones(group: ConsumerGroup) -> tuple[CoordinatorRecord, ...]:
-    """What removes a group with its members, in the order replay asks for; its offsets go before it, if they do."""
+    """Build the tombstones that remove a group with its members, in the order replay asks for.
+
+    The group's offsets, if they go, go before it.
+    """
     group_id = group.group_id
     members = sorted(group.members)
     keys: list[Message] = [ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id) for member_id in members]

@@ -1,4 +1,4 @@
-"""When members of consumer groups are given up."""
+"""The timers after which members of consumer groups are given up."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MemberTimers:
         self._deadlines.clear((what, group_id, member_id))
 
     def forget(self, group_id: str, member_id: str) -> None:
-        """Nothing of the member is due any more."""
+        """Cancel all timers of a member."""
         for what in (SESSION, REBALANCE, JOIN, SYNC):
             self.clear(what, group_id, member_id)
 

@@ -29,7 +29,7 @@ _AGAIN: Final = ErrorCode.REBALANCE_IN_PROGRESS
 
 
 class Conversions:
-    """Between the classic and the consumer groups among `groups`. Owned by its shard.
+    """Conversions between the classic and the consumer groups among `groups`. Owned by its shard.
 
     A consumer group comes of a classic one by the replay of records. The other way the classic group takes its place at
     once, as every classic group is ahead of its records; the replay of their tombstones then finds nothing to remove.
@@ -54,8 +54,9 @@ class Conversions:
     # -- from classic to consumer
 
     def upgrade_records(self, group: ClassicGroup, max_size: int) -> Steps[tuple[CoordinatorRecord, ...]]:
-        """What makes a consumer group of at most `max_size` members of it; only its end if it has no members. Raises
-        Refused: GROUP_ID_NOT_FOUND.
+        """Build the records that make it a consumer group of at most `max_size` members; only its end if it has none.
+
+        Raise Refused: GROUP_ID_NOT_FOUND.
         """
         if group.is_empty:
             return (group_tombstone(group.group_id),)
@@ -107,7 +108,7 @@ class Conversions:
         return records
 
     def downgrades_by(self, group: ConsumerGroup, replaced: ConsumerMember) -> bool:
-        """Whether it becomes a classic group when a member of that protocol takes this static member's place."""
+        """Return True if it becomes a classic group when a classic member takes this static member's place."""
         replaced_last = replaced.classic is None
         return replaced_last and self._may_downgrade(group, (replaced.member_id,), len(group.members))
 

@@ -56,7 +56,7 @@ def downgraded(
 def downgrade_records(
     group: ConsumerGroup, classic: ClassicGroup, *, rebalances: bool
 ) -> tuple[CoordinatorRecord, ...]:
-    """What makes the classic group of the consumer group.
+    """Build the records that make the classic group of the consumer group.
 
     A group that is about to rebalance is written down as one generation further on: no member is in that, so after a
     crash the members join again, too, and what those had that are gone is not forgotten.

@@ -34,14 +34,14 @@ def check_join(group: ConsumerGroup, joining: Joining, policy: MigrationPolicy, 
 
 
 def needs_member_id(joining: Joining) -> bool:
-    """Whether it is to come again with the id that it is given (KIP-394)."""
+    """Return True if the member has to come again with the id that it is given (KIP-394)."""
     request = joining.request
     unknown = not request.member_id and request.group_instance_id is None
     return unknown and joining.version >= MEMBER_ID_FROM_VERSION
 
 
 def subscription_of(joining: Joining) -> ConsumerProtocolSubscription:
-    """What it subscribes to by the protocol it likes best. Raises Refused: INCONSISTENT_GROUP_PROTOCOL."""
+    """Read the subscription in the member's preferred protocol. Raise Refused: INCONSISTENT_GROUP_PROTOCOL."""
     try:
         return read_subscription(joining.protocols[0][1])
     except MalformedMessage:
@@ -88,7 +88,7 @@ def joined_member(
 
 
 def owned_partitions(subscription: ConsumerProtocolSubscription, metadata: MetadataImage) -> Assignment:
-    """What a consumer holds on to while it joins: nothing, unless its assignor is a cooperative one."""
+    """Return the partitions that a consumer keeps while it joins: none, unless its assignor is a cooperative one."""
     owned: dict[bytes, frozenset[int]] = {}
     for each in subscription.owned_partitions:
         topic = metadata.topic(each.topic)

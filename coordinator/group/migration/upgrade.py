@@ -54,10 +54,10 @@ def check_upgrade(group: ClassicGroup, policy: MigrationPolicy, max_size: int) -
 
 
 def upgraded(group: ClassicGroup, metadata: MetadataImage) -> Steps[tuple[CoordinatorRecord, ...]]:
-    """What makes a consumer group of it, the tombstone of the classic group first. Raises Refused: GROUP_ID_NOT_FOUND
-    when the broker cannot read what its members say to each other, or would lose some of it.
+    """Build the records of a consumer group, the tombstone of the classic group first.
 
-    A partition that the leader has given to two members is the first one's. Pauses where there are many topics.
+    Raise Refused: GROUP_ID_NOT_FOUND if the broker cannot read what its members say to each other, or would lose some
+    of it. A partition that the leader has given to two members is the first one's. Pauses where there are many topics.
     """
     protocol, pace = _protocol(group), _Pace()
     taken: set[tuple[bytes, int]] = set()

@@ -22,7 +22,7 @@ class DeletedOffsets(NamedTuple):
 
 
 class PreparedDeletion:
-    """What is to be deleted of a group: `topics` that were named, and a tombstone for each offset that it has now."""
+    """The deletions of a group's offsets: the `topics` named, and a tombstone for each offset that it has now."""
 
     def __init__(self, group_id: str, knows: Knows, serde: RecordSerde) -> None:
         self.group_id = group_id

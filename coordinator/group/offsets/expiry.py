@@ -1,4 +1,4 @@
-"""Which offsets of a group have expired.
+"""The expiry of a group's offsets.
 
 An offset whose commit named a retention goes when that is over; any other `offsets.retention.minutes` after its commit,
 or after its group lost the last member. It stays while its group has members that may read the topic, or while a

@@ -129,7 +129,7 @@ class GroupOffsets:
         return CoordinatorResult(DeletedOffsets(error, subscribed), records, encoded=encoded)
 
     def tombstones(self, group_id: str) -> tuple[CoordinatorRecord, ...]:
-        """What removes all offsets of a group that is about to go."""
+        """Build the tombstones of all offsets of a group that is about to go."""
         return tuple(offset_tombstone(group_id, topic, partition) for topic, partition in self.store.known(group_id))
 
     # -- news of topics

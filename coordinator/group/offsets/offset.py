@@ -12,7 +12,7 @@ NO_PRODUCER: Final = -1
 
 
 class CommittedOffset(NamedTuple):
-    """How far a group has come in a partition.
+    """A group's committed offset in a partition.
 
     `offset` is the next one to consume; `leader_epoch` that of the last record consumed, -1 if unknown; `commit_ms` and
     `expire_ms` are times of day, the latter only for commits that name their own retention (OffsetCommit 2 to 4), else

@@ -51,7 +51,7 @@ def offset_tombstone(group_id: str, topic: str, partition: int) -> CoordinatorRe
 
 
 def committed_of(value: Message | None, record_offset: int) -> CommittedOffset | None:
-    """What the value of a record says; None for a tombstone. Raises InconsistentRecords for a value of another type."""
+    """Read the value of a record; None for a tombstone. Raise InconsistentRecords for a value of another type."""
     if value is None:
         return None
     if isinstance(value, OffsetCommitValue):

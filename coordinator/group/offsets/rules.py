@@ -47,8 +47,10 @@ def commit_error(
 def transactional_commit_error(
     group: Group | None, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int
 ) -> ErrorCode:
-    """As `commit_error`, of a TxnOffsetCommit of that version. Before version 6, producers know GROUP_ID_NOT_FOUND
-    where there is no group at all, and STALE_MEMBER_EPOCH, as ILLEGAL_GENERATION.
+    """Return the error that forbids a TxnOffsetCommit of that version, like `commit_error`.
+
+    Before version 6, producers know GROUP_ID_NOT_FOUND if there is no group at all, and STALE_MEMBER_EPOCH, as
+    ILLEGAL_GENERATION.
     """
     knows_epochs = version >= _MEMBER_EPOCHS_FROM_TXN_VERSION
     if isinstance(group, ClassicGroup):
@@ -69,19 +71,21 @@ def _classic_commit_error(group: ClassicGroup, request: OffsetCommitRequest, *, 
 
 
 def has_offsets(group: Group | None) -> TypeGuard[ClassicGroup | ConsumerGroup]:
-    """Whether it is a group of a kind that has them."""
+    """Return True if the group is of a kind that has offsets."""
     return isinstance(group, ClassicGroup | ConsumerGroup)
 
 
 def fetch_error(group: ClassicGroup | ConsumerGroup, request: OffsetFetchRequestGroup) -> ErrorCode:
-    """Whether offsets may be read. Classic groups let any client read, whatever member id and epoch are given; for the
-    errors of consumer groups see `consumer.offset_rules.fetch_error`.
+    """Return the error that forbids reading offsets, or NONE.
+
+    Classic groups let any client read, whatever member id and epoch are given; for the errors of consumer groups see
+    `consumer.offset_rules.fetch_error`.
     """
     return consumer.fetch_error(group, request) if isinstance(group, ConsumerGroup) else ErrorCode.NONE
 
 
 def delete_error(group: Group | None) -> ErrorCode:
-    """Whether offsets may be deleted. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
+    """Return the error that forbids the deletion of offsets: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, or NONE."""
     if isinstance(group, ConsumerGroup):
         return ErrorCode.NONE
     return classic.delete_error(group) if isinstance(group, ClassicGroup) else ErrorCode.GROUP_ID_NOT_FOUND
@@ -97,8 +101,9 @@ def read_topics(group: Group | None) -> frozenset[str] | None:
 
 
 def expires_from_ms(group: Group, committed_ms: int) -> int | None:
-    """When the retention of an offset began that was committed at `committed_ms` (times of day); None: not yet. In a
-    consumer group it begins with the commit.
+    """Return when the retention began of an offset committed at `committed_ms` (times of day); None: not yet.
+
+    In a consumer group it begins with the commit.
     """
     if isinstance(group, ConsumerGroup):
         return committed_ms
@@ -106,7 +111,7 @@ def expires_from_ms(group: Group, committed_ms: int) -> int | None:
 
 
 def group_tombstones(group: ClassicGroup | ConsumerGroup) -> tuple[CoordinatorRecord, ...]:
-    """What removes a group without members, its offsets apart: they go before it."""
+    """Build the tombstones of a group without members, except those of its offsets, which go before it."""
     if isinstance(group, ConsumerGroup):
         return consumer_group_tombstones(group)
     return (group_tombstone(group.group_id),)

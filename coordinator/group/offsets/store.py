@@ -47,7 +47,7 @@ class OffsetStore:
         return self._open.get(group_id, _NOTHING)
 
     def knows(self, group_id: str, topic: str, partition: int) -> bool:
-        """Whether the group has an offset of the partition, or a pending one."""
+        """Return True if the group has an offset of the partition, or a pending one."""
         return partition in self.of(group_id).get(topic, ()) or (topic, partition) in self.pending(group_id)
 
     def known(self, group_id: str) -> Iterator[tuple[str, int]]:
@@ -110,7 +110,7 @@ class OffsetStore:
                         self.put(group_id, topic, partition, pending)
 
     def _close(self, group_id: str, at: tuple[str, int], producer_id: int | None = None) -> None:
-        """Nothing is pending there any more, or nothing of this producer's."""
+        """Remove the pending commits there, or only this producer's."""
         partitions = self._open.get(group_id)
         if partitions is None or at not in partitions:
             return

@@ -1,1 +1,1 @@
-"""What is particular to share groups (KIP-932): records, heartbeats, assignments, their share state, administration."""
+"""Share groups (KIP-932): records, heartbeats, assignments, their share state, administration."""

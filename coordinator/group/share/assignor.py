@@ -1,4 +1,4 @@
-"""Which member consumes what: server-side assignors of share groups, as plain functions.
+"""Server-side assignors of share groups, as plain functions.
 
 `simple` is the assignor of that name in Apache Kafka 4.3.1: balanced and sticky, and a partition is shared by several
 members only when members outnumber partitions. It is not rack aware. Where Kafka follows the order of its hash maps, we
@@ -83,7 +83,7 @@ def _deal(
 
 
 def _fair_share(order: list[str], partitions: int) -> tuple[int, dict[str, int]]:
-    """How many members every partition should have, and how many partitions every member.
+    """Return how many members every partition should have, and how many partitions every member.
 
     The larger shares go to the front of `order`.
     """

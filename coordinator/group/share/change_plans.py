@@ -203,7 +203,7 @@ def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes
 
 
 def _covers(partitions: StatePartitions, topic_id: bytes, metadata: MetadataImage) -> bool:
-    """Whether every partition of the topic has state, or is to have it: then nothing of it is left to delete."""
+    """Return True if every partition of the topic has state, or is to have it: then nothing is left to delete."""
     topic = metadata.topic_by_id(topic_id)
     known = united(partitions.initializing, partitions.initialized).get(topic_id)
     return topic is None or (known is not None and len(known.partitions) == topic.partitions)

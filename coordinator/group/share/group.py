@@ -1,4 +1,4 @@
-"""What the group coordinator keeps of one share group (KIP-932, data model of the group coordinator).
+"""The coordinator's state of one share group (KIP-932, data model of the group coordinator).
 
 `ShareGroup` mirrors the group's records one to one and changes only by its `replay_*` methods, in the order of the log.
 `Activity` is what no record has: losing it costs a recomputation, never a state.
@@ -28,7 +28,7 @@ class ShareMember:
 
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
-    """Where a member stands: its epoch, the one before, and the partitions that answers assigned to it."""
+    """The current assignment of a member: its epoch, the one before, and the partitions that answers assigned to it."""
 
     member_epoch: int = 0
     previous_member_epoch: int = -1
@@ -48,7 +48,7 @@ TopicsById = Mapping[bytes, TopicPartitions]
 
 @dataclass(frozen=True, slots=True)
 class StatePartitions:
-    """Of which partitions share state exists or is coming or going, by topic id.
+    """The partitions whose share state exists, is coming or is going, by topic id.
 
     `initializing`: asked of the share coordinator, not confirmed. `initialized`: state exists. `deleting`: topic id to
     name, state is being removed.
@@ -64,7 +64,7 @@ class StatePartitions:
         return replace(self, initializing=united(self.initializing, topics), deleting=deleting)
 
     def with_initialized(self, topics: TopicsById) -> StatePartitions:
-        """Those of `topics` that are being initialised now have state; the others are passed over."""
+        """Return the partitions with those of `topics` that are being initialised confirmed; pass over the others."""
         confirmed = intersection(self.initializing, topics)
         return replace(
             self,
@@ -122,7 +122,7 @@ def _within(topics: TopicsById, partitions_of: Callable[[bytes], int | None]) ->
 
 @dataclass(slots=True)
 class Activity:
-    """What goes on in a group, beside its records. Set by the operations themselves.
+    """The activity in a group that no record has. Set by the operations themselves.
 
     `metadata_stale`: a subscribed topic may have changed since the metadata hash was computed. `initializing_since_ms`:
     when partitions were last asked to be initialised (monotonic; None: not since the log was loaded).
@@ -192,7 +192,7 @@ class ShareGroup:
         return self.current.get(member_id) or CurrentAssignment()
 
     def assignment_pending(self, existing: Mapping[str, bytes]) -> bool:
-        """Whether a subscribed topic has initialised partitions that no target holds, or the other way round.
+        """Return True if a subscribed topic has initialised partitions that no target holds, or the other way round.
 
         `existing`: name to id of the subscribed topics that exist.
         """
@@ -209,7 +209,7 @@ class ShareGroup:
         return topic is not None and self._targeted.get(topic_id, {}).keys() != topic.partitions
 
     def is_disposable(self) -> bool:
-        """Whether the last record of the group may be its tombstone: nothing else of it is left."""
+        """Return True if the last record of the group may be its tombstone: nothing else of it is left."""
         return not self.members and not self.targets and self.assignment_epoch in (NO_EPOCH, FIRST_EPOCH)
 
     # -- replay: one method per record type

@@ -169,7 +169,9 @@ class ShareGroups:
         return CoordinatorResult(share_group_entry(group, self._metadata))
 
     def initialized_partitions(self, group_id: str) -> CoordinatorResult[TopicsById]:
-        """What the group has share state of, existing topics only. Nothing for a group that does not exist."""
+        """Return the partitions of existing topics that the group has share state of; none if there
+        is no such group.
+        """
         group = self.group(group_id)
         topics = {} if group is None else group.initialized
         return CoordinatorResult({t: topics[t] for t in topics if self._metadata.topic_by_id(t) is not None})
@@ -264,7 +266,7 @@ class ShareGroups:
         return tuple(records)
 
     def states_lost(self) -> CoordinatorResult[None]:
-        """There is no share state any more, of anything: groups start over with their next heartbeats."""
+        """Drop all share state of all groups: it is lost, and groups start over with their next heartbeats."""
         gone = [
             group.group_id
             for group in self._groups.values()
@@ -317,7 +319,7 @@ class ShareGroups:
         return ShareGroup(request.group_id) if full is None else refusal(full.code, full.message or "")
 
     def _no_more_groups(self, group_id: str) -> ApiError | None:
-        """Why the group may not be made, or None: nothing but the limit forbids it."""
+        """Return why the group may not be made, or None: only the limit can forbid it."""
         limit = self.settings.max_groups
         if limit is None or self._may_make(limit, group_id):
             return None

@@ -61,7 +61,7 @@ from shareq.protocol.share import JOIN_EPOCH, LEAVE_EPOCH
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatInputs:
-    """What a heartbeat looks at beside its group. `now_ms` is monotonic, `wall_ms` the time of day."""
+    """The inputs of a heartbeat beside its group. `now_ms` is monotonic, `wall_ms` the time of day."""
 
     metadata: MetadataImage
     settings: ShareGroupSettings
@@ -73,10 +73,10 @@ class HeartbeatInputs:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatPlan:
-    """What the first phase of a heartbeat came to: exactly one of three.
+    """The outcome of a heartbeat's first phase: exactly one of three.
 
-    `response` set: that is the answer. Otherwise the second phase is due: after `initialize` was carried out, or, when
-    there is nothing in it (`waits`), after the second phase of those heartbeats of the group that have something.
+    `response` set: that is the answer. Otherwise the second phase is due: after `initialize` was carried out, or, if it
+    is empty (`waits`), after the second phase of those heartbeats of the group that have something.
     """
 
     group_id: str
@@ -91,7 +91,7 @@ class HeartbeatPlan:
 
     @property
     def waits(self) -> bool:
-        """Nothing to initialise, but others of the group are at it: their outcome belongs into this answer."""
+        """True if only others of the group initialise partitions: their outcome belongs in this answer."""
         return self.response is None and not self.initialize
 
 
@@ -377,7 +377,10 @@ def _retarget(draft: _Draft, initialized: TopicsById) -> Assignment:
 def _reconciled(
     draft: _Draft, before: CurrentAssignment, target_epoch: int, target: Assignment, *, refilter: bool
 ) -> CurrentAssignment:
-    """Where the member is after this heartbeat. Partitions move at once: no member has to give them up first."""
+    """Return the member's assignment after this heartbeat.
+
+    Partitions move at once: no member has to give them up first.
+    """
     if target_epoch != before.member_epoch:
         return CurrentAssignment(target_epoch, before.member_epoch, _restricted(target, draft))
     if refilter:
@@ -387,7 +390,7 @@ def _reconciled(
 
 
 def _restricted(assignment: Assignment, draft: _Draft) -> Assignment:
-    """Only topics that the member subscribes to and that exist."""
+    """Return the part of the assignment with topics that exist and that the member subscribes to."""
     own = _subscribed_ids(draft.member, draft.existing_topic_ids())
     return {topic_id: partitions for topic_id, partitions in assignment.items() if topic_id in own}
 

@@ -1,4 +1,4 @@
-"""Which partitions of a share group's topics need their share state initialised, and what comes of it.
+"""The initialisation of share state for partitions of a share group's topics.
 
 Two stages (KIP-932, ShareGroupStatePartitionMetadata): the partitions are recorded as initialising, then the share
 coordinator is asked, then they are recorded as initialised, or asked again. Only initialised partitions are assigned.
@@ -33,7 +33,7 @@ class StateInitialization:
 
 
 def existing_topics(topic_names: Iterable[str], metadata: MetadataImage) -> dict[str, TopicImage]:
-    """Those of the names that are topics now, by name."""
+    """Return the existing topics of these names, by name."""
     return {name: topic for name in topic_names if (topic := metadata.topic(name)) is not None}
 
 
@@ -57,7 +57,7 @@ def partitions_to_initialize(
 
 
 def initializations(group: ShareGroup, topics: TopicsById, state_epoch: int) -> tuple[StateInitialization, ...]:
-    """What to ask of the share coordinator for all partitions of `topics`, ascending.
+    """Return the requests to the share coordinator for all partitions of `topics`, ascending.
 
     A partition that was added to a topic begins at its first record, as in Apache Kafka 4.4.0. There, a new topic whose
     first initialisation failed begins so, too: here it is still a new topic.

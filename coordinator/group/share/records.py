@@ -72,7 +72,7 @@ _STABLE: Final = 0  # the only member state of share groups
 
 
 def member_record(group_id: str, member_id: str, member: ShareMember | None) -> CoordinatorRecord:
-    """What a member said of itself; None: it has left."""
+    """Build the record of a member's own data; `member` None: it has left."""
     key = ShareGroupMemberMetadataKey(group_id, member_id)
     if member is None:
         return CoordinatorRecord(key, None)
@@ -103,7 +103,7 @@ def assignment_epoch_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def target_record(group_id: str, member_id: str, target: Assignment | None) -> CoordinatorRecord:
-    """What a member is to consume; None: the member is gone."""
+    """Build the record of a member's target; None: the member is gone."""
     key = ShareGroupTargetAssignmentMemberKey(group_id, member_id)
     if target is None:
         return CoordinatorRecord(key, None)
@@ -112,7 +112,7 @@ def target_record(group_id: str, member_id: str, target: Assignment | None) -> C
 
 
 def current_record(group_id: str, member_id: str, current: CurrentAssignment | None) -> CoordinatorRecord:
-    """Where a member stands; None: the member is gone."""
+    """Build the record of a member's current assignment; None: the member is gone."""
     key = ShareGroupCurrentMemberAssignmentKey(group_id, member_id)
     if current is None:
         return CoordinatorRecord(key, None)
@@ -129,7 +129,7 @@ def current_record(group_id: str, member_id: str, current: CurrentAssignment | N
 
 
 def state_partitions_record(group_id: str, partitions: StatePartitions | None) -> CoordinatorRecord:
-    """Of which partitions share state exists; None: of none, and the group is going."""
+    """Build the record of the partitions with share state; None: there are none, and the group is going."""
     key = ShareGroupStatePartitionMetadataKey(group_id)
     if partitions is None:
         return CoordinatorRecord(key, None)

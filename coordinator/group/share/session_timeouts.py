@@ -1,5 +1,7 @@
-"""When a member of a share group that sends no heartbeats is removed: at the end of its session
-(`group.share.session.timeout.ms`, KIP-932), or, once the connection of its last heartbeat is lost, of a shorter grace.
+"""Timeouts of silent members of share groups: the end of the session, or a shorter grace.
+
+The session is `group.share.session.timeout.ms` (KIP-932); the grace counts once the connection of a member's last
+heartbeat is lost.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ class SessionTimeouts:
         self._unlink(key)
 
     def next_ms(self) -> int | None:
-        """When a member may be due; None without members."""
+        """Return when a member may be due; None without members."""
         return self._deadlines.next_ms()
 
     def take_silent(self, now_ms: int, room_bytes: int) -> dict[str, list[str]]:

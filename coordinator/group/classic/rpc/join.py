@@ -71,7 +71,7 @@ class Joining:
 
 
 def request_error(request: JoinGroupRequest, settings: ClassicGroupSettings) -> ErrorCode:
-    """What is wrong for any sender: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, or NONE."""
+    """Return the error of a request from any sender: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, or NONE."""
     if not request.group_id:
         return ErrorCode.INVALID_GROUP_ID
     if not settings.min_session_timeout_ms <= request.session_timeout_ms <= settings.max_session_timeout_ms:
@@ -164,7 +164,7 @@ def _add(group: ClassicGroup, joining: Joining, member_id: str, turn: Turn) -> N
 
 
 def _member(joining: Joining, member_id: str) -> ClassicMember:
-    """What the member says of itself."""
+    """Build the member from its request."""
     request = joining.request
     return ClassicMember(
         member_id=member_id,

@@ -60,7 +60,7 @@ def _has_synced(group: ClassicGroup, member_id: str, turn: Turn) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Assignment:
-    """What the leader brings, by member id, and the group's record with it."""
+    """The leader's assignment by member id, and the group's record with it."""
 
     by_member: Mapping[str, bytes]
     record: CoordinatorRecord

@@ -1,1 +1,1 @@
-"""From what members subscribe to, to the partitions each has now: topics, the target assignment, the way to it."""
+"""The target assignment: from members' subscriptions to topics and partitions, and the way there."""

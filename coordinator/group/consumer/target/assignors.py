@@ -44,7 +44,7 @@ _MOVE_EFFORT: Final = 5  # of a partition that is taken from one and given to an
 
 
 class _Pace:
-    """When to pause."""
+    """The pace of a long computation: when to pause."""
 
     __slots__ = ("_spent",)
 
@@ -52,7 +52,7 @@ class _Pace:
         self._spent = 0
 
     def is_over(self, effort: int) -> bool:
-        """Whether a step is over with so much more work."""
+        """Add the effort. Return True if the step is over with it."""
         self._spent += effort
         if self._spent < STEP_EFFORT:
             return False
@@ -61,7 +61,7 @@ class _Pace:
 
 
 def assign_range(members: Members, partitions: PartitionCounts) -> Steps[dict[str, Assignment]]:
-    """Of every topic a run of partitions for each subscriber, the first ones longer by one where it does not divide.
+    """Assign a run of every topic's partitions to each subscriber, the first ones longer by one if it does not divide.
 
     Members with instance ids come first, by these, so that they keep their place; partitions of equal number of topics
     of equal size with equal subscribers go together. Nothing else is sticky.
@@ -88,9 +88,9 @@ def _range_key(member_id: str, member: ConsumerAssignorMember) -> tuple[bool, st
 
 
 def assign_uniform(members: Members, partitions: PartitionCounts) -> Steps[dict[str, Assignment]]:
-    """As even as subscriptions allow, then with as few partitions moved as possible.
+    """Assign as evenly as subscriptions allow, then with as few partitions moved as possible.
 
-    When all subscribe to the same topics, loads differ by at most one. Otherwise no partition is left that one member
+    If all subscribe to the same topics, loads differ by at most one. Otherwise no partition is left that one member
     could hand to another with a load lower by two or more.
     """
     pace = _Pace()
@@ -192,7 +192,7 @@ def _subscribers(members: Members) -> dict[bytes, list[str]]:
 def _even_out_all(
     subscribers: Mapping[bytes, list[str]], held: dict[str, set[_TopicPartition]], pace: _Pace
 ) -> Steps[None]:
-    """Until no member has a partition that a subscriber of its topic with a load lower by two or more could have."""
+    """Move partitions until none could go to a subscriber of its topic with a load lower by two or more."""
     holders: dict[bytes, dict[str, set[int]]] = {}  # by topic and member; who has given all of it away stays
     for member_id, partitions in held.items():
         for topic_id, partition in partitions:

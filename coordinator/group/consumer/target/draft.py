@@ -39,9 +39,10 @@ MANY_TOPICS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatInputs:
-    """What a request looks at beside its group. `wall_ms` is the time of day. `assignors`: the names that may be
-    asked for, the default first. `is_visible`: whether the sender may know of a topic; None: patterns are left as they
-    are.
+    """The inputs of a request beside its group.
+
+    `wall_ms` is the time of day. `assignors`: the names that may be asked for, the default first. `is_visible`: whether
+    the sender may know of a topic; None: patterns are left as they are.
     """
 
     metadata: TopicNames
@@ -53,7 +54,7 @@ class HeartbeatInputs:
     is_visible: Callable[[str], bool] | None
 
     def may_assign(self, group: ConsumerGroup) -> bool:
-        """Whether the last assignment is long enough ago for another one."""
+        """Return True if the last assignment is long enough ago for another one."""
         interval, last = self.settings.assignment_interval_ms, group.assignment_timestamp_ms
         return not last or not interval or self.wall_ms >= last + interval
 
@@ -98,7 +99,7 @@ class Draft:
 
     @property
     def bumped(self) -> bool:
-        """Whether it raises the group epoch."""
+        """True if the draft raises the group epoch."""
         return self.epoch > self.group.group_epoch
 
     @property
@@ -123,8 +124,9 @@ class Draft:
 
     @property
     def is_long(self) -> bool:
-        """Whether the member subscribes to so many topics that deciding is divided, or all members do that are to have
-        a new target.
+        """True if deciding is divided because of many topics.
+
+        The member, or all members that are to have a new target, subscribe to so many.
         """
         if self._assigns_many:
             return True
@@ -133,7 +135,7 @@ class Draft:
         return len(member.subscribed_topic_names) + (0 if found is None else len(found.topics)) > MANY_TOPICS
 
     def pause(self) -> Iterator[None]:
-        """Where others may have their turn, if this is long."""
+        """Pause so that others may have their turn, if this is long."""
         if self.is_long:
             yield
 
@@ -171,7 +173,10 @@ class Draft:
     def _resolve_due(
         self, wanted: Collection[str], activity: Activity, is_visible: Callable[[str], bool]
     ) -> dict[str, ResolvedRegex]:
-        """What patterns match now, where that is not what they matched. Raises Refused: INVALID_REGULAR_EXPRESSION."""
+        """Return the patterns whose matches have changed, with the new ones.
+
+        Raise Refused: INVALID_REGULAR_EXPRESSION.
+        """
         before, inputs, mine = self.group.resolved, self.inputs, self.member.subscribed_topic_regex
         if mine and mine not in before:
             _check_regex(mine)
@@ -205,8 +210,9 @@ class Draft:
     # -- the member's way
 
     def step(self, epoch: int, assignment: Assignment, owned: Assignment | None) -> Steps[CurrentAssignment]:
-        """Where the member goes from where it stands, towards its target in that epoch; `owned`: what it says it owns.
-        Raises Refused: FENCED_MEMBER_EPOCH.
+        """Return the member's next assignment on the way to its target in that epoch; `owned`: what it says it owns.
+
+        Raise Refused: FENCED_MEMBER_EPOCH.
         """
         current = self.sender.current
         changed = self.names_changed or self.regex_changed
@@ -262,7 +268,7 @@ class Draft:
         return ConsumerAssignorMember(self.topic_ids_of(member), target, member.instance_id)
 
     def _target_before(self, member_id: str) -> Assignment | None:
-        """None: it has no record of one."""
+        """Return the member's target so far; None if it has no record of one."""
         if member_id == self.member.member_id and self.sender.replaces is not None:
             return self.sender.target
         return self.group.targets.get(member_id)
@@ -275,7 +281,7 @@ _UNRESOLVED = ResolvedRegex()
 
 
 def preferred_assignor(members: Iterable[ConsumerMember], assignors: tuple[str, ...]) -> str:
-    """What most of those members ask for that ask; of equals the first of `assignors`, which is the default, too."""
+    """Return the assignor named by most members that name one; of equals the first of `assignors`, also the default."""
     votes = dict.fromkeys(assignors, 0)
     for member in members:
         if member.server_assignor in votes:

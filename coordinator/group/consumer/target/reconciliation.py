@@ -20,9 +20,11 @@ from shareq.coordinator.group.consumer.member import CurrentAssignment, MemberSt
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a member is to be brought to. `subscribed`: the ids of the existing topics it subscribes to now;
-    `subscription_changed` by the request at hand. `owner(topic_id, partition)`: the id of the member whose the
-    partition is, or None. `owned`: what the member says it owns; None: it did not say.
+    """The target of a member.
+
+    `subscribed`: the ids of the existing topics it subscribes to now; `subscription_changed` by the request at hand.
+    `owner(topic_id, partition)`: the id of the member whose the partition is, or None. `owned`: what the member says it
+    owns; None: it did not say.
     """
 
     member_id: str
@@ -73,7 +75,7 @@ def _next(current: CurrentAssignment, target: Target) -> CurrentAssignment:
 
 
 def _without_unsubscribed(current: CurrentAssignment, target: Target) -> CurrentAssignment:
-    """What the member does not subscribe to any more goes at once, without waiting for a new target."""
+    """Drop partitions of topics no longer subscribed to at once, without waiting for a new target."""
     dropped = {topic_id: epochs for topic_id, epochs in current.assigned.items() if topic_id not in target.subscribed}
     if not dropped:
         return current
@@ -98,7 +100,7 @@ def _is_free(current: CurrentAssignment, target: Target, topic_id: bytes, partit
 
 
 def _owns_any(owned: Assignment | None, partitions: PartitionEpochs) -> bool:
-    """Whether the member may still own one of them; it may while it does not say what it owns."""
+    """Return True if the member may still own one of the partitions; it may while it does not say what it owns."""
     if owned is None:
         return True
     return any(partition in partitions.get(topic_id, {}) for topic_id in owned for partition in owned[topic_id])
