@@ -36,7 +36,7 @@ KAFKA_TESTS := tests/interop/test_kafka_share_tests.py
 INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --no-loadscope-reorder --ignore=tests/differential --ignore=$(CLUSTER) --ignore=$(SIMULATED) --ignore=$(NODES)
 SOURCES := tests devtools bench examples scripts
 # Compiled by the set-up, as pip does with what is not editable: else, with PYTHONDONTWRITEBYTECODE, by every start.
-PACKAGES := aio broker client coordinator integrations ops protocol spark src testing
+PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean

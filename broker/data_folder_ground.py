@@ -67,6 +67,15 @@ class DataFolderGround:
 
     handlers: Final = HANDLERS
     metrics: Final = "shareq.broker.metrics.data_folder"
+    first_used: Final = (
+        "shareq.broker.transactions.service",
+        "shareq.broker.transactions.names",
+        "shareq.broker.transactions.produce",
+        "shareq.broker.log.recovery.producers",
+        "shareq.broker.log.recovery.recover",
+        "shareq.broker.log.cleaner.candidates",
+        "shareq.broker.log.cleaner.cleaning",
+    )
     problem: Final = None
 
     def __init__(

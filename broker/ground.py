@@ -56,7 +56,8 @@ class Ground(Protocol[ServicesT_contra]):
 
     `name` is what messages call it. `host` is where the broker's coordinators run. `states` keeps the state of share
     partitions; None: the share coordinator of this broker does. `handlers` are the RPCs that are served on it.
-    `metrics` is the full name of the module with its metrics. Modules are imported when they are first needed.
+    `metrics` is the full name of the module with its metrics; `first_used` are those of modules beside `handlers` that
+    the first use of something would import. Modules are imported when they are first needed.
     """
 
     @property
@@ -83,6 +84,8 @@ class Ground(Protocol[ServicesT_contra]):
     def handlers(self) -> Mapping[ApiKey, HandlerRow]: ...
     @property
     def metrics(self) -> str: ...
+    @property
+    def first_used(self) -> Sequence[str]: ...
     @property
     def problem(self) -> str | None:
         """The reason why clients are not served now, in a few words; None if they are."""

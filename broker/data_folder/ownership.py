@@ -15,6 +15,7 @@ from shareq.broker.data_folder.marker import MARKER_FILE, Marker, parse_marker
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE
 from shareq.broker.data_folder.unfinished import UNFINISHED_FILE, command_of, is_unfinished, run_again
 from shareq.broker.foundation.environment import Fs
+from shareq.broker.foundation.ground_error import GroundError
 from shareq.broker.foundation.repair_command import ADOPT_ALL, repair_command
 from shareq.broker.metadata.format_version import FORMAT_VERSION
 
@@ -29,7 +30,7 @@ _KAFKA_FILE: Final = "meta.properties"
 _NAMED: Final = 3
 
 
-class DataFolderError(Exception):
+class DataFolderError(GroundError):
     """The folder cannot be used. One sentence that names the files; nothing in it was changed.
 
     `has_repair`: a repair makes it one that can be used, and the sentence names the command.

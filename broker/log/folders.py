@@ -21,6 +21,7 @@ from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment, Fs, SyncErrors
+from shareq.broker.foundation.ground_error import GroundError
 from shareq.broker.foundation.repair_command import ADOPT_ALL, SET_ASIDE_ALL, repair_command
 from shareq.broker.log.promises.checkpoints import format_partition_metadata, parse_epochs, parse_partition_metadata
 from shareq.broker.log.segments.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
@@ -58,7 +59,7 @@ _NAMED: Final = 3
 TopicPartition = tuple[str, int]
 
 
-class DamagedFolderError(Exception):
+class DamagedFolderError(GroundError):
     """Folders may belong to topics that metadata does not know. Names them; the broker does not start."""
 
 

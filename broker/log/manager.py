@@ -23,6 +23,7 @@ from typing import Final
 from shareq.broker.disk.policy import DiskState
 from shareq.broker.disk.watch import DiskWatch
 from shareq.broker.foundation.environment import Environment, Fs
+from shareq.broker.foundation.ground_error import GroundError
 from shareq.broker.foundation.loop.commit_gate import CommitGate
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.cleaner.schedule import DEFAULT_CLEANING, Cleaning, LogCleaner
@@ -52,7 +53,7 @@ LOCK_FILE: Final = ".lock"
 MANY_FILES: Final = 64  # from here on one sync of the whole file system is sooner done than one for each
 
 
-class DataFolderInUseError(Exception):
+class DataFolderInUseError(GroundError):
     """Another process uses the data folder."""
 
 

@@ -124,7 +124,8 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
     if console is not None:
         await console.start(server.addresses, server.records_api_url)
     ready(server, None if console is None else console.url)
-    steps = _steps_to_come(server.broker.services.ground.handlers.values(), scram=server.uses_scram)
+    ground = server.broker.services.ground
+    steps = _steps_to_come(ground.handlers.values(), ground.first_used, scram=server.uses_scram)
     loop.call_later(WARM_UP_AFTER_S, _warm_up, loop, iter(steps))
     await stopping.wait()
     if console is not None:
@@ -165,28 +166,24 @@ _FIRST_USED: Final = (
     "broker.groups.service",
     "broker.share.service",
     "broker.share.coordinator",
-    "broker.transactions.service",
-    "broker.transactions.names",
-    "broker.transactions.produce",
-    "broker.log.recovery.producers",
-    "broker.log.recovery.recover",
-    "broker.log.cleaner.candidates",
-    "broker.log.cleaner.cleaning",
     "broker.dispatch.long_requests",
     "broker.dispatch.metering",
     "broker.quotas.owned_rate",
     "protocol.row_writing",
 )
-"""The modules that the first group, producer, transaction or log would import in a turn of its own."""
+"""The modules that the first group or long request would import in a turn of its own, whatever the broker stands on."""
 
 
-def _steps_to_come(handlers: Iterable[HandlerRow], *, scram: bool) -> Sequence[Callable[[], object]]:
+def _steps_to_come(
+    handlers: Iterable[HandlerRow], first_used: Iterable[str], *, scram: bool
+) -> Sequence[Callable[[], object]]:
     """Return what can wait until the broker listens: the allocator, and what the first requests would import."""
     modules = [
         *(["scramp"] if scram else []),  # a tenth of a second, which the first login need not wait for
         *(row.module for row in handlers),
         "cramjam",
         *(f"shareq.{name}" for name in _FIRST_USED),
+        *first_used,
     ]
     return [keep_freed_memory, *(partial(import_module, module) for module in modules)]
 

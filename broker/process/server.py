@@ -22,14 +22,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from shareq.broker.broker import Broker
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import BROKER
-from shareq.broker.data_folder.opening import DataFolderError
-from shareq.broker.data_folder_ground import DataFolderGround, open_ground
 from shareq.broker.dispatch.element_limits import largest_frame
 from shareq.broker.foundation.environment import Clock, Environment
+from shareq.broker.foundation.ground_error import GroundError
 from shareq.broker.foundation.loop.stall_meter import StallMeter
 from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.foundation.os_fs import OsFs
-from shareq.broker.log.manager import DamagedFolderError, DataFolderInUseError
 from shareq.broker.metadata.features import FeatureError
 from shareq.broker.network.answers import FrameHandler
 from shareq.broker.network.client_lines import ClientLines
@@ -50,6 +48,7 @@ from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
 from shareq.protocol.config_def import ConfigError
 
 if TYPE_CHECKING:
+    from shareq.broker.data_folder_ground import DataFolderGround
     from shareq.broker.ground import Ground
     from shareq.broker.metrics.endpoint import MetricsEndpoint
     from shareq.broker.process.http.records_api import RecordsApiPort
@@ -62,11 +61,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-REFUSALS: Final = (
-    DataFolderError,
-    DataFolderInUseError,
-    DamagedFolderError,
-)
 ANSWER_IN_FLIGHT_S: Final = 5.0  # how long a stop waits for clients that do not take their answers
 LEAVE_S: Final = 3.0  # how long a stop waits for other brokers to know of it
 
@@ -311,6 +305,8 @@ class Server:
         return broker
 
     async def _open_data_folder(self, env: Environment, _endpoints: Mapping[str, Endpoint]) -> DataFolderGround:
+        from shareq.broker.data_folder_ground import open_ground  # and what it imports, which a node need not load
+
         with _refusals(f"data folder {self.data_dir}"):
             return open_ground(
                 env,
@@ -429,7 +425,7 @@ def _refusals(ground: str) -> Iterator[None]:
         yield
     except (ConfigError, FeatureError) as error:
         raise ServeError(str(error), usage=True) from error
-    except REFUSALS as error:
+    except GroundError as error:
         raise ServeError(str(error)) from error
     except OSError as error:
         raise ServeError(f"{ground} cannot be used: {error}") from error

@@ -97,6 +97,7 @@ class NodeGround:
     """
 
     metrics: Final = "shareq.cluster.node.metrics"
+    first_used: Final = ()
     states: Final = None
 
     def __init__(

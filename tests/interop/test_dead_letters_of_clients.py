@@ -13,7 +13,10 @@ from confluent_kafka import AcknowledgeType as Kind
 from confluent_kafka import Consumer, Message
 
 from devtools.clients.admin import QUIET, configure_group, create_topic, produce, read_from_start
-from shareq.client import AcknowledgeType, AckRange, ClientConfig, ShareRangeConsumer
+from shareq.client.config import ClientConfig
+from shareq.client.share.range_consumer import ShareRangeConsumer
+from shareq.client.share.session import AckRange
+from shareq.protocol.share import AcknowledgeType
 from tests.interop.support import protocol
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.clients import programs

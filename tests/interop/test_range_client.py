@@ -12,22 +12,16 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from devtools.clients.admin import configure_group, create_topic, produce, read_from_start
-from shareq.client import (
-    AcknowledgeType,
-    AckRange,
-    AcquiredRange,
-    BrokerError,
-    ClientConfig,
-    Fetched,
-    OffsetRanges,
-    OffsetsGone,
-    RangeFetcher,
-    ShareRangeConsumer,
-    TopicGone,
-)
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError
+from shareq.client.fetch import Fetched, OffsetsGone, RangeFetcher, TopicGone
 from shareq.client.network import Network
+from shareq.client.offsets import OffsetRanges
+from shareq.client.share.range_consumer import ShareRangeConsumer
+from shareq.client.share.session import AckRange, AcquiredRange
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import LENGTH_OVERHEAD, batch_headers
+from shareq.protocol.share import AcknowledgeType
 from tests.interop.support import protocol
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.filled import filled_topic

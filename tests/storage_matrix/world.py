@@ -19,8 +19,8 @@ from shareq.broker.data_folder.opening import open_data_folder
 from shareq.broker.data_folder.sqlite_record import META_DB_FILE, SqliteRecord
 from shareq.broker.data_folder_ground import DataFolderGround
 from shareq.broker.foundation.environment import Environment, File, SyncErrors
+from shareq.broker.foundation.ground_error import GroundError
 from shareq.broker.foundation.os_fs import OsFs
-from shareq.broker.process.server import REFUSALS
 from shareq.broker.process.sockets import ServeError
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.protocol.primitives import uuid_to_text
@@ -125,7 +125,7 @@ def start_broker(env: Environment, config: BrokerConfig, data_dir: str, endpoint
             undo.pop_all()
             undo.callback(broker.close, clean=False)
             broker.start()
-        except REFUSALS as error:
+        except GroundError as error:
             raise ServeError(str(error)) from error
         except OSError as error:
             raise ServeError(f"data folder {data_dir} cannot be used: {error}") from error

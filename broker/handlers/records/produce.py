@@ -18,7 +18,7 @@ from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.loop.effort import BATCH_EFFORT, EFFORT, LOOK_EFFORT, REFUSED_EFFORT
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.records.produce_fast_path import ProduceFastPath
-from shareq.broker.handlers.shared.produce_append import LEADERS_FROM, ProduceAppend, name_leaders, refused_partition
+from shareq.broker.handlers.shared.produce_append import LEADERS_FROM, ProduceAppend, failed, name_leaders
 from shareq.broker.log.admission import LargeBatch
 from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.errors import ErrorCode
@@ -101,19 +101,3 @@ def _admit(ctx: FolderContext, request: ProduceRequest) -> Pending[ProduceRefusa
     if request.acks == 0 and isinstance(admitted, Pending) and not admitted.done:
         raise CloseConnection("a transactional Produce request with acks=0 has no response that could carry an error")
     return admitted
-
-
-def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
-    """Return the answer when the request could not be handled at all. Raises CloseConnection where none is due."""
-    if request.acks == 0:
-        raise CloseConnection(
-            f"a Produce request with acks=0 failed ({error.name}), and has no response that could carry the error"
-        )
-    return ProduceResponse(
-        responses=[
-            TopicProduceResponse(
-                topic.name, topic.topic_id, [refused_partition(part, error) for part in topic.partition_data]
-            )
-            for topic in request.topic_data
-        ]
-    )

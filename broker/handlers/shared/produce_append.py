@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.named_nodes import add_endpoint, leader_to_name
 from shareq.broker.foundation.loop.effort import (
@@ -17,6 +17,7 @@ from shareq.broker.foundation.loop.effort import (
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.admission import Checked, LargeBatch
 from shareq.broker.log.partition_log import Origin, PartitionLog
+from shareq.broker.network.frames import CloseConnection
 from shareq.broker.security.rights import WRITE_TOPIC
 from shareq.broker.topics.lookup import PRODUCE_IDS_FROM
 from shareq.coordinator.ports import TopicImage
@@ -27,10 +28,15 @@ from shareq.protocol.generated.produce import (
     NodeEndpoint,
     PartitionProduceData,
     PartitionProduceResponse,
+    ProduceRequest,
     ProduceResponse,
     TopicProduceData,
+    TopicProduceResponse,
 )
 from shareq.protocol.records.batch import ATTRIBUTES_AT, CODEC_MASK, Compression, attributes_of
+
+if TYPE_CHECKING:
+    from shareq.broker.data_folder_ground import FolderContext
 
 ZSTD_FROM = 7
 """The version from which on a Produce request may carry batches compressed with Zstandard."""
@@ -225,3 +231,19 @@ def _refuse(response: PartitionProduceResponse, error: ErrorCode) -> None:
     response.base_offset = -1
     response.log_append_time_ms = -1
     response.log_start_offset = -1
+
+
+def failed(request: ProduceRequest, error: ErrorCode) -> ProduceResponse:
+    """Return the answer when the request could not be handled at all. Raises CloseConnection where none is due."""
+    if request.acks == 0:
+        raise CloseConnection(
+            f"a Produce request with acks=0 failed ({error.name}), and has no response that could carry the error"
+        )
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                topic.name, topic.topic_id, [refused_partition(part, error) for part in topic.partition_data]
+            )
+            for topic in request.topic_data
+        ]
+    )

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final
 
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.handlers.records.produce import failed
+from shareq.broker.handlers.shared.produce_append import failed
 from shareq.broker.network.frames import CloseConnection
 from shareq.broker.security.rights import WRITE_TOPIC
 from shareq.cluster.forward.batches import IDS_FROM, Batch, refused

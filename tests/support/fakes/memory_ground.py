@@ -101,6 +101,7 @@ class MemoryGround:
     name: Final = "memory"
     states: Final = None
     metrics: Final = __name__
+    first_used: Final = ()
 
     def __init__(self, env: Environment, config: BrokerConfig) -> None:
         self.metadata = MetadataStore(MemoryMetaDb(), env)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shareq.client import BrokerError, ClientConfig, Fetched, OffsetsGone, RangeFetcher, TopicGone, Unreachable
-from shareq.client.fetch import LEAST_BYTES, whole_batches
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError, Unreachable
+from shareq.client.fetch import LEAST_BYTES, Fetched, OffsetsGone, RangeFetcher, TopicGone, whole_batches
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData

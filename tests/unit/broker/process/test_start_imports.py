@@ -11,7 +11,7 @@ from pathlib import Path
 
 _IMPORT = """
 import json, sys
-import shareq.broker.process.server
+import shareq.broker.process.server, shareq.broker.data_folder_ground
 
 def made_here(module):
     return [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
@@ -63,11 +63,48 @@ def test_a_start_imports_neither_what_can_wait_nor_dataclasses() -> None:
     assert seen["slow"] == []
 
 
+_NODE = """
+import sys, shareq.ops.cli.main, shareq.cluster.command
+from shareq.broker.process.serve import _steps_to_come
+from shareq.cluster.link.versions import Served
+from shareq.cluster.node.ground import NodeGround
+from shareq.cluster.node.table import node_table
+from shareq.protocol.api_keys import ApiKey
+
+handlers = node_table(Served({key: (0, 99) for key in ApiKey}, {}))
+for step in _steps_to_come(handlers.values(), NodeGround.first_used, scram=False):
+    step()
+print(*sys.modules)
+"""
+_OF_OTHERS = (
+    "shareq.broker.data_folder",
+    "shareq.broker.log.cleaner.cleaning",
+    "shareq.broker.log.manager",
+    "shareq.broker.log.recovery",
+    "shareq.broker.redrive",
+    "shareq.broker.transactions",
+    "shareq.client.admin",
+    "shareq.client.network",
+    "shareq.client.share",
+    "shareq.coordinator.transaction",
+    "sqlite3",
+)
+"""What brokers with a data folder need, and blocking clients."""
+
+
+def test_a_node_imports_nothing_that_only_a_data_folder_or_another_client_needs() -> None:
+    """Neither for its start nor in idle time afterwards; it took 3 MB of the 60 that an idle node may have."""
+    ran = subprocess.run([sys.executable, "-c", _NODE], capture_output=True, text=True, check=True)
+    modules = ran.stdout.split()
+    assert {"shareq.cluster.node.ground", "shareq.cluster.forward.handlers.produce"} <= set(modules)
+    assert [name for name in modules if name.startswith(_OF_OTHERS)] == []
+
+
 _WARM_UP = """
 import sys
-from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.data_folder_ground import DataFolderGround as ground
 from shareq.broker.process.serve import _steps_to_come
-for step in _steps_to_come(HANDLERS.values(), scram=False):
+for step in _steps_to_come(ground.handlers.values(), ground.first_used, scram=False):
     step()
 print(*sys.modules)
 """

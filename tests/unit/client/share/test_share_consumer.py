@@ -10,21 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 
 from devtools.ports import free_port
-from shareq.client import (
-    AcknowledgeType,
-    AckRange,
-    AcquiredRange,
-    BrokerError,
-    ClientConfig,
-    ClientError,
-    ShareRangeConsumer,
-    Unreachable,
-    UnsupportedApi,
-)
-from shareq.client.share.range_consumer import _FairLock, new_member_id
+from shareq.client.config import ClientConfig
+from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi
+from shareq.client.share.range_consumer import ShareRangeConsumer, _FairLock, new_member_id
+from shareq.client.share.session import AckRange, AcquiredRange
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersion
+from shareq.protocol.share import AcknowledgeType
 from tests.support.fakes import scripted_peer
 from tests.support.fakes.scripted_share_cluster import TOPIC, TOPIC_ID, Node, ShareCluster, topic_partition
 

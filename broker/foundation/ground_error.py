@@ -1,0 +1,9 @@
+"""The one kind of exception for what a broker stands on when it cannot be used. Pure."""
+
+from __future__ import annotations
+
+__all__ = ["GroundError"]
+
+
+class GroundError(Exception):
+    """What the broker is to stand on cannot be used, and why, for the operator."""
