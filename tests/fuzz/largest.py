@@ -28,13 +28,13 @@ from shareq.protocol.generator.layout import FieldLayout, StructLayout
 from shareq.protocol.generator.names import snake
 from shareq.protocol.primitives import ZERO_UUID, Message, Structure
 from tests.fuzz.facts import Facts
-from tests.fuzz.metered_clock import MeteredClock
 from tests.fuzz.pieces import fields_of
 from tests.fuzz.requests import ValidRequests, known_request
 from tests.fuzz.scenes import table as scenes
 from tests.fuzz.scenes.picking import Scene
 from tests.support.clients.access import STANDARD
 from tests.support.kafka.random_messages import KnownMessage
+from tests.support.metered_clock import MeteredClock
 
 Path = tuple[str, ...]
 """The arrays from the top to the one that is long, by the names of their fields."""

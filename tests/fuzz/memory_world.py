@@ -26,7 +26,6 @@ from shareq.protocol.generated.api_versions import ApiVersionsRequest
 from shareq.protocol.primitives import Message
 from tests.fuzz.as_kafka import IsOdd
 from tests.fuzz.frames import Frames, Sent
-from tests.fuzz.metered_clock import MeteredClock
 from tests.fuzz.neighbour import Neighbour
 from tests.fuzz.oracle import Defect, Log, Outcome, gets_no_answer, judged, request_in
 from tests.simulation.audit_coordinators import share_states
@@ -34,6 +33,7 @@ from tests.simulation.ledger import InvariantBroken
 from tests.simulation.reading import contents
 from tests.support.clients.access import STANDARD
 from tests.support.clients.sasl import SaslWorld, sasl_properties
+from tests.support.metered_clock import MeteredClock
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

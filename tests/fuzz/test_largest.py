@@ -17,7 +17,7 @@ import pytest
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.protocol.api_keys import ApiKey
 from tests.fuzz import largest
-from tests.fuzz.metered_clock import MeteredClock
+from tests.support.metered_clock import MeteredClock
 
 ELEMENTS: Final = 3_000
 MOST_CALLS: Final = 45_000

@@ -1,0 +1,241 @@
+"""How long a node that takes a slot over holds its loop, however much the slot has to tell: each turn's CPU."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Final
+
+import pytest
+
+from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
+from shareq.broker.coordinator_runtime.one_in_steps import LoadTurns
+from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
+from shareq.broker.foundation.pending import Pending
+from shareq.cluster.link.ports import BrokerAddress, LinkFailure, Purpose
+from shareq.cluster.state.log import SlotLog
+from shareq.cluster.state.rules import Producer, take_over_batch
+from shareq.coordinator.ports import TopicImage
+from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.records import SHARE_STATE_SERDE
+from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
+from shareq.coordinator.share.state_batches import StateBatch
+from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
+from shareq.protocol.primitives import Message
+from shareq.protocol.records.batch import RecordData, build_batch, read_header
+from shareq.protocol.share import RecordState
+from tests.support.fakes.slot_owner import SlotOwner
+from tests.support.fakes.small_cluster import NODE, TOPIC, TOPIC_ID, SmallCluster
+from tests.support.metered_clock import MeteredClock
+
+RECORDS: Final = 100_000
+MOST_MS: Final = 20
+TRIES: Final = 3
+"""On a machine that does much else a turn may take longer than it does: not the same one each time."""
+OWNER: Final = Producer(7, 0)
+PARTITIONS: Final = 100_000
+
+
+class TurnClock(MeteredClock):
+    """A clock by which turns end when their CPU is spent, as a broker's do by time."""
+
+    stands_still = False
+
+    def now_ns(self) -> int:
+        return time.thread_time_ns()
+
+
+class OneTopic:
+    """Metadata that knows one topic."""
+
+    _topic = TopicImage("t", b"T" * 16, PARTITIONS)
+
+    def topic(self, name: str) -> TopicImage | None:
+        return self._topic if name == self._topic.name else None
+
+    def topic_by_id(self, topic_id: bytes) -> TopicImage | None:
+        return self._topic if topic_id == self._topic.topic_id else None
+
+
+def new_shard() -> ShareCoordinatorShard:
+    return ShareCoordinatorShard(OneTopic(), lambda: 1_700_000_000_000, ShareCoordinatorSettings())
+
+
+def key_of(partition: int) -> SharePartitionKey:
+    return SharePartitionKey("a group with a name of some length", b"T" * 16, partition)
+
+
+class LongLog:
+    """The log of a slot that an earlier owner has filled. A fetch finds its place at once."""
+
+    def __init__(self) -> None:
+        self.cluster: Final = SmallCluster()
+        self._ends: list[int] = []
+        self._append(take_over_batch(OWNER, node_id=9, sequence=0, now_wall_ms=0))
+
+    def write(self, records: Iterable[CoordinatorRecord], *, together: int = 1) -> None:
+        """Append records as the earlier owner, so many in a batch."""
+        encoded = [RecordData(*SHARE_STATE_SERDE.encode(record)) for record in records]
+        for at in range(0, len(encoded), together):
+            part = encoded[at : at + together]
+            self._append(build_batch(part, timestamp_ms=9, producer_id=OWNER.producer_id, producer_epoch=OWNER.epoch))
+
+    def repeat(self, records: Iterable[CoordinatorRecord], count: int) -> None:
+        """Append records again and again, each in a batch of its own."""
+        batches = [
+            build_batch(
+                [RecordData(*SHARE_STATE_SERDE.encode(record))],
+                timestamp_ms=9,
+                producer_id=OWNER.producer_id,
+                producer_epoch=OWNER.epoch,
+            )
+            for record in records
+        ]
+        for at in range(count):
+            self._append(batches[at % len(batches)])
+
+    def _append(self, batch: bytearray) -> None:
+        self.cluster.append(batch)
+        self._ends.append(self.cluster.end)
+
+    def fetched(self, request: FetchRequest) -> FetchResponse:
+        wanted = request.topics[0].partitions[0]
+        batches = self.cluster.batches
+        for batch in batches[len(self._ends) :]:  # what the new owner has written
+            self._ends.append(read_header(batch).next_offset)
+        at = bisect_right(self._ends, wanted.fetch_offset)
+        taken: list[bytes] = []
+        size = 0
+        while at < len(batches) and (not taken or size + len(batches[at]) <= wanted.partition_max_bytes):
+            taken.append(batches[at])
+            size += len(batches[at])
+            at += 1
+        end = self.cluster.end
+        data = PartitionData(0, 0, end, end, 0, records=b"".join(taken))
+        return FetchResponse(responses=[FetchableTopicResponse(TOPIC, TOPIC_ID, [data])])
+
+
+class MeteredLink:
+    """`Link` to the broker of a long log. Its answers come as calls of the loop, which are measured."""
+
+    def __init__(self, clock: TurnClock, log: LongLog) -> None:
+        self.brokers: Mapping[int, BrokerAddress] = {NODE: BrokerAddress("broker", 9092)}
+        self._clock = clock
+        self._log = log
+        self._asked: list[tuple[Message, Pending[Message | LinkFailure]]] = []
+
+    def send(
+        self,
+        node: int | None,
+        message: Message,
+        *,
+        purpose: Purpose = Purpose.GENERAL,
+        timeout_ms: int | None = None,
+        min_version: int = 0,
+        max_version: int | None = None,
+    ) -> Pending[Message | LinkFailure]:
+        answer: Pending[Message | LinkFailure] = Pending()
+        self._asked.append((message, answer))
+        return answer
+
+    def answer(self) -> bool:
+        """Answer what was asked; false for nothing."""
+        asked, self._asked = self._asked, []
+        for message, pending in asked:
+            if isinstance(message, FetchRequest):
+                answer: Message = self._log.fetched(message)
+            else:
+                answer = self._log.cluster.handle(message)
+            self._clock.measured(partial(pending.complete, answer))
+        return bool(asked)
+
+    def offers(self, node: int | None, api_key: int) -> int | None:
+        return None
+
+    def on_lost(self, listener: object) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def taken_over(log: LongLog) -> ShareCoordinatorShard:
+    """Take the slot over in turns of less than `MOST_MS`; return what the load came to."""
+    longest_ms: list[float] = []
+    for _ in range(TRIES):
+        clock = TurnClock()
+        loaded = loaded_by(clock, log)
+        longest_ms.append(clock.longest_ns / 1e6)
+        if longest_ms[-1] < MOST_MS:
+            return loaded
+    raise AssertionError(f"the longest turns took {longest_ms} ms")
+
+
+def loaded_by(clock: TurnClock, log: LongLog) -> ShareCoordinatorShard:
+    """Take the slot over, and return what the load came to."""
+    link = MeteredLink(clock, log)
+    owner = SlotOwner(clock, link)
+
+    def until(done: Pending[object]) -> None:
+        while not done.done:
+            assert clock.run_tick() or link.answer(), "nothing goes on"
+
+    taken = owner.begin_take_over()
+    until(taken)  # type: ignore[arg-type]
+    slot_log = taken.value
+    assert isinstance(slot_log, SlotLog)
+    partition = CoordinatorPartition(
+        owner.env, slot_log, new_shard, SHARE_STATE_SERDE, CoordinatorLogSettings(), LoadTurns()
+    )
+    clock.measured(lambda: partition.load(refuses=True))
+    until(partition.loaded)  # type: ignore[arg-type]
+    clock.run_tick()
+    assert partition.loaded.value
+    return partition.shard
+
+
+def updates(shard: ShareCoordinatorShard, partition: int, count: int) -> list[CoordinatorRecord]:
+    """Return so many acknowledgements of one share partition."""
+    key = key_of(partition)
+    found: list[CoordinatorRecord] = []
+    for at in range(count):
+        batch = StateBatch(at * 10, at * 10 + 4, RecordState.ACKNOWLEDGED, 1)
+        result = shard.write(key, 1, 0, at * 10, 0, [batch])
+        found += result.records
+        for record in result.records:
+            shard.replay(record, at)
+    return found
+
+
+def test_many_records_of_one_share_partition() -> None:
+    log, shard = LongLog(), new_shard()
+    first = shard.initialize(key_of(0), 1, 0).records
+    for record in first:
+        shard.replay(record, 0)
+    log.write(first)
+    log.repeat(updates(shard, 0, 400), RECORDS)
+    state = taken_over(log).state_of(key_of(0))
+    assert state is not None
+    assert state.updates == RECORDS
+
+
+def test_many_share_partitions() -> None:
+    """Appended together, as they are when a group is given a topic of many partitions."""
+    log, shard = LongLog(), new_shard()
+    log.write((record for at in range(RECORDS) for record in shard.initialize(key_of(at), 1, 0).records), together=1000)
+    assert len(taken_over(log).share_partitions()) == RECORDS
+
+
+def test_a_turn_that_takes_too_long_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, shard = LongLog(), new_shard()
+    log.write(record for at in range(10) for record in shard.initialize(key_of(at), 1, 0).records)
+
+    def slow(_shard: ShareCoordinatorShard, _now_ms: int) -> None:
+        until = time.thread_time() + 1.2 * MOST_MS / 1000
+        while time.thread_time() < until:
+            pass
+
+    monkeypatch.setattr(ShareCoordinatorShard, "on_loaded", slow)
+    with pytest.raises(AssertionError, match="longest turns"):
+        taken_over(log)
