@@ -1,4 +1,4 @@
-"""What is known of a cluster: brokers, topics, leaders of partitions, where a group's coordinator is. Pure."""
+"""The known facts about a cluster: brokers, topics, leaders of partitions, coordinators of groups. Pure."""
 
 from __future__ import annotations
 
@@ -87,11 +87,11 @@ class Cluster:
         return self._ids.get(name)
 
     def name_error(self, name: str) -> int:
-        """Why a name has no id: an error code, NONE if it has one or was not asked for."""
+        """Return why a name has no id, as an error code; NONE if it has one or was not asked for."""
         return self._name_errors.get(name, ErrorCode.NONE)
 
     def leader(self, topic_id: bytes, partition: int) -> int | None:
-        """None if there is none now, or none is known."""
+        """Return the leader's node; None if there is none now, or none is known."""
         topic = self._topics.get(topic_id)
         leader = NO_LEADER if topic is None else topic.partitions.get(partition, (NO_LEADER, -1))[0]
         return None if leader == NO_LEADER else leader

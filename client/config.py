@@ -1,4 +1,4 @@
-"""How a client reaches its cluster, in the property names of Kafka's Java client, and some of librdkafka's.
+"""A client's access to its cluster, in the property names of Kafka's Java client, and some of librdkafka's.
 
 A `ClientConfig` is a plain value: it can be pickled, compared and used as a key, and its repr holds no secret.
 """
@@ -39,7 +39,7 @@ _NUMBERS: Final[dict[str, tuple[str, int, int]]] = {
 
 
 class Address(NamedTuple):
-    """Where a broker listens. An IPv6 host is kept without brackets."""
+    """The address of a broker. An IPv6 host is kept without brackets."""
 
     host: str
     port: int
@@ -50,7 +50,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """How to reach a cluster. Defaults are the Java client's, but for three that are said to be otherwise.
+    """The access to a cluster. Defaults are the Java client's, but for three that are said to be otherwise.
 
     Times are in milliseconds, sizes in bytes.
     """

@@ -94,7 +94,7 @@ class SocketWire:
     # -- for a driver that waits for several
 
     def fileno(self) -> int:
-        """For `select`, while it is open."""
+        """Return the descriptor for `select`, while the socket is open."""
         return self._socket.fileno()
 
     def pending_bytes(self) -> bool:
@@ -137,11 +137,13 @@ class SocketWire:
         return True
 
     def _left(self, by: float) -> float:
-        """For a socket's timeout. After the deadline 0: what has come while others were waited for is still taken."""
+        """Return a socket's timeout; 0 after the deadline: what has come while others were waited
+        for is still taken.
+        """
         return max(by - self.now(), 0.0)
 
     def _last_words(self) -> OSError | None:
-        """After a failed send: the alert with which the peer ended TLS, where there is one to read."""
+        """Return, after a failed send, the alert with which the peer ended TLS, if there is one to read."""
         if isinstance(self._socket, ssl.SSLSocket):
             try:
                 self._socket.settimeout(0)
@@ -182,7 +184,9 @@ async def open_connection(
 
 
 def _connect(address: Address, peer: str, config: ClientConfig, deadline: float, clock: Clock) -> socket.socket:
-    """To the first of the host's addresses that answers; a silent one leaves the others their share of the time."""
+    """Connect to the first of the host's addresses that answers; a silent one leaves the others their share of the
+    time.
+    """
     failure = "there was no time"
     try:
         found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)

@@ -1,4 +1,4 @@
-"""What a client's caller may have to deal with. Every message is one line and holds no secret."""
+"""Errors that a client's caller may have to deal with. Every message is one line and holds no secret."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def understood(what: str = "an answer") -> Iterator[None]:
 
 
 def is_transient(error: ClientError) -> bool:
-    """Whether trying again may help."""
+    """Return True if trying again may help."""
     return isinstance(error, Unreachable) or (isinstance(error, BrokerError) and is_retriable(error.code))
 
 

@@ -52,7 +52,7 @@ class OffsetsGone(ClientError):
 
 
 class TopicGone(ClientError):
-    """There is no topic of this id (any more), whatever there is of its name."""
+    """No topic of this id (any more), whatever there is of its name."""
 
 
 class Fetched(NamedTuple):
@@ -197,9 +197,9 @@ def _partition_of(reply: Exchange | ClientError, target: _NamedPartition) -> Par
 
 
 def whole_batches(data: bytes | memoryview) -> tuple[int, int]:
-    """How many bytes at the start are whole batches, and the offset after the last of them; (0, -1) if there is none.
+    """Return how many bytes at the start are whole batches, and the offset after the last; (0, -1) without any.
 
-    A fetch's answer may end within a batch. Raises MalformedMessage for a length that no batch has.
+    A fetch's answer may end within a batch. Raise MalformedMessage for a length that no batch has.
     """
     at, size, whole = 0, len(data), -1
     while size - at >= HEADER_SIZE:

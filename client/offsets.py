@@ -31,7 +31,7 @@ class OffsetRanges:
 
     @classmethod
     def from_json(cls, value: object) -> Self:
-        """From what `to_json` returned and JSON carried. Raises ValueError for anything else."""
+        """Read what `to_json` returned and JSON carried. Raise ValueError for anything else."""
         if not isinstance(value, list):
             raise ValueError(f"a list of [first, last] is expected, not {value!r}")
         return cls(_range_of(pair) for pair in value)
@@ -48,7 +48,7 @@ class OffsetRanges:
 
     @property
     def count(self) -> int:
-        """How many offsets there are."""
+        """The number of offsets in the set."""
         return sum(self._lasts) - sum(self._firsts) + len(self._firsts)
 
     @property
@@ -74,7 +74,7 @@ class OffsetRanges:
         return f"OffsetRanges([{', '.join(f'{first}-{last}' for first, last in self)}])"
 
     def covers(self, first: int, last: int) -> bool:
-        """Whether every offset of the range is in the set."""
+        """Return True if every offset of the range is in the set."""
         at = bisect_right(self._firsts, first) - 1
         return at >= 0 and last <= self._lasts[at]
 

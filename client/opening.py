@@ -1,4 +1,4 @@
-"""What both kinds of connections have in common when they open, and what becomes of one in words."""
+"""The common part of opening both kinds of connections, and the outcome of one in words."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def current_token(sasl: SaslConfig) -> str:
 
 
 def set_options(sock: socket.socket, config: ClientConfig) -> None:
-    """What every connection's socket has."""
+    """Set the options of every connection's socket."""
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if config.receive_buffer_bytes >= 0:
@@ -59,13 +59,13 @@ def failure_of(error: Exception) -> str:
 
 
 def is_certificate_alert(error: Exception) -> bool:
-    """Whether the peer ended TLS because of our certificate, or the lack of one."""
+    """Return True if the peer ended TLS because of our certificate, or the lack of one."""
     reason = getattr(error, "reason", None) or ""
     return "ALERT" in reason and any(word in reason for word in _CERTIFICATE_ALERTS)
 
 
 def failure_text(error: Exception) -> str:
-    """What became of a connection, to follow the name of its peer."""
+    """Return the fate of a connection in words that follow the name of its peer."""
     if isinstance(error, TimeoutError | BlockingIOError | ssl.SSLWantReadError | ssl.SSLWantWriteError):
         return TOO_LATE
     if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):

@@ -1,4 +1,4 @@
-"""Which partition a record goes to, as Kafka's Java client has it. Pure."""
+"""The partition of a record, as Kafka's Java client chooses it. Pure."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ WHOLE: Final = 1 << 62
 
 
 class Written(NamedTuple):
-    """Where a record is. `offset` is None where the broker only knows that it has the record already."""
+    """The place of a record. `offset` is None if the broker only knows that it has the record already."""
 
     partition: int
     offset: int | None

@@ -64,7 +64,7 @@ class Properties:
             raise self.error(name, str(error) if secret else f"{text!r}: {error}") from None
 
     def required(self, name: str, parse: Callable[[str], T]) -> T:
-        """As `take`, for one that must be given."""
+        """Take like `take` a property that must be given."""
         value = self.take(name, parse)
         if value is None:
             raise self.error(name, "must be given")

@@ -98,7 +98,10 @@ class ConnectionProtocol:
         return f"{self.peer} {has}; version {needed} or later is needed{': ' + hint if hint else ''}"
 
     def setup(self) -> Setup:
-        """What comes before the first request. AuthenticationFailed, BrokerError, UnsupportedApi, MalformedMessage."""
+        """Run the exchange that precedes the first request.
+
+        Raise AuthenticationFailed, BrokerError, UnsupportedApi, MalformedMessage.
+        """
         yield from self._negotiate()
         yield from self.log_in()
 

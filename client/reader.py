@@ -39,7 +39,7 @@ class ReadRecord(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What a round brought of a partition, and where the next one goes on."""
+    """The records that a round brought of a partition, and where the next round goes on."""
 
     records: list[Record]
     position: int

@@ -61,7 +61,7 @@ def node_of(config: BrokerConfig, bootstrap: str, client: Mapping[str, str], *, 
 
 
 class NodeStart:
-    """What opens a node's ground, and knows when nothing of it is open any more: `OtherGround`."""
+    """The opening of a node's ground, which knows when nothing of it is open any more: `OtherGround`."""
 
     def __init__(self, config: BrokerConfig, options: ClusterOptions) -> None:
         self._config: Final = config

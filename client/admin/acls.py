@@ -58,7 +58,7 @@ class Acl(NamedTuple):
 
 
 class AclFilter(NamedTuple):
-    """Which rules are meant: `any` and None are all. The pattern `match` finds what applies to a name."""
+    """A filter of rules: `any` and None mean all. The pattern `match` finds what applies to a name."""
 
     resource: str = "any"
     resource_name: str | None = None

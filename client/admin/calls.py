@@ -1,4 +1,4 @@
-"""How an administrative request finds its broker, and is tried again: to any, to the controller, to many at once.
+"""Administrative requests: how each finds its broker, and is tried again: to any, to the controller, to many at once.
 
 Pure but for the `Network` it is given. Every call has default.api.timeout.ms in all.
 """
@@ -98,7 +98,10 @@ class Calls:
     def brokers_each(
         self, request: Message, answers: type[M], what: str, nodes: Collection[int] | None = None
     ) -> Iterator[tuple[int, Outcome[M]]]:
-        """As `brokers`, with the node of each answer, and errors in the places of answers. `nodes`: only these."""
+        """Ask brokers like `brokers`. Yield each answer with its node, and errors in the places of answers.
+
+        `nodes`: only these.
+        """
 
         def take(answer: Message, asked: Sequence[int]) -> dict[int, Outcome[M]]:
             assert isinstance(answer, answers)
@@ -189,7 +192,7 @@ class Calls:
         return nodes, failures
 
     def moved_leader(self, partitions: Sequence[Partition], left_ms: int) -> Routes[Partition]:
-        """As `by_leader`, after an answer that named a wrong leader: asks for the topics first."""
+        """Route like `by_leader` after an answer that named a wrong leader: ask for the topics first."""
         with contextlib.suppress(Unreachable):
             self.network.refresh({name for name, _ in partitions}, timeout_ms=left_ms)
         return self.by_leader(partitions, left_ms)

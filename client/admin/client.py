@@ -47,7 +47,7 @@ class Admin:
 
     @cached_property
     def groups(self) -> Groups:
-        """What groups of all kinds have in common."""
+        """The operations common to groups of all kinds."""
         from shareq.client.admin.groups import Groups
 
         return Groups(self.calls)

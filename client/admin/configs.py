@@ -68,7 +68,7 @@ class Config(NamedTuple):
 
 
 class Change(NamedTuple):
-    """What is to be changed of a resource: values set, names deleted, and words added to or taken out of lists."""
+    """The changes to a resource: values set, names deleted, and words added to or taken out of lists."""
 
     set: Mapping[str, str] = {}
     delete: Sequence[str] = ()

@@ -1,4 +1,4 @@
-"""What groups of all kinds have in common: the list of them, and their end."""
+"""The operations common to groups of all kinds: their list, and their end."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def wait_until_known(network: Network, names: Collection[str]) -> None:
 
 
 def _behind(network: Network, nodes: Collection[int], request: MetadataRequest, timeout_ms: int) -> set[int]:
-    """Those of the nodes that answer, and lack something."""
+    """Return the nodes that answer and lack something."""
     asked: dict[int, Exchange] = {}
     for node in nodes:
         with contextlib.suppress(Unreachable):

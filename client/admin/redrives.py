@@ -43,8 +43,10 @@ class Queue(NamedTuple):
 
 
 class QueueRules(NamedTuple):
-    """What a broker asks of a queue: how its name begins ("": in any way), and whether it creates one. `topics` are
-    those that a node before a cluster takes as queues, by `is_named`, where topics of the cluster cannot say so.
+    """A broker's rules for queues: how a name begins ("": in any way), and whether the broker creates one.
+
+    `topics` are those that a node before a cluster takes as queues, by `is_named`, where topics of the cluster cannot
+    say so.
     """
 
     prefix: str = "dlq."
@@ -69,7 +71,7 @@ class QueueRules(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """What the headers of a dead letter say. None where it does not say, or not in a form that can be read."""
+    """The content of a dead letter's headers. None for what is missing or unreadable."""
 
     topic: str | None
     partition: int | None
@@ -99,8 +101,9 @@ class Redrive(NamedTuple):
 
 
 class LetterFilter(NamedTuple):
-    """Which letters a redrive takes. None and -1: any. Offsets are inclusive; times are milliseconds, `died_until_ms`
-    exclusive.
+    """The choice of letters for a redrive. None and -1: any.
+
+    Offsets are inclusive; times are milliseconds, `died_until_ms` exclusive.
     """
 
     group: str | None = None
@@ -160,7 +163,7 @@ class SentRange(NamedTuple):
 
 
 class SentLetters:
-    """Which letters of a queue redrives have sent back. None of a queue on any other broker than shareq."""
+    """The letters of a queue that redrives have sent back. None on any other broker than shareq."""
 
     def __init__(self, ranges: Sequence[SentRange]) -> None:
         self.ranges = tuple(ranges)
@@ -221,7 +224,7 @@ class Redrives:
         return None
 
     def is_queue(self, topic: str) -> bool | None:
-        """Whether a topic is enabled as a queue, or groups name it as theirs; None: this user may not look."""
+        """Return True if a topic is enabled as a queue, or groups name it as theirs; None: this user may not look."""
         configs = Configs(self._calls)
         is_enabled = self._enabled(configs, [topic])[topic]
         if is_enabled is not False:
@@ -232,8 +235,9 @@ class Redrives:
             return None
 
     def _enabled(self, configs: Configs, topics: Sequence[str]) -> dict[str, bool | None]:
-        """Whether topics are enabled as queues; None: this user may not look. Those of a cluster that has no such
-        property are if the node before it names them.
+        """Return which topics are enabled as queues; None: this user may not look.
+
+        Topics of a cluster that has no such property are if the node before it names them.
         """
         enabled: dict[str, bool | None] = {}
         undecided: list[str] = []
@@ -287,7 +291,7 @@ class Redrives:
 
 
 def letter_of(headers: Headers) -> Letter:
-    """What a record's headers say of a death; of several, the last one."""
+    """Read a death from a record's headers; of several, the last one."""
     said = {key.removeprefix(DLQ_ERRORS): value for key, value in headers if key.startswith(DLQ_ERRORS)}
     texts = {key: value.decode("utf-8", "replace") for key, value in said.items() if value is not None}
     return Letter(

@@ -1,4 +1,4 @@
-"""What a record's headers say of a redrive that sent it back."""
+"""The trace of a redrive in the headers of a record that it sent back."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class SentBack(NamedTuple):
     group: str | None
 
     def __str__(self) -> str:
-        """As people read it: sent back from dlq.orders-0:42, 2nd time."""
+        """Format for people: sent back from dlq.orders-0:42, 2nd time."""
         times = "" if self.times is None else f", {_ordinal(self.times)} time"
         return f"sent back from {self.queue}-{self.partition}:{self.offset}{times}"
 
 
 def sent_back(headers: Sequence[tuple[str, bytes | None]]) -> SentBack | None:
-    """None of a record that no redrive sent back, or whose headers do not say of which letter it was made."""
+    """Read the trace of a redrive; None if the record has none, or its headers do not name the letter."""
     texts = {
         name.removeprefix(REDRIVE_PREFIX): value.decode("utf-8", "replace")
         for name, value in headers

@@ -59,7 +59,7 @@ class ShareGroup(NamedTuple):
 
 
 class SharePosition(NamedTuple):
-    """How far a share group is in a partition.
+    """The position of a share group in a partition.
 
     `start`: the first offset that is not done with; None if the group has not begun there, or has acquired records and
     finished none. `lag`: records that are not done with; None where the broker does not say: Apache Kafka without a
@@ -91,7 +91,7 @@ class ShareGroups:
     def offsets(
         self, group_ids: Iterable[str], topics: Mapping[str, Collection[int]] | None = None
     ) -> Iterator[tuple[str, Outcome[Positions]]]:
-        """How far groups are, in partitions of `topics`, or in all that they have begun.
+        """Yield the groups' positions in partitions of `topics`, or in all that they have begun.
 
         What is stored trails what members have acknowledged by one write. A group that does not exist has begun
         nowhere.

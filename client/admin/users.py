@@ -29,7 +29,7 @@ DEFAULT_ITERATIONS: Final = 8192
 
 
 class ScramCredential(NamedTuple):
-    """That a user can log in with a mechanism. The broker keeps no password."""
+    """The fact that a user can log in with a mechanism. The broker keeps no password."""
 
     user: str
     mechanism: str

@@ -125,7 +125,7 @@ class Again:
 
 
 class Mover(Protocol):
-    """What `Upkeep` needs of `Again`."""
+    """The part of `Again` that `Upkeep` needs."""
 
     async def look(self, early: EarlyRecords) -> None: ...
 

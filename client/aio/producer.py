@@ -39,7 +39,7 @@ _COMPRESSIONS: Final = {one.name.lower(): one for one in Compression}
 
 @dataclass(slots=True)
 class ProducerMetrics:
-    """What a producer did since it was made, and what it has not sent yet (`buffered`, `buffered_bytes`)."""
+    """Counters of a producer since it was made, and what it has not sent yet (`buffered`, `buffered_bytes`)."""
 
     sent: int = 0
     """Records that were handed over by `send`."""
@@ -118,7 +118,7 @@ class Producer:
 
     @property
     def metrics(self) -> ProducerMetrics:
-        """As of now."""
+        """The current metrics."""
         buffered = self._counts["sent"] - self._counts["appended"] - self._counts["failed"]
         return ProducerMetrics(**self._counts, buffered=buffered, buffered_bytes=self._buffered)
 
@@ -143,7 +143,7 @@ class Producer:
             self._flushing -= 1
 
     async def close(self) -> None:
-        """As `flush`, and close the connections. The second time: wait for the end of the first."""
+        """Flush, and close the connections. A second call waits for the end of the first."""
         if self._closed:
             await self._gone.wait()
             return
@@ -210,7 +210,7 @@ class Producer:
         partition: int | None = None,
         timestamp_ms: int | None = None,
     ) -> Appended:
-        """As `send`, and wait until the record is written down."""
+        """Send like `send`, and wait until the record is written down."""
         return await (
             await self.send(topic, value, key=key, headers=headers, partition=partition, timestamp_ms=timestamp_ms)
         )

@@ -173,7 +173,7 @@ class Connection:
 
     @property
     def is_ready(self) -> bool:
-        """Whether `send` would not wait: the peer reads, and no login is to be renewed first."""
+        """True if `send` would not wait: the peer reads, and no login is to be renewed first."""
         renew_at = self._renew_login_at
         return self.wire.is_writable and (renew_at is None or self.wire.now() < renew_at)
 

@@ -1,4 +1,4 @@
-"""How long a call is tried again, and with which pauses. The clock is the caller's, in seconds."""
+"""The repetition of a call: for how long, and with which pauses. The clock is the caller's, in seconds."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 
 
 class Appended(NamedTuple):
-    """Where a record is. `offset` is -1 where the broker does not say: it had the batch already.
+    """The place of a record. `offset` is -1 if the broker does not say: it had the batch already.
 
     `timestamp` in ms since the epoch: the record's own, or the time of the append where the topic has it so.
     """
@@ -136,7 +136,7 @@ def check(record: RecordData) -> None:
 
 
 def size_of(record: RecordData) -> int:
-    """At least what a record takes in a batch that is not compressed."""
+    """Return at least the record's size in a batch that is not compressed."""
     size = OVERHEAD + len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
         size += 10 + 4 * len(name) + len(value or b"")

@@ -1,4 +1,4 @@
-"""How batches get into logs, each once and in order: one text for both producers. Pure.
+"""The delivery of batches into logs, each once and in order: one text for both producers. Pure.
 
 A lane's first batch is sent until it is written down, refused for good, split in two, or out of time.
 """

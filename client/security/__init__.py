@@ -1,1 +1,1 @@
-"""How a client proves who it is, and who the broker is: SASL and TLS, and the properties of both."""
+"""The identity of client and broker: SASL and TLS, and the properties of both."""

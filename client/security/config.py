@@ -1,5 +1,6 @@
-"""How connections are protected: TLS with PEM, SASL with a user and a password or with a token. Files are named here,
-not read.
+"""The protection of connections: TLS with PEM, SASL with a user and a password or with a token.
+
+Files are named here, not read.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class Pem:
 
 @dataclass(frozen=True, slots=True)
 class TlsConfig:
-    """How to talk TLS. `versions` are the ones that may be used, in Java's names."""
+    """The TLS settings. `versions` are the ones that may be used, in Java's names."""
 
     trusted: Pem | None = None
     """None: the authorities that this machine trusts."""
@@ -87,7 +88,7 @@ class TlsConfig:
 
 @dataclass(frozen=True, slots=True)
 class SaslConfig:
-    """How to log in: with a user and a password, or (OAUTHBEARER) with a token, in a file or from a function.
+    """The login: with a user and a password, or (OAUTHBEARER) with a token, in a file or from a function.
 
     The token is asked for at each login, so that it may be another one: before it expires, the broker ends the session.
     A config that is pickled needs a function that can be.
@@ -101,7 +102,7 @@ class SaslConfig:
 
 
 def tls_from(given: Properties, protocol: str) -> TlsConfig | None:
-    """None where the protocol is one without TLS. ConfigError."""
+    """Read the TLS properties; None if the protocol has no TLS. Raise ConfigError."""
     if not protocol.endswith("SSL"):
         if (name := given.given(_TLS_NAMES)) is not None:
             raise given.error(name, f"has no effect with security.protocol={protocol}; SSL or SASL_SSL is needed")
@@ -168,7 +169,7 @@ def _versions(text: str) -> tuple[str, ...]:
 
 
 def sasl_from(given: Properties, protocol: str) -> SaslConfig | None:
-    """None where the protocol is one without SASL. ConfigError, which never shows a password."""
+    """Read the SASL properties; None if the protocol has no SASL. Raise ConfigError, which never shows a password."""
     if not protocol.startswith("SASL"):
         if (name := given.given(_SASL_NAMES)) is not None:
             needed = "SASL_PLAINTEXT or SASL_SSL"

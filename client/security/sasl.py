@@ -35,7 +35,7 @@ class SaslClient(Protocol):
         """The token to begin with."""
 
     def respond(self, token: bytes) -> bytes | None:
-        """What to send after the broker's token; None when the login is complete. AuthenticationFailed."""
+        """Return the answer to the broker's token; None once the login is complete. Raise AuthenticationFailed."""
 
 
 def sasl_client(config: SaslConfig, nonce: str, token: str = "") -> SaslClient:

@@ -1,4 +1,4 @@
-"""What a member of a share group does on the network, step by step; its driver says when (KIP-932). Pure.
+"""The network steps of a member of a share group, whose driver says when to take them (KIP-932). Pure.
 
 Heartbeats, the leaders of what is assigned, and the session with each leader. A session takes one request at a time.
 """
@@ -41,8 +41,11 @@ Lost = Callable[[Leader, str, Collection[TopicIdPartition] | None], None]
 
 
 class Fetched(NamedTuple):
-    """What a ShareFetch brought. `trouble`: why a partition had nothing, if not for want of records; `refusal`: an
-    error after which trying again would not help. `answer` is None where none came."""
+    """The outcome of a ShareFetch. `answer` is None if none came.
+
+    `trouble`: why a partition had nothing, if not for want of records; `refusal`: an error after which trying again
+    would not help.
+    """
 
     outcome: FetchOutcome
     answer: ShareFetchResponse | None = None

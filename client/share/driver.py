@@ -27,7 +27,7 @@ def now_ms() -> int:
 
 
 class FetchRound(NamedTuple):
-    """What all leaders had. `acquired` is None when there was no leader to ask.
+    """The records of all leaders in one round. `acquired` is None if there was no leader to ask.
 
     `trouble`: all that were asked failed, for reasons that may pass, and one of these. `absence`: why not every
     assigned partition was asked for with success, None if each was.
@@ -110,7 +110,7 @@ class ShareDriver:
         return FetchRound(acquired, troubles[0] if troubles and len(troubles) == len(found) else None, self._absence)
 
     def _shares(self, ready: Sequence[Leader], max_records: int) -> list[tuple[Leader, int]]:
-        """How much each leader may give, so that all together stay within the limit; in turns where it is small."""
+        """Share the limit out among the leaders; in turns where it is small."""
         self._rounds += 1
         start = self._rounds % len(ready)
         each, rest = divmod(max_records, len(ready))

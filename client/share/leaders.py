@@ -64,7 +64,7 @@ class ShareLeaders:
         return self._session_leaders.get(topic_partition)
 
     def invalidate(self, topic_partition: TopicIdPartition) -> None:
-        """What was acquired on the partition so far is no longer ours."""
+        """Count a new generation: what was acquired on the partition so far is no longer ours."""
         self.generation[topic_partition] = self.generation.get(topic_partition, 0) + 1
 
     def session_lost(self, leader: Leader) -> None:

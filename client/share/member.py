@@ -23,7 +23,7 @@ _MOVED: Final = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_
 
 
 class Verdict(Enum):
-    """What the driver is to do after an answer."""
+    """The driver's next step after an answer."""
 
     STEADY = auto()
     """Nothing until the next heartbeat is due."""

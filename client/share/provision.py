@@ -1,4 +1,6 @@
-"""What workers on share groups need to find: their topic, and their group with its configs and the widest window."""
+"""The objects that workers on share groups need: their topic, and their group with its configs and
+the widest window.
+"""
 
 from __future__ import annotations
 

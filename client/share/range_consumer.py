@@ -78,7 +78,7 @@ class ShareRangeConsumer:
 
     @property
     def generation(self) -> Mapping[TopicIdPartition, int]:
-        """By topic id and partition; see above. Partitions that were never assigned are missing."""
+        """The generations by topic id and partition; see above. Partitions that were never assigned are missing."""
         return self._leaders.generation
 
     @property
@@ -88,12 +88,12 @@ class ShareRangeConsumer:
 
     @property
     def has_assignment(self) -> bool:
-        """Whether partitions are assigned. On Apache Kafka that takes a new member a few heartbeats."""
+        """True if partitions are assigned. On Apache Kafka that takes a new member a few heartbeats."""
         return bool(self._member.assignment)
 
     @property
     def absence(self) -> ClientError | None:
-        """Why some assigned partitions could not be asked for when the last `poll` ended; None if all could.
+        """The reason why some assigned partitions could not be asked for when the last `poll` ended; None if all could.
 
         Only then does a poll that brought nothing say that there was nothing to be had.
         """
@@ -101,7 +101,7 @@ class ShareRangeConsumer:
 
     @property
     def lock_timeout_ms(self) -> int:
-        """How long locks last, by the last answer; 0 before the first."""
+        """The duration of locks, by the last answer; 0 before the first."""
         return self._driver.lock_timeout_ms
 
     # -- calls
@@ -250,7 +250,7 @@ class ShareRangeConsumer:
 
 
 class _FailureLimit:
-    """How long transient failures may go on."""
+    """A limit on how long transient failures may go on."""
 
     def __init__(self, limit_ms: int) -> None:
         self._limit_ms = limit_ms

@@ -72,7 +72,7 @@ class AcquiredOffsets(NamedTuple):
 
 
 class FetchLimits(NamedTuple):
-    """How much one ShareFetch may acquire, and how long it may wait for the first record.
+    """The limits of one ShareFetch: how much it may acquire, and how long it may wait for the first record.
 
     `max_bytes` bounds what the session settles on. Without `strict` the broker rounds `max_records` up to whole batches
     of the log; with it, which needs version 2 (KIP-1206), it does not.
@@ -85,7 +85,7 @@ class FetchLimits(NamedTuple):
 
 
 class FetchOutcome(NamedTuple):
-    """What a ShareFetch brought. `error` is that of the whole request: then all else is empty."""
+    """The outcome of a ShareFetch. `error` is that of the whole request: then all else is empty."""
 
     error: ErrorCode
     acquired: Sequence[AcquiredOffsets] = ()
@@ -94,7 +94,7 @@ class FetchOutcome(NamedTuple):
 
 
 class AckOutcome(NamedTuple):
-    """What became of a ShareAcknowledge. `error` is that of the whole request, `errors` has partitions that failed."""
+    """The outcome of a ShareAcknowledge. `error` is that of the whole request, `errors` has partitions that failed."""
 
     error: ErrorCode
     errors: Mapping[TopicIdPartition, ErrorCode] = {}
@@ -118,7 +118,7 @@ class ShareSession:
 
     @property
     def is_open(self) -> bool:
-        """Whether the broker holds a session, as far as is known."""
+        """True if the broker holds a session, as far as is known."""
         return self.epoch != INITIAL_EPOCH
 
     @property
@@ -128,11 +128,11 @@ class ShareSession:
 
     @property
     def needs_fetch(self) -> bool:
-        """Whether there is a partition to fetch from, or one to take out of the session."""
+        """True if there is a partition to fetch from, or one to take out of the session."""
         return bool(self._wanted or self._known)
 
     def assign(self, partitions: Iterable[TopicIdPartition]) -> None:
-        """What the session is to consist of, from the next fetch on."""
+        """Set the partitions of the session, from the next fetch on."""
         self._wanted = frozenset(partitions)
 
     def renew_entry(self, topic_partition: TopicIdPartition) -> None:

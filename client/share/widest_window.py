@@ -1,4 +1,4 @@
-"""How far past its oldest unfinished record a share group may go: as far as its broker lets a group ask for.
+"""The widest window of a share group: as far past its oldest unfinished record as its broker allows.
 
 A share partition hands out records from the oldest unfinished one on, `share.partition.max.record.locks` of them
 (KIP-932): one that takes long stops the rest once so many have come after it.
@@ -54,7 +54,7 @@ def reach(admin: Admin, group: str) -> int:
 
 
 def _largest(admin: Admin) -> int:
-    """What a broker allows a group; what is usual where it may not be asked."""
+    """Return the most that a broker allows a group; the usual value if the broker may not be asked."""
     brokers = admin.network.brokers()
     node = admin.network.controller()
     found = _configs(admin, ("broker", str(node if node in brokers else min(brokers))), LARGEST)
@@ -62,7 +62,7 @@ def _largest(admin: Admin) -> int:
 
 
 def _configs(admin: Admin, resource: Resource, name: str) -> tuple[Config, ...]:
-    """None where they may not be read."""
+    """Return the configs; none if they may not be read."""
     found = dict(admin.configs.describe([resource], [name]))[resource]
     if isinstance(found, Unreachable):
         raise found

@@ -190,7 +190,7 @@ class _Lane:
 
     @property
     def is_open(self) -> bool:
-        """Whether it has a connection."""
+        """True while there is a connection."""
         return self._connection is not None
 
     def add(self, request: _Request) -> None:

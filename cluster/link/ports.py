@@ -11,8 +11,10 @@ from shareq.protocol.primitives import Message
 
 
 class Purpose(Enum):
-    """What a connection is for. A broker answers the requests of one connection in their order, so one that may wait
-    for long has a connection that nothing else needs.
+    """The purpose of a connection.
+
+    A broker answers the requests of one connection in their order, so one that may wait for long has a connection that
+    nothing else needs.
     """
 
     GENERAL = "general"
@@ -25,7 +27,7 @@ class Purpose(Enum):
 
 
 class Failure(Enum):
-    """Why a request has no answer."""
+    """The reason why a request has no answer."""
 
     NOT_SENT = "not sent"  # no broker saw it: it cannot be reached, or is not known
     LOST = "lost"  # it may have been handled, or may be handled yet
@@ -34,14 +36,14 @@ class Failure(Enum):
 
 
 class LinkFailure(NamedTuple):
-    """What comes instead of an answer. `text` names the broker and says what happened."""
+    """The failure in place of an answer. `text` names the broker and says what happened."""
 
     failure: Failure
     text: str
 
 
 class BrokerAddress(NamedTuple):
-    """Where a broker of the cluster listens."""
+    """The address of a broker of the cluster."""
 
     host: str
     port: int

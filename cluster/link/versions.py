@@ -1,4 +1,4 @@
-"""Which versions of an API may be spoken: what brokers serve, as far as this release knows it."""
+"""The API versions that may be spoken: those that brokers serve, as far as this release knows them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OF_TRANSACTIONS: Final = ("transaction.version", "group.version")
 
 
 class Served(NamedTuple):
-    """What every broker of a cluster serves, and the levels of its features."""
+    """The versions that every broker of a cluster serves, and the levels of its features."""
 
     versions: Offered
     features: Mapping[str, int]

@@ -100,7 +100,7 @@ class LeaseWatch:
         say_alive: Callable[[SlotId], None],
         on_cut_off: Callable[[bool], None],
     ) -> None:
-        """`on_cut_off` is called with true when the node is cut off, with false when it is back."""
+        """Arm the watch. `on_cut_off` is called with true when the node is cut off, with false when it is back."""
         self.is_cut_off = False
         self._clock = clock
         self._leases = leases

@@ -35,7 +35,7 @@ MakePeerLinks = Callable[[Callable[[str], None], Callable[[str], None]], PeerLin
 
 
 class PeerChanges(NamedTuple):
-    """By member id: the connections to open, and those to close."""
+    """The connections to open, by member id, and those to close."""
 
     open: dict[str, Endpoint]
     close: list[str]

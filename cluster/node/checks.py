@@ -56,8 +56,9 @@ READ, WRITE, DELETE = 3, 4, 6
 
 
 class Wanted(NamedTuple):
-    """What a node needs of its cluster: state topics, with as many replicas as `replication` says; the group of the
-    nodes; and what transactional ids of its slots begin with. The partitions of topics that `slotted` names are slots.
+    """The needs of a node: state topics, with as many replicas as `replication` says, and the group of the nodes.
+
+    `transactional_ids` is what those of its slots begin with. The partitions of topics that `slotted` names are slots.
     """
 
     topics: Sequence[WantedTopic]
@@ -77,7 +78,7 @@ class Reached(NamedTuple):
 
 
 class Unreachable(NamedTuple):
-    """Why the cluster cannot be asked. `refused`: it does not take the node's credentials."""
+    """The reason why the cluster cannot be asked. `refused`: it does not take the node's credentials."""
 
     text: str
     refused: bool = False
@@ -297,7 +298,9 @@ async def check_cluster(env: Environment, link: Link, wanted: Wanted, cluster: R
 
 
 def _other_slots(topic: StateTopic, slots: int) -> list[str]:
-    """Where a state lies follows from the number of slots: with another one it would be taken for missing."""
+    """Return a fault if the topic has another number of slots: with it, a state would be looked for
+    in the wrong place.
+    """
     if topic.partitions == slots:
         return []
     return [

@@ -56,7 +56,7 @@ _NO_CONFIGS: Final[Mapping[str, str]] = {}
 
 
 class KeptByNodes(Protocol):
-    """What nodes keep together beside share groups. Every node applies the same changes in the same order."""
+    """The metadata that nodes keep together beside share groups. All nodes apply the same changes in the same order."""
 
     @property
     def state(self) -> MetaState:

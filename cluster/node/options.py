@@ -1,4 +1,4 @@
-"""What a node is started with beside a broker's properties: the cluster, and how its clients' records get there.
+"""The start options of a node beside a broker's properties: the cluster, and how its clients' records get there.
 
 Everything else about a node is a property (`shareq.cluster.`). What some properties mean on a node is said here, too:
 the defaults of one broker by itself are not those of a cluster.

@@ -1,4 +1,4 @@
-"""Which slot keeps what. A slot is a partition of both topics of a node's state, and its owner leads what it keeps.
+"""The slot of each state. A slot is a partition of both topics of a node's state; its owner leads what it keeps.
 
 All share partitions of a topic, of all groups, have their states in one slot, so that one node reads the topic, holds
 its locks and writes its states. A topic's slot is the CRC-32 (that of zlib and zip, ISO 3309) of the 16 bytes of its

@@ -55,9 +55,11 @@ class Coordinator(Protocol):
 
 
 class SlotServices(NamedTuple):
-    """What slots serve, and who says which: known when the node begins. `needed_from` asks for the lowest offset that a
-    load of a partition of the states still needs (see `NeededFrom`): topics of others are compacted. `led` are the
-    partitions with records in memory, by topic id and partition, and the names of their topics.
+    """The services of slots, and the authority on ownership: known when the node begins.
+
+    `needed_from` asks for the lowest offset that a load of a partition of the states still needs (see `NeededFrom`):
+    topics of others are compacted. `led` are the partitions with records in memory, by topic id and partition, and the
+    names of their topics.
     """
 
     ownership: Ownership
@@ -68,7 +70,7 @@ class SlotServices(NamedTuple):
 
 
 class SlotSettings(NamedTuple):
-    """How slots are taken over and pruned."""
+    """The settings for taking slots over and pruning them."""
 
     take_over: TakeOverSettings
     pruning: PruningSettings = PruningSettings()

@@ -1,4 +1,4 @@
-"""Where aborted transactions end. A broker's answer names producers and first offsets; readers here want the last, too.
+"""The ends of aborted transactions. A broker's answer names producers and first offsets; readers here want the last.
 
 A producer's transactions in a partition follow each other. So an aborted one ends with the producer's next marker, and
 one whose marker lies behind the answer reaches to its end: the next answer names it again. Pure.

@@ -32,8 +32,10 @@ _STEP_BYTES: Final = 256 * 1024
 
 
 class Fault(NamedTuple):
-    """Why the first batch of an answer cannot be handed out: CORRUPT_MESSAGE, or UNSUPPORTED_FOR_MESSAGE_FORMAT for one
-    of magic 0 or 1. `next_offset` (exclusive) is where the log goes on, as far as that can be seen.
+    """The reason why the first batch of an answer cannot be handed out.
+
+    CORRUPT_MESSAGE, or UNSUPPORTED_FOR_MESSAGE_FORMAT for one of magic 0 or 1. `next_offset` (exclusive) is where the
+    log goes on, as far as that can be seen.
     """
 
     error: ErrorCode
@@ -60,7 +62,7 @@ class Answered(NamedTuple):
 
 
 class Transactions(NamedTuple):
-    """What an answer says of transactions. `decided`: it was asked for committed records, and names aborted ones."""
+    """The transactions of an answer. `decided`: it was asked for committed records, and names aborted ones."""
 
     decided: bool
     aborted: Iterable[AbortedRow]

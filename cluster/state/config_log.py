@@ -111,7 +111,7 @@ class _Row(NamedTuple):
 
 
 class _Image:
-    """What the log came to, read from its start up to some place."""
+    """The state of the log, read from its start up to some place."""
 
     __slots__ = ("_sizes", "at", "marks", "secret", "size", "state")
 

@@ -1,4 +1,4 @@
-"""What nodes keep together, as records of `__shareq_config`: each says what one thing is, or that it is gone.
+"""The metadata that nodes keep together, as records of `__shareq_config`: each sets one thing, or removes it.
 
     key    a JSON list: the table, then what names a row in it
     value  a JSON object: "format": 1, and the rest of the row; null: there is no such row

@@ -53,7 +53,7 @@ this node owned the slot at some time after the first call.
 
 
 class Owned(NamedTuple):
-    """What a take-over came to: the owner's producer, where its record is, where the log begins."""
+    """The result of a take-over: the owner's producer, where its record is, where the log begins."""
 
     producer: Producer
     offset: int

@@ -27,7 +27,7 @@ EMPTY: Final = ReadResult(b"", ())
 
 
 class SlotReader:
-    """What an owner reads of its slot: everything below its take-over record at `offset`, later its own batches.
+    """An owner's reading of its slot: everything below its take-over record at `offset`, later its own batches.
 
     `owner` is the last take-over record that was read, `damaged` the offsets of the last batch that could not be.
     """

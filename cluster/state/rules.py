@@ -47,7 +47,7 @@ _ALIVE_VALUE: Final = bytes((_VERSION,))
 
 
 class Producer(NamedTuple):
-    """By which the batches of an owner are known. No two owners of a slot have the same one."""
+    """The producer by which the batches of an owner are known. No two owners of a slot have the same one."""
 
     producer_id: int
     epoch: int
@@ -63,7 +63,7 @@ class Owner(NamedTuple):
 
 
 class Verdict(Enum):
-    """What a batch is for a reader."""
+    """The meaning of a batch for a reader."""
 
     COUNTS = 0
     OWNERS = 1  # a record that an owner has written for owners: it counts, and no coordinator knows it

@@ -72,7 +72,7 @@ class StateTopic:
 
 
 class Refused(NamedTuple):
-    """Why there is no answer. `error` is the broker's, or None where `failure` says why none was heard."""
+    """The reason why there is no answer. `error` is the broker's, or None if `failure` says why none was heard."""
 
     text: str
     error: ErrorCode | None = None
@@ -85,7 +85,7 @@ class Refused(NamedTuple):
 
 
 class Produced(NamedTuple):
-    """Where a batch lies; `log_start_offset` is -1 where the broker does not say it."""
+    """The place of a batch; `log_start_offset` is -1 if the broker does not say it."""
 
     base_offset: int
     log_start_offset: int

@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class TakeOverSettings(NamedTuple):
-    """How slots are taken over. Times in milliseconds.
+    """The settings for taking slots over. Times in milliseconds.
 
     `transactional_ids`: what the slots' transactional ids begin with; None: none are used. `patience_ms`: how long a
     producer for one is asked for. `limit_ms`: how long a take-over tries before it is given up.

@@ -40,7 +40,7 @@ SHARE: Final = "share"
 
 @dataclass(slots=True)
 class ShareMetrics:
-    """What a consumer did since it was made, and what it holds now (`buffered`, `in_hand`)."""
+    """Counters of a consumer since it was made, and what it holds now (`buffered`, `in_hand`)."""
 
     received: int = 0
     accepted: int = 0
@@ -153,7 +153,7 @@ class ShareConsumer:
 
     @property
     def metrics(self) -> ShareMetrics:
-        """As of now."""
+        """The current metrics."""
         in_hand = sum(record.state in (State.IN_HAND, State.SETTLING) for record in self._holders)
         fetches = sum(session.fetches for session in self._sessions.values())
         return ShareMetrics(**self._counts, fetches=fetches, buffered=len(self._buffer), in_hand=in_hand)
@@ -283,8 +283,9 @@ class ShareConsumer:
             self._send(record, kind, None)
 
     async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
-        """As `acknowledge`, and wait until the broker has written it down. `reason` is for its dead letter, if it gets
-        one. Raises LockLost, BrokerError.
+        """Acknowledge, and wait until the broker has written it down. Raise LockLost, BrokerError.
+
+        `reason` is for the record's dead letter, if it gets one.
         """
         self._check_held(record, kind)
         answered: asyncio.Future[ClientError | None] = asyncio.get_running_loop().create_future()
@@ -361,8 +362,11 @@ class ShareConsumer:
         return max(0, -(-missing // max(1, len(self._sessions))))
 
     def _looks_ahead(self) -> bool:
-        """Whether records are acquired that nobody waits for. Not when nobody asks any more: their locks would end, and
-        they would be acquired again, until the broker gave them up."""
+        """Return True if records may be acquired before anybody waits for them.
+
+        Not if nobody asks any more: their locks would end, and they would be acquired again, until the broker gave them
+        up.
+        """
         sessions = self._sessions.values()
         longest_s = max([self.renew_s, *(session.held.lock_s * RENEW_AT for session in sessions)])
         idle_s = asyncio.get_running_loop().time() - self.polled_at

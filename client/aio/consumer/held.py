@@ -1,4 +1,4 @@
-"""What a share session holds, and the acknowledgements that wait to be sent. Pure; the caller's times are seconds."""
+"""The records of a share session, and acknowledgements that wait to be sent. Pure; the caller's times are seconds."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class HeldRecords:
 
     @property
     def has_waiting(self) -> bool:
-        """Whether there is anything to be sent."""
+        """True if there is anything to be sent."""
         return bool(self._waiting or self._again)
 
     def add(self, record: ShareRecord) -> ShareRecord | None:
@@ -81,11 +81,11 @@ class HeldRecords:
         return before
 
     def holds(self, record: ShareRecord) -> bool:
-        """Whether it is this very delivery that is held."""
+        """Return True if it is this very delivery that is held."""
         return self._records.get(record.topic_partition, {}).get(record.offset) is record
 
     def acknowledge(self, record: ShareRecord, kind: AcknowledgeType, answered: Answered, reason: str = "") -> None:
-        """To be sent with the next request. A renewal that still waits gives way to what ends the lock."""
+        """Queue an acknowledgement for the next request. A renewal that still waits gives way to what ends the lock."""
         if kind is not RENEW:
             record.state = State.SETTLING
         waiting = self._waiting.setdefault(record.topic_partition, [])
@@ -112,7 +112,7 @@ class HeldRecords:
         return portion
 
     def put_back(self, portion: Portion) -> None:
-        """To be sent once more, before all else."""
+        """Queue a portion again, before everything else."""
         self._again.appendleft(portion)
 
     def halve(self, tp: TopicIdPartition, waiting: list[Waiting]) -> None:
@@ -122,7 +122,7 @@ class HeldRecords:
         self._again.appendleft({tp: waiting[:middle]})
 
     def done(self, tp: TopicIdPartition, waiting: Iterable[Waiting], now: float) -> None:
-        """These were written down: renewed locks begin again, the other records are no longer held."""
+        """Note the written acknowledgements: renewed locks begin again, the other records are no longer held."""
         of_partition = self._records.get(tp, {})
         for one in waiting:
             record = one.record
@@ -135,7 +135,10 @@ class HeldRecords:
             one.answer(None)
 
     def failed(self, tp: TopicIdPartition, waiting: Iterable[Waiting], error: ClientError) -> None:
-        """These were refused. With LockLost they are no longer held; else they may be acknowledged again."""
+        """Note refused acknowledgements.
+
+        With LockLost the records are lost; otherwise they may be acknowledged again.
+        """
         of_partition = self._records.get(tp, {})
         for one in waiting:
             record = one.record
@@ -185,13 +188,13 @@ class HeldRecords:
         ]
 
     def next_renewal(self, now: float) -> float | None:
-        """When `to_renew` or `lapsed` may have something next; None without records."""
+        """Return when `to_renew` or `lapsed` may have something next; None without records."""
         earliest = min((record.deadline for record in self if record.deadline > now), default=None)
         return None if earliest is None else max(now, earliest - self.lock_s * RENEW_AT)
 
 
 def batches_of(portion: Portion) -> dict[TopicIdPartition, list[AcknowledgementBatch]]:
-    """As the wire has them: neighbours that are acknowledged alike are one batch."""
+    """Return the acknowledgements in wire form: neighbours that are acknowledged alike are one batch."""
     found: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
     for tp, waiting in portion.items():
         batches = found[tp] = []

@@ -44,7 +44,7 @@ AT_ONCE: Final = 1_000
 
 
 class Ground(Protocol):
-    """What a session's task asks of the consumer that it works for."""
+    """The consumer as its session's task sees it."""
 
     exact: bool
     max_bytes: int
@@ -53,7 +53,7 @@ class Ground(Protocol):
     """When records were asked for last, on the loop's clock."""
 
     def room(self) -> int:
-        """How many records this leader may be asked for now."""
+        """Return how many records this leader may be asked for now."""
 
     def arrived(self, session: SessionTask, tp: TopicIdPartition, piece: Piece, deadline: float) -> None:
         """Records that were acquired; their locks end at `deadline`, on the loop's clock."""
@@ -84,14 +84,14 @@ class SessionTask:
 
     @property
     def renews(self) -> bool:
-        """Whether the broker knows renewals, as far as is known."""
+        """True if the broker knows renewals, as far as is known."""
         return self._renews
 
     def wake(self) -> None:
         self._woken.set()
 
     async def run(self) -> None:
-        """Until `end`; then what waits to be sent is sent, and the session is closed."""
+        """Run until `end`; then send what waits to be sent, and close the session."""
         loop, leader = asyncio.get_running_loop(), self._leader
         while True:
             self._woken.clear()
@@ -134,7 +134,7 @@ class SessionTask:
                 self.held.acknowledge(record, RENEW, self._renewed)
 
     def _renewed(self, error: ClientError | None) -> None:
-        """When it fails, the acknowledgement of the record shows that."""
+        """Count a renewal. A failed one shows in the record's acknowledgement."""
         if error is None:
             self._ground.renewed()
 

@@ -1,4 +1,4 @@
-"""What keeps a member in its group: heartbeats, and which broker leads what is assigned.
+"""The upkeep of a membership: heartbeats, and the leaders of what is assigned.
 
 Two tasks, so that brokers that are away never hold a heartbeat up.
 """

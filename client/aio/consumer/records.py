@@ -27,7 +27,7 @@ class LockLost(ClientError):
 
 
 class State(Enum):
-    """Of a record, as this member sees it."""
+    """The state of a record, as this member sees it."""
 
     BUFFERED = auto()
     """Acquired, not handed out yet."""
@@ -42,7 +42,7 @@ class State(Enum):
 
 
 class Owner(Protocol):
-    """What a record asks of the consumer that handed it out."""
+    """The consumer that handed a record out, as the record sees it."""
 
     async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
         """Acknowledge, and return when that is written down. Raises LockLost, BrokerError, UnsupportedApi."""
@@ -107,7 +107,7 @@ class ShareRecord:
         return self.topic_id, self.partition
 
     def is_of(self, owner: Owner) -> bool:
-        """Whether this consumer handed it out."""
+        """Return True if this consumer handed it out."""
         return self._owner is owner
 
     async def accept(self) -> None:
@@ -146,7 +146,7 @@ class Acquired(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """What came of one record batch. Ranges include both ends.
+    """The records of one record batch. Ranges include both ends.
 
     `records`: offset, timestamp, key, value, headers and delivery count of each. `missing` were acquired and are not in
     the log (compacted, or control records); `corrupt` cannot be read; `beyond` were not sent.
@@ -165,7 +165,7 @@ class Piece(NamedTuple):
 
 
 def read_acquired(data: bytes | memoryview, acquired: Sequence[Acquired]) -> Iterator[Piece]:
-    """What was acquired, batch by batch, so that a caller may give way in between. Each acquired offset comes once."""
+    """Yield the acquired records batch by batch, so that a caller may give way in between. Each offset comes once."""
     left = _Left(acquired)
     for position, header in batch_headers(data):
         piece = _read_batch(memoryview(data)[position : position + header.size], header, left)
