@@ -1,1 +1,1 @@
-"""What an operator uses: every command, the web console, and the state of every record."""
+"""The operator's tools: every command, the web console, and the state of every record."""

@@ -84,7 +84,7 @@ class RecordsApi:
         return self._pages(f"/share-groups/{_name(group)}/partitions", "partitions", "after")
 
     def window(self, group: str, topic: str, partition: int) -> dict[str, Any]:
-        """Of a share partition: offsets, limits, the first ranges."""
+        """Ask for a share partition's offsets, limits and first ranges."""
         return self.get(_records(group, topic, partition), limit=1)
 
     def ranges(
@@ -171,7 +171,7 @@ _FIELDS: Final = frozenset(RangeRow._fields)
 
 
 def _known(row: dict[str, Any]) -> dict[str, Any]:
-    """Of a newer broker, the fields that are known here."""
+    """Return the fields that are known here, as a newer broker may have more."""
     return {name: value for name, value in row.items() if name in _FIELDS}
 
 

@@ -1,4 +1,4 @@
-"""What brokers have written down of share partitions: the log `__share_group_state`, read as any topic.
+"""The stored states of share partitions: the log `__share_group_state`, read as any topic.
 
 It says which records are finished and how often the others were delivered; never which are acquired, nor by whom. The
 states are replayed as a share coordinator does (KIP-932): a snapshot is the whole state, an update changes it.

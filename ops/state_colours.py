@@ -40,7 +40,7 @@ class Tone(NamedTuple):
 
 
 class Look(NamedTuple):
-    """How a state is shown: `letter` without colour, `tone` on a page, `ansi` among a terminal's 256 colours."""
+    """The look of a state: `letter` without colour, `tone` on a page, `ansi` among a terminal's 256 colours."""
 
     letter: str
     tone: Tone
@@ -49,7 +49,7 @@ class Look(NamedTuple):
 
 
 class Line(NamedTuple):
-    """How a figure is shown over time."""
+    """The look of a figure over time."""
 
     tone: Tone
     meaning: str

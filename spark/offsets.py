@@ -45,7 +45,10 @@ class BatchRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SourceOffset:
-    """What a micro-batch holds, and what before it still waits for its acknowledgement. Never changed once made."""
+    """The records of a micro-batch, and those before it that wait for their acknowledgement.
+
+    Never changed once made.
+    """
 
     seq: int = 0
     batch: Mapping[SharePartition, tuple[BatchRange, ...]] = field(default_factory=dict)
@@ -53,11 +56,11 @@ class SourceOffset:
 
     @property
     def records(self) -> int:
-        """How many offsets the micro-batch has; control records and gaps count."""
+        """The number of offsets in the micro-batch; control records and gaps count."""
         return sum(last - first + 1 for ranges in self.batch.values() for first, last, _ in ranges)
 
     def to_json(self) -> JsonObject:
-        """As described above, for `json.dumps`."""
+        """Return the form described above, for `json.dumps`."""
         ids = {key.topic: key.topic_id for key in (*self.unconfirmed, *self.batch)}
         return {
             "v": VERSION,

@@ -87,7 +87,7 @@ class OptionsError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What the user asked for. A plain value: it can be pickled, and its repr holds no secret."""
+    """The user's options. A plain value: it can be pickled, and its repr holds no secret."""
 
     client: ClientConfig
     group_id: str
@@ -167,7 +167,7 @@ class _Reader:
             return None
 
     def client(self) -> tuple[ClientConfig | None, str | None]:
-        """Of what begins with kafka.: the connection, and the share group."""
+        """Read what begins with kafka.: the connection, and the share group."""
         group_id = self.take(f"{_PREFIX}group.id", _group)
         if group_id is None and f"{_PREFIX}group.id" not in self.failed:
             self.problem("kafka.group.id must be given: the share group that this query is a member of")

@@ -1,4 +1,7 @@
-"""From the ranges of a micro-batch to the tasks that read them. Pure: the same offset is planned alike every time."""
+"""The plan of a micro-batch: its ranges become tasks that read them.
+
+Pure: the same offset is planned alike every time.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +16,14 @@ NEAR: Final = 1_000
 
 
 class TaskRanges(NamedTuple):
-    """What one task reads: ascending ranges of one partition. Picklable."""
+    """The ranges that one task reads: ascending, of one partition. Picklable."""
 
     key: SharePartition
     ranges: tuple[BatchRange, ...]
 
     @property
     def records(self) -> int:
-        """How many offsets these are."""
+        """The number of offsets in the ranges."""
         return sum(last - first + 1 for first, last, _ in self.ranges)
 
 
@@ -61,7 +64,7 @@ def _bounded(task: TaskRanges, most: int | None) -> Iterator[TaskRanges]:
 
 
 def _shares(tasks: Sequence[TaskRanges], wanted: int) -> list[int]:
-    """Into how many parts to cut each task, so that there are `wanted` and the largest part is as small as can be."""
+    """Return the parts to cut each task into, so that there are `wanted` and the largest is as small as can be."""
     total = sum(task.records for task in tasks)
     shares = [max(1, task.records * wanted // total) for task in tasks]
     left = wanted - sum(shares)
@@ -75,7 +78,7 @@ def _shares(tasks: Sequence[TaskRanges], wanted: int) -> list[int]:
 
 
 def _cut(task: TaskRanges, parts: int) -> Iterator[TaskRanges]:
-    """Into `parts` tasks (fewer where there are fewer offsets) that differ by one offset at most."""
+    """Cut into `parts` tasks (fewer if there are fewer offsets) that differ by one offset at most."""
     total = task.records
     parts = min(parts, total)
     if parts == 1:

@@ -32,7 +32,7 @@ GRACE_S: Final = 10.0
 
 
 class ShareInputPartition(InputPartition):
-    """What one task reads."""
+    """The partition that one task reads."""
 
     def __init__(self, task: TaskRanges) -> None:
         super().__init__(task)
@@ -111,7 +111,7 @@ class ShareGroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow
 
 
 class _BriefTrace:
-    """What the message of a ClientError says needs no trace of how the client got there. Spark prints traces twice."""
+    """A guard that drops the trace of a ClientError, whose message says enough. Spark prints traces twice."""
 
     def __enter__(self) -> None:
         pass

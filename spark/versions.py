@@ -1,4 +1,4 @@
-"""Which PySpark this needs, said in one line. Importable without it."""
+"""The PySpark that this needs, said in one line. Importable without it."""
 
 from __future__ import annotations
 

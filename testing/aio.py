@@ -74,7 +74,7 @@ class AsyncHelpers:
         return await self._run(lambda: self._broker.records(topic, committed_only=committed_only))
 
     async def group_counts(self, group: str, topic: str) -> GroupCounts:
-        """What a share group did with the records of a topic."""
+        """Return a share group's counts for the records of a topic."""
         return await self._run(lambda: self._broker.group_counts(group, topic))
 
     async def undone(self, group: str, topic: str) -> int:

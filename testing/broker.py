@@ -94,12 +94,12 @@ class Broker(Helpers):
 
     @property
     def metrics_url(self) -> str | None:
-        """Where the metrics are; None if they were not asked for."""
+        """The address of the metrics; None if they were not asked for."""
         return self._alive().metrics_url
 
     @property
     def records_api_url(self) -> str | None:
-        """Where the records API is; None if shareq.records.api.listen is not configured."""
+        """The address of the records API; None if shareq.records.api.listen is not configured."""
         return self._alive().records_api_url
 
     @property
@@ -115,7 +115,7 @@ class Broker(Helpers):
 
     @property
     def log(self) -> str:
-        """What the broker has logged since its first start."""
+        """The log of the broker since its first start."""
         path = self.data_dir.with_name(self.data_dir.name + ".log")
         return path.read_text() if path.exists() else ""
 
@@ -190,7 +190,7 @@ class Broker(Helpers):
 
     @property
     def crashed(self) -> bool:
-        """Whether it has been ended by a fault (`crash`), or by a signal that is not this object's."""
+        """True if it has been ended by a fault (`crash`), or by a signal that is not this object's."""
         return self._running is not None and self._running.crashed
 
     def close(self) -> None:
@@ -216,7 +216,7 @@ class Broker(Helpers):
         self.close()
 
     def _leave(self, *, keep_transcript: bool = True) -> Running | None:
-        """What runs, which is about to end: let go of what is held, and keep the end of its transcript."""
+        """Return what runs and is about to end: let go of what is held, and keep the end of its transcript."""
         running, self._running = self._running, None
         if running is not None and self._mode != "command":
             with contextlib.suppress(BrokerFailed, ValueError):

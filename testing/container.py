@@ -37,7 +37,7 @@ class KafkaContainer:
         return self
 
     def with_kraft(self, *_ignored: Any) -> Self:
-        """There is no ZooKeeper anyway."""
+        """Do nothing: there is no ZooKeeper anyway."""
         return self
 
     def with_cluster_id(self, _cluster_id: str) -> Self:
@@ -61,7 +61,7 @@ class KafkaContainer:
         return self.broker.host
 
     def get_exposed_port(self, _port: int) -> int:
-        """Where the broker listens, whatever port is asked for."""
+        """Return the broker's port, whatever port is asked for."""
         return self.broker.port
 
     def get_logs(self) -> tuple[bytes, bytes]:

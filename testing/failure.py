@@ -1,4 +1,4 @@
-"""What goes wrong with a broker of a test, and where the package is for its children."""
+"""The failure of a test's broker, and the environment in which its children find the package."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Fault:
 
     @property
     def hits(self) -> int:
-        """How many requests it was applied to; that stays when it is removed."""
+        """The number of requests it was applied to; that stays when it is removed."""
         if self._hits_at_end is not None:
             return self._hits_at_end
         hits, _ = self._call("state", number=self._number)
@@ -36,7 +36,7 @@ class Fault:
 
     @property
     def held(self) -> int:
-        """How many requests wait for `release`."""
+        """The number of requests that wait for `release`."""
         _, held = self._call("state", number=self._number)
         return int(held)
 
@@ -116,7 +116,7 @@ class When:
 
 
 class Faults:
-    """What goes wrong with a broker. All of it ends when the broker stops or is killed."""
+    """The faults of a broker. All of them end when the broker stops or is killed."""
 
     def __init__(self, call: Call) -> None:
         self._call = call

@@ -1,4 +1,4 @@
-"""What tests do around the code they test: topics, groups, records in and out, and what became of them.
+"""Helpers for tests around the code they test: topics, groups, records in and out, and what became of them.
 
 Everything goes over the wire as any client's calls do, except for counts of what a share group did, which the broker is
 asked for directly.
@@ -76,7 +76,7 @@ class GroupCounts(NamedTuple):
 
 
 class Helpers(ABC):
-    """What a `Broker` can do beside starting and stopping. One thread at a time."""
+    """The operations of a `Broker` beside starting and stopping. One thread at a time."""
 
     client_properties: Mapping[str, str] = {}
     """What the helpers' own client needs beside the address, for TLS and SASL, by the names of Kafka's clients."""
@@ -269,7 +269,7 @@ class Helpers(ABC):
     # -- what became of them
 
     def group_counts(self, group: str, topic: str) -> GroupCounts:
-        """What a share group did with the records of a topic since the broker started."""
+        """Return a share group's counts for the records of a topic since the broker started."""
         return GroupCounts(**self._call("counts", group=group, topic=topic))
 
     def undone(self, group: str, topic: str) -> int:

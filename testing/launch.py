@@ -1,4 +1,4 @@
-"""How a broker is to be started, whatever it runs in."""
+"""The start of a broker, whatever it runs in."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def options_of(config: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
 
 
 class Launch(NamedTuple):
-    """What to start. `ahead_ms`: how far its clock begins ahead; `own_dir`: its data folder goes with the test."""
+    """The broker to start.
+
+    `ahead_ms`: how far its clock begins ahead; `own_dir`: its data folder goes with the test.
+    """
 
     data_dir: Path
     listen: str
@@ -60,15 +63,15 @@ class Launch(NamedTuple):
 
     @property
     def own_folder(self) -> str | None:
-        """What is to be removed when the test is gone."""
+        """The folder to remove when the test is gone."""
         return str(self.data_dir.parent) if self.own_dir else None
 
     def arguments(self) -> list[str]:
-        """As for `shareq serve`."""
+        """Return the arguments for `shareq serve`."""
         return self._arguments([word for name, value in self.config.items() for word in ("--set", f"{name}={value}")])
 
     def command_line(self) -> tuple[list[str], dict[str, str]]:
-        """As for `shareq serve` in a process of its own, whose arguments others can read: those, and variables."""
+        """Return arguments, which others can read, and variables for `shareq serve` in a process of its own."""
         settings, variables = options_of(self.config)
         return self._arguments(settings), variables
 
@@ -85,7 +88,7 @@ class Launch(NamedTuple):
         return [*found, *self.options]
 
     def failed_start(self, code: object, log: str) -> BrokerFailed:
-        """What to raise when it ended with that code before it listened."""
+        """Return the error to raise if it ended with that code before it listened."""
         return BrokerFailed(f"did not start:\n{tail(log) or f'it ended with {code} and logged nothing'}")
 
 

@@ -31,14 +31,14 @@ class _Child:
         self.code: int | None = None
 
     def signal(self, number: int) -> None:
-        """Nothing to a process that has ended."""
+        """Send a signal, but none to a process that has ended."""
         if not self.ended.is_set():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
 
 
 class Nursery:
-    """This process's nursery, started with the first broker that wants it; it ends with this process."""
+    """The nursery of this process, started with the first broker that wants it; it ends with this process."""
 
     _one: Nursery | None = None
     _guard = threading.Lock()
@@ -117,7 +117,7 @@ class Nursery:
 
 
 class _AsProcess:
-    """What both kinds have in common."""
+    """The common part of both kinds."""
 
     metrics_url: str | None = None
     records_api_url: str | None = None
@@ -132,7 +132,7 @@ class _AsProcess:
 
     @property
     def crashed(self) -> bool:
-        """Whether it has ended by itself, by a signal."""
+        """True if it has ended by itself, by a signal."""
         return self._child.ended.is_set() and not self._killed and (self._child.code or 0) < 0
 
     def hits_at_crash(self) -> dict[int, int]:
@@ -268,7 +268,7 @@ class CommandBroker(_AsProcess):
         self._wait_ready()
 
     def call(self, name: str, **_arguments: Any) -> Any:
-        """There is no way in."""
+        """Raise BrokerFailed: there is no way in."""
         raise BrokerFailed(f'{name}: a broker with mode="command" has no clock, faults or transcript of shareq.testing')
 
     def _wait_ready(self) -> None:

@@ -61,11 +61,11 @@ class ThreadBroker:
 
     @property
     def crashed(self) -> bool:
-        """Whether a fault has ended it."""
+        """True if a fault has ended it."""
         return self._crash is not None
 
     def hits_at_crash(self) -> dict[int, int]:
-        """As of a process."""
+        """Return the hits at the crash, as a process does."""
         return dict(self._inside.interceptor.states()) if self.crashed else {}
 
     def call(self, name: str, **arguments: Any) -> Any:
@@ -153,7 +153,10 @@ class ThreadBroker:
 
 
 def _options(launch: Launch) -> tuple[Wanted, Mapping[str, int], str, bool]:
-    """What the options ask for: the broker, the levels of its log by logger, its format, --insecure. BrokerFailed."""
+    """Return what the options ask for: the broker, the levels of its log by logger, its format, --insecure.
+
+    Raise BrokerFailed.
+    """
     import click
 
     from shareq.broker.process import logging_setup

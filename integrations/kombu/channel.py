@@ -57,7 +57,7 @@ class Arrival(NamedTuple):
 
 
 class Owner(Protocol):
-    """What a channel asks of the transport that it belongs to."""
+    """The transport, as its channels see it."""
 
     options: Options
     connection_errors: tuple[type[BaseException], ...]
@@ -102,7 +102,7 @@ class JsonMessage(virtual.Message):
 
 
 class QoS(virtual.QoS):
-    """Which messages are handed on and not acknowledged, by delivery tag, with their records."""
+    """The messages handed on and not acknowledged, by delivery tag, with their records."""
 
     channel: Channel
 
@@ -145,7 +145,7 @@ class QoS(virtual.QoS):
         self._flush()
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
-        """Nothing: closing the consumers releases what is left."""
+        """Do nothing: closing the consumers releases what is left."""
 
     def _settle(self, tag: str, kind: AcknowledgeType) -> None:
         self._quick_ack(tag)
@@ -332,12 +332,12 @@ class Channel(virtual.Channel):
 
     @property
     def hears(self) -> bool:
-        """Whether a transient queue has something to hand on."""
+        """True if a transient queue has something to hand on."""
         return any(self.connection.heard.get(queue) for queue in self._callbacks)
 
     @property
     def ready(self) -> bool:
-        """Whether `deliver` would find something."""
+        """True if `deliver` would find something."""
         return self.hears or any(
             arrival.queue in self._callbacks and (arrival.queue in self._without_ack or self.qos.can_consume())
             for arrival in list(self._arrivals)
@@ -425,7 +425,7 @@ class Channel(virtual.Channel):
         return consumer
 
     def _room(self) -> int:
-        """How many records a consumer may take now. Of several queues, one each at least."""
+        """Return how many records a consumer may take now. Of several queues, one each at least."""
         waiting = len(self._arrivals)
         if not self.qos.prefetch_count:
             return max(0, MOST_AT_ONCE - waiting)
@@ -511,7 +511,10 @@ class Channel(virtual.Channel):
         return message
 
     def _cancel(self, consumer: QueueConsumer) -> None:
-        """What was not handed on is released; a member that holds nothing more leaves, others with the channel."""
+        """Cancel a consumer and release what was not handed on.
+
+        A member that holds nothing more leaves, others with the channel.
+        """
         engine = consumer.engine
         engine.run(consumer.cancel(), CALL_S)
         mine = [arrival for arrival in self._arrivals if arrival.consumer is consumer]
@@ -526,7 +529,7 @@ class Channel(virtual.Channel):
 
 
 class Ear(NamedTuple):
-    """How a transient queue hears of an exchange; `hear` is called on the engine's loop."""
+    """The hearing of an exchange by a transient queue; `hear` is called on the engine's loop."""
 
     engine: Engine
     tail: Tail
@@ -534,7 +537,7 @@ class Ear(NamedTuple):
 
 
 def matches(kind: str, routing_key: str, pattern: str, found: str, match: Callable[[str, str], Any]) -> bool:
-    """Whether a message with the routing key `found` is for a queue that is bound with `routing_key`."""
+    """Return True if a message with the routing key `found` is for a queue that is bound with `routing_key`."""
     if kind == "fanout":
         return True
     return bool(match(pattern, found)) if kind == "topic" else routing_key == found

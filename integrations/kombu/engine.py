@@ -117,7 +117,7 @@ class Engine:
                 self.loop.call_soon_threadsafe(call, *arguments)
 
     def background(self, work: Coroutine[Any, Any, None]) -> None:
-        """On the loop: a task that `close` waits for. It logs its own errors."""
+        """Start a task that `close` waits for. Call it on the loop. The task logs its own errors."""
         task = self.loop.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
@@ -137,7 +137,7 @@ class Engine:
         self.soon(lambda: self.background(self._send_soon(topic, value, routing_key)))
 
     def tail(self, topic: str) -> Tail:
-        """On the loop: what follows a topic of one partition."""
+        """Return the follower of a topic of one partition. Call it on the loop."""
         found = self._tails.get(topic)
         if found is None:
             found = self._tails[topic] = Tail(self.network, topic)

@@ -1,4 +1,4 @@
-"""How queues and exchanges are named as topics, and what options the transport takes. Pure."""
+"""The names of queues and exchanges as topics, and the options of the transport. Pure."""
 
 from __future__ import annotations
 

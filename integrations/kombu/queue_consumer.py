@@ -105,7 +105,7 @@ class QueueConsumer:
         return self._take(found[0]) if found else None
 
     def wake(self) -> None:
-        """There may be room."""
+        """Wake the consumer: there may be room."""
         self._woken.set()
 
     def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
@@ -223,7 +223,7 @@ class QueueConsumer:
 
 
 class LocksLost(ConnectionError):
-    """What was handed on and not acknowledged comes again, to some consumer."""
+    """A loss of locks: what was handed on and not acknowledged comes again, to some consumer."""
 
 
 class ConsumerEnded(ConnectionError):

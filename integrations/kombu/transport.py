@@ -97,7 +97,7 @@ class Transport(virtual.Transport):
         return self._pipe is not None
 
     def news(self) -> None:
-        """There may be something to hand on."""
+        """Wake the transport: there may be something to hand on."""
         with self._arrived:
             self._arrived.notify_all()
             if self._pipe is not None:

@@ -20,8 +20,11 @@ SOON_S: Final = 5.0
 
 
 class WaitingTasks:
-    """Those of one consumer. `withdraw` calls back with whether Celery gave the record's task back; `hand_on` gives it
-    to Celery again, where it could not be sent."""
+    """The waiting tasks of one consumer.
+
+    `withdraw` calls back with whether Celery gave the record's task back; `hand_on` gives it to Celery again, if it
+    could not be sent.
+    """
 
     def __init__(
         self, early: EarlyRecords, again: Again, withdraw: Withdraw, hand_on: Callable[[ShareRecord], None]

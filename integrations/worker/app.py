@@ -56,7 +56,7 @@ class Handler:
 
     @property
     def renew_s(self) -> float:
-        """How long a record's lock is renewed: for the handler and the wait for the next try."""
+        """The time for which a record's lock is renewed: for the handler and the wait for the next try."""
         return (self.timeout_s or LONGEST_S) + self.retry.longest + SLACK_S
 
     def new_executor(self) -> Executor:
@@ -159,11 +159,11 @@ class Worker:
         return add
 
     def sender(self) -> Sender:
-        """What sends to topics of the same cluster, from any thread."""
+        """Return a sender to topics of the same cluster, usable from any thread."""
         return Sender(self.client_config(), self.max_delay)
 
     def client_config(self) -> ClientConfig:
-        """How to reach the cluster. Raises ConfigError."""
+        """Return the config of the cluster's client. Raise ConfigError."""
         return ClientConfig.from_properties({**self._properties, "bootstrap.servers": self.bootstrap_servers})
 
     def run(self) -> None:
@@ -176,7 +176,7 @@ class Worker:
     async def serve(
         self, *, signals: bool = False, stop: asyncio.Event | None = None, look: Callable[[Run], None] | None = None
     ) -> None:
-        """As `run`, on the running loop, until `stop` is set. `look` is called once, when all have begun."""
+        """Run like `run`, on the running loop, until `stop` is set. `look` is called once, when all have begun."""
         if not self.handlers:
             raise ConfigError("the worker has no handlers")
         await Run(self, stop or asyncio.Event()).go(signals, look)
@@ -235,7 +235,7 @@ class Run:
 
     @property
     def healthy(self) -> bool:
-        """Whether all handlers are at work, or wait for records."""
+        """True if all handlers are at work, or wait for records."""
         return self.began and not self._stop.is_set() and all(lane.failure is None for lane in self.lanes)
 
     async def go(self, signals: bool, look: Callable[[Run], None] | None) -> None:
@@ -255,7 +255,7 @@ class Run:
                 await server.stop()
 
     async def _prepare(self) -> GroupFacts | None:
-        """None when the run is to stop before the cluster has answered."""
+        """Prepare the group; None if the run is to stop before the cluster has answered."""
         preparing = asyncio.create_task(in_thread(self._worker.prepare_group))
         stopping = asyncio.create_task(self._stop.wait())
         try:

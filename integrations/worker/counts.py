@@ -1,4 +1,4 @@
-"""What a handler has done so far, as numbers, as a line and as Prometheus reads it. Pure."""
+"""The counters of a handler, as numbers, as a line and as Prometheus reads them. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Counts:
         self.buckets[bisect_left(BOUNDS_S, seconds)] += 1
 
     def line(self, per_second: float) -> str:
-        """For an operator's terminal."""
+        """Return a line for an operator's terminal."""
         return (
             f"{self.name}: {self.working}/{self.concurrency} working, {self.ahead} ahead, {self.waiting} waiting, "
             f"{self.done} done, {self.retried} retried, {self.rejected} rejected, {self.lost} lost, {per_second:.1f}/s"

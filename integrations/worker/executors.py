@@ -1,7 +1,7 @@
-"""Where handlers run: on the event loop, in threads, in processes. Each call has one slot, and at most one at a time.
+"""The execution of handlers: on the event loop, in threads, in processes.
 
-Threads are daemons, so that one that hangs does not keep the process from its end. A process that takes too long is
-killed, and another one takes its place.
+Each call has one slot, and at most one at a time. Threads are daemons, so that one that hangs does not keep the process
+from its end. A process that takes too long is killed, and another one takes its place.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Executor(Protocol):
     """Runs calls of one handler."""
 
     async def start(self) -> None:
-        """Before the first call."""
+        """Prepare for the first call."""
 
     async def run(self, message: Message) -> None:
         """Returns when the handler has. Raises what it raises, HandlerTimeout, WorkerDied."""

@@ -1,4 +1,4 @@
-"""What a worker needs to know of its share group, and sets of it: asked once, at the start, in a thread."""
+"""The worker's facts about its share group, and its settings of it: asked once, at the start, in a thread."""
 
 from __future__ import annotations
 

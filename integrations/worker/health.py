@@ -26,7 +26,7 @@ class Watched(Protocol):
 
 
 class HealthServer:
-    """On `address`, HOST:PORT; one request for each connection."""
+    """The server at `address`, HOST:PORT; one request for each connection."""
 
     def __init__(self, address: str, run: Watched) -> None:
         host, _, port = address.rpartition(":")

@@ -1,4 +1,4 @@
-"""What a handler is called with, what it may raise, and what becomes of a record that it failed at. Pure."""
+"""A handler's argument, the exceptions it may raise, and the fate of a record that it failed at. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """What happens to a record whose handler raised an exception.
+    """The retry of a record whose handler raised an exception.
 
     It is tried again up to `max` times, then rejected; None: as often as the group's share.delivery.count.limit allows.
     Exceptions other than `on` are not tried again; by default all are, sys.exit() and a cancelled coroutine included.
@@ -103,7 +103,7 @@ def not_before(
 
 
 class Verdict(Enum):
-    """What becomes of a record."""
+    """The fate of a record."""
 
     ACCEPT = auto()
     RELEASE = auto()
@@ -118,7 +118,7 @@ class Ruling(NamedTuple):
 
 
 def ruling(retry: Retry, error: BaseException | None, attempt: int, *, group_delays: bool) -> Ruling:
-    """What becomes of a record after this attempt. `group_delays`: the broker keeps what is released for a while."""
+    """Return the fate of a record after this attempt. `group_delays`: the broker keeps what is released for a while."""
     if error is None:
         return Ruling(Verdict.ACCEPT)
     if isinstance(error, Reject):
@@ -146,14 +146,14 @@ class Undecodable(Reject):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How a handler is called. Can be pickled if the function can: it is a function of a module."""
+    """The call of a handler. Can be pickled if the function can: it is a function of a module."""
 
     function: Callable[..., Any]
     decode: Decode
     with_message: bool
 
     def __call__(self, message: Message) -> Any:
-        """What the function returns: nothing, or what is to be awaited. Raises what it does, and Undecodable."""
+        """Call the function. Return its result, possibly an awaitable. Raise what it raises, and Undecodable."""
         value = decoded(message, self.decode)
         return self.function(value, message) if self.with_message else self.function(value)
 
@@ -162,7 +162,10 @@ _PLACES: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONA
 
 
 def call_of(function: Callable[..., Any], decode: Decode) -> Call:
-    """How to call a function of one argument, the value, or of two: value and `Message`. ValueError for others."""
+    """Return the call of a function of one argument, the value, or of two: value and `Message`.
+
+    ValueError for others.
+    """
     if decode not in DECODES:
         raise ValueError(f"decode is {decode!r}: must be one of {', '.join(DECODES)}")
     name = getattr(function, "__name__", repr(function))

@@ -40,14 +40,14 @@ _DONE: Final = {
 
 
 class Buffered(Protocol):
-    """Of a consumer's metrics, what is acquired and not handed out."""
+    """The part of a consumer's metrics that counts records acquired and not handed out."""
 
     @property
     def buffered(self) -> int: ...
 
 
 class Consumer(Protocol):
-    """What a lane needs of `shareq.aio.ShareConsumer`."""
+    """The part of `shareq.aio.ShareConsumer` that a lane needs."""
 
     async def poll(self, *, timeout_s: float = ..., max_records: int = ...) -> Sequence[ShareRecord]: ...
 
@@ -107,7 +107,7 @@ class Lane:
 
     @property
     def assigned(self) -> bool:
-        """Whether the group has given it partitions."""
+        """True if the group has given it partitions."""
         return bool(self._consumer.assignment)
 
     async def run(self) -> None:
@@ -160,7 +160,7 @@ class Lane:
         return self.counts.concurrency - self.counts.working
 
     def _until_due_s(self) -> float:
-        """How long to wait for other things."""
+        """Return how long to wait for other things."""
         due = self._early.next_due
         return POLL_S if due is None else max(0.0, min(POLL_S, due - time.time()))
 
@@ -201,7 +201,7 @@ class Lane:
             self._spawn(self._settle(record, Verdict.REJECT, why))
 
     def _keep(self, record: ShareRecord, due: float) -> None:
-        """Until it may begin, in seconds since the epoch. Its lock is renewed as if it had come then."""
+        """Keep the record until `due`, in seconds since the epoch. Its lock is renewed as if it had come then."""
         record.held_since = asyncio.get_running_loop().time() + due - time.time()
         self._early.keep(record, due, may_move_s(record))
         self._upkeep.start()
@@ -250,7 +250,7 @@ class Lane:
         await self._settle(record, what.verdict, reason_of(error) if error is not None else "")
 
     async def _wait(self, record: ShareRecord, seconds: float) -> None:
-        """For the next try, for as long as the record's lock is this member's."""
+        """Wait for the next try, for as long as the record's lock is this member's."""
         until = time.monotonic() + seconds
         self._retrying += 1
         try:

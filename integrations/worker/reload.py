@@ -15,7 +15,10 @@ SKIPPED: Final = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 def run_again_on_changes(command: Sequence[str], folder: str) -> int:
-    """Until SIGTERM or SIGINT. Returns the command's last exit code; one that ended waits for a change."""
+    """Run the command, again after each change, until SIGTERM or SIGINT. Return its last exit code.
+
+    A command that ended waits for a change.
+    """
     stopping = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -38,7 +41,7 @@ def run_again_on_changes(command: Sequence[str], folder: str) -> int:
 
 
 def changes(folder: str) -> dict[str, int]:
-    """When each Python file below a folder was changed, in ns; hidden folders and those of packages are left out."""
+    """Return when each Python file below a folder was changed, in ns, except hidden folders and those of packages."""
     found = {}
     for path, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED]

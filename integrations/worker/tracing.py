@@ -43,7 +43,7 @@ def carried() -> dict[str, str]:
 
 @contextmanager
 def under(headers: Mapping[str, str]) -> Iterator[None]:
-    """Within, the context is the one of these headers."""
+    """Run the block in the context of these headers."""
     api = _api() if headers else None
     if api is None:
         yield
@@ -56,7 +56,7 @@ def under(headers: Mapping[str, str]) -> Iterator[None]:
 
 
 def spans(group: str) -> Span:
-    """What makes a span; of nothing where OpenTelemetry's API is missing."""
+    """Return the maker of spans; it makes none where OpenTelemetry's API is missing."""
     api = _api()
     if api is None:
         return lambda _: nullcontext()

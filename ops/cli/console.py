@@ -104,8 +104,9 @@ def command(
 
 
 def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[ClientConfig, Windows, str | None, bool]:
-    """What the broker hands over, secrets by standard input; nothing of the user's environment counts. Third is the
-    console's token, last whether the broker has rights, so that not every user may see all.
+    """Read what the broker hands over, secrets by standard input; nothing of the user's environment counts.
+
+    Third is the console's token, last whether the broker has rights, so that not every user may see all.
     """
     from shareq.ops.console.views.windows import Windows
     from shareq.ops.records_api import RecordsApi

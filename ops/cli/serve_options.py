@@ -244,7 +244,7 @@ def apply_records_api(overrides: dict[str, str], address: str | None, token_file
 
 
 def console_options_of(address: str | None, token_file: str | None, config_file: str | None) -> ConsoleOptions | None:
-    """What --console, --console-token-file and --console-config mean."""
+    """Read --console, --console-token-file and --console-config."""
     if address is None:
         if token_file is not None or config_file is not None:
             exit_with(USAGE, "--console-token-file and --console-config need --console")

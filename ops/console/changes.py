@@ -1,4 +1,4 @@
-"""What the console changes, for those who have the token: redrives, pauses, resets, deletions that are typed out."""
+"""The console's changes, for those who have the token: redrives, pauses, resets, deletions that are typed out."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ Alter = Callable[[str, Mapping[Partition, int]], dict[Partition, Outcome[int]]]
 
 
 def _reset(body: Body, begun: Callable[[Admin, str], Iterable[Partition]], alter_of: Callable[[Admin], Alter]) -> Look:
-    """Of all partitions that the group has begun, those of `topic`, or one. `to` is a place."""
+    """Reset all partitions that the group has begun, those of `topic`, or one. `to` is a place."""
     name, to = _text(body, "group"), _text(body, "to")
     _confirmed(body, name)
     topic, partition = body.get("topic"), _number(body, "partition", -1, 2**31 - 1)

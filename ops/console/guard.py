@@ -1,4 +1,4 @@
-"""Which requests the console answers: by host, origin and token. Pure.
+"""The guard of the console's requests: by host, origin and token. Pure.
 
 Three strangers are kept out: pages of other sites that a user's browser has open (the same-origin checks, and a header
 that no form can send), names that were made to lead to this machine (the host), and other users (the token).
@@ -47,7 +47,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(rules: Rules, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
-    """Why a request is not answered; None for one that is. `headers` find names in any case."""
+    """Return why a request is not answered; None if it is. `headers` find names in any case."""
     if method not in ("GET", "HEAD", "POST"):
         return Refusal(405, "GET, HEAD or POST")
     host = headers.get("Host", "")
@@ -79,7 +79,7 @@ def _without_token(rules: Rules, method: str, headers: Mapping[str, str]) -> Ref
 
 
 def knows_token(rules: Rules, headers: Mapping[str, str]) -> bool:
-    """Whether a request has the token. In constant time."""
+    """Return True if a request has the token. In constant time."""
     scheme, _, given = headers.get("Authorization", "").partition(" ")
     if rules.token is None or scheme.lower() != "bearer":
         return False
@@ -94,14 +94,14 @@ def _name_of(host: str) -> str:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a host's name or address is this machine's alone."""
+    """Return True if a host's name or address is this machine's alone."""
     numbers = name.split(".")
     of_ipv4 = len(numbers) == 4 and numbers[0] == "127" and all(each.isdecimal() for each in numbers)
     return of_ipv4 or name.lower() == "localhost" or name == "::1"
 
 
 def exposure(loopback: bool, token: str | None, logs_in: bool) -> str | None:
-    """Why a console must not be started so; None where it may. `logs_in`: it shows what its own login may see."""
+    """Return why a console must not be started so; None if it may. `logs_in`: it shows what its own login may see."""
     if token is not None:
         return None
     if not loopback:

@@ -33,7 +33,7 @@ class Lane:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix=f"console-{name}")
 
     async def call(self, function: Callable[[Admin], T]) -> T:
-        """What a function of an administrator's client returns. Raises what it does, and Busy."""
+        """Call a function with an administrator's client. Return its result. Raise what it raises, and Busy."""
         if self._calls >= self._waiting:
             raise Busy("the console has too many questions to the cluster under way: try again soon")
         self._calls += 1

@@ -1,4 +1,4 @@
-"""What views show, asked for once for all browsers that look, again each second, and not at all when none does."""
+"""The polling of views' data, once for all browsers that look, each second, and not at all if none does."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ Sample = Callable[[Any], Mapping[str, float | None]]
 
 
 class Point(NamedTuple):
-    """What was true at a time, in milliseconds since the epoch."""
+    """The values at a time, in milliseconds since the epoch."""
 
     at_ms: int
     values: Mapping[str, float | None]
 
 
 class Seen(NamedTuple):
-    """What a poller knows: its newest data, when they were made, and why there are none that are newer."""
+    """The knowledge of a poller: its newest data, when they were made, and why there are none that are newer."""
 
     made_ms: int | None
     data: Any
@@ -61,7 +61,7 @@ class Poller:
 
     @property
     def at_work(self) -> bool:
-        """Whether it looks, or waits to look again."""
+        """True if it looks, or waits to look again."""
         return self._task is not None and not self._task.done()
 
     async def seen(self) -> Seen:
@@ -117,7 +117,7 @@ class Pollers:
         self._pollers: dict[tuple[str, ...], Poller] = {}
 
     async def seen(self, key: tuple[str, ...], look: Look, sample: Sample | None = None) -> Seen:
-        """What the poller of this key knows; it is made if there is none. Raises Busy when all are at work."""
+        """Return what the poller of this key knows; make it if there is none. Raise Busy if all are at work."""
         poller = self._pollers.get(key)
         if poller is None:
             self._make_room()

@@ -55,7 +55,7 @@ _NOT_FOUND: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a console is to show, and to whom. `windows` asks the broker's records API, if it has one."""
+    """The order for a console: what to show, and to whom. `windows` asks the broker's records API, if it has one."""
 
     config: ClientConfig
     rules: Rules
@@ -85,7 +85,7 @@ class Console:
         self._requests = 0
 
     def application(self) -> web.Application:
-        """What aiohttp runs."""
+        """Build the application for aiohttp."""
         application = web.Application(middlewares=[self._guarded], client_max_size=MAX_BODY_BYTES)
         application.router.add_get(f"{API}session", self._session)
         for name, view in VIEWS.items():
@@ -140,7 +140,7 @@ class Console:
         return web.Response(body=found.body, content_type=found.content_type, charset="utf-8", headers=headers)
 
     async def _session(self, request: web.Request) -> web.Response:
-        """What the pages have to know before they show anything."""
+        """Answer what the pages have to know before they show anything."""
         rules = self._wish.rules
         return _json(
             {
@@ -229,7 +229,7 @@ def _seen(seen: Seen) -> Json:
 
 
 def _failed(error: Exception) -> web.Response:
-    """What went wrong, as an answer: the request's fault, the cluster's refusal, or that it is away."""
+    """Return the error as an answer: the request's fault, the cluster's refusal, or that the cluster is away."""
     if isinstance(error, WrongRequest):
         return _json({"error": str(error)}, 400)
     if isinstance(error, Busy):

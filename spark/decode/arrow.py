@@ -117,7 +117,7 @@ def _timestamp(selected: _Selected) -> pa.Array:
 
 
 def _timestamp_type(selected: _Selected) -> pa.Array:
-    """As Kafka numbers them: 0 the producer's time, 1 the time of the append."""
+    """Return Kafka's numbers of the type: 0 the producer's time, 1 the time of the append."""
     return pa.array(selected.rows.block.has_append_time.take(selected.rows.batch).astype(np.int32))
 
 

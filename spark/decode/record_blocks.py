@@ -63,7 +63,7 @@ class Block(NamedTuple):
     has_append_time: Array
 
     def find_records(self) -> Extents:
-        """Where all records of the block are, in order. Raises `MalformedMessage`."""
+        """Find all records of the block, in order. Raise `MalformedMessage`."""
         found = Extents.of(int(self.counts.sum()))
         firsts = np.cumsum(self.counts) - self.counts
         left = self._without_strides(found, firsts)
@@ -81,7 +81,7 @@ class Block(NamedTuple):
         return found
 
     def _without_strides(self, found: Extents, firsts: Array) -> Array:
-        """Which batches are left when the long ones with records of one size are in `found`."""
+        """Put long batches with records of one size into `found`. Return the batches that are left."""
         left = np.ones(self.counts.size, np.bool_)
         failed = 0
         worth = WORTH_A_TRY if self.counts.size > FEW_LANES else WORTH_A_TRY_OF_FEW

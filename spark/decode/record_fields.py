@@ -31,7 +31,7 @@ class BadRecord(Exception):
 
 
 class Stamps(NamedTuple):
-    """What a record says before its key; the deltas are to its batch's base. `at` is where the key starts."""
+    """The fields of a record before its key; the deltas are to its batch's base. `at` is where the key starts."""
 
     timestamp_delta: Array
     offset_delta: Array
@@ -39,7 +39,7 @@ class Stamps(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Where keys or values are. A length of -1 is null; `size` is 0 then."""
+    """The places of keys or values. A length of -1 is null; `size` is 0 then."""
 
     at: Array
     length: Array

@@ -42,7 +42,7 @@ class Rows:
         return cls(block, batch, offset, stamps.timestamp_delta, at=stamps.at, ends=ends, delivery_count=offset[:0])
 
     def within(self, ranges: Sequence[Range]) -> Rows:
-        """Those that lie in the ranges, which have delivery counts then."""
+        """Return the rows in the ranges, which have delivery counts then."""
         low = bisect_left(ranges, int(self.offset[0]), key=itemgetter(1))
         high = bisect_right(ranges, int(self.offset[-1]), key=itemgetter(0))
         first, last, counts = np.array(ranges[low:high], np.int64).reshape(-1, 3).T
@@ -63,7 +63,7 @@ class Rows:
         )
 
     def timestamp(self) -> Array:
-        """In milliseconds: the append's where the batch has it, else the record's own."""
+        """Return the times in milliseconds: the append's where the batch has it, else the record's own."""
         block = self.block
         own = block.base_timestamps.take(self.batch) + self.timestamp_delta
         if not block.has_append_time.any():

@@ -1,4 +1,4 @@
-"""Where the records of many batches lie, found by numpy.
+"""The places of the records in many batches, found by numpy.
 
 A record says only how long it is, so the next one is found by walking. What is walked side by side costs little: all
 batches at once, and long batches in pieces. A piece starts where something looks like a record with two more behind it.
@@ -44,18 +44,18 @@ class UnreadableBatch(Exception):
 
 
 class Extents(NamedTuple):
-    """Of each record the position after its length, and where it ends, exclusive."""
+    """The extent of each record: the position after its length, and its end, exclusive."""
 
     starts: Array
     ends: Array
 
     @classmethod
     def of(cls, count: int) -> Extents:
-        """Of so many records, to be filled in."""
+        """Return the extents of so many records, to be filled in."""
         return cls(np.empty(count, np.int64), np.empty(count, np.int64))
 
     def put(self, first: int, extents: Extents) -> None:
-        """Those of the records from number `first` on."""
+        """Put the extents of the records from number `first` on."""
         rows = slice(first, first + extents.starts.size)
         self.starts[rows], self.ends[rows] = extents
 
@@ -126,7 +126,7 @@ class _Walk(NamedTuple):
 
 
 def _walk(data: Array, at: Array, ends: Array) -> _Walk:
-    """From each of `at` over records to exactly its end."""
+    """Walk from each of `at` over records to exactly its end."""
     lane = np.arange(at.size)
     passed: list[tuple[Array, Array, Array, Array]] = []
     stuck: list[Array] = []
@@ -201,7 +201,7 @@ def _lanes(data: Array, starts: Array, ends: Array, counts: Array) -> Array:
 
 
 def _guess(data: Array, starts: Array, ends: Array, spacing: int, width: int) -> Array:
-    """At most one probable start of a record in each stretch of `width` bytes, every `spacing` bytes."""
+    """Guess at most one start of a record in each stretch of `width` bytes, every `spacing` bytes."""
     origin = int(starts[0]) + spacing
     pieces = (int(ends[-1]) - width - origin) // spacing + 1
     if pieces < 1:
@@ -226,7 +226,9 @@ def _guess(data: Array, starts: Array, ends: Array, spacing: int, width: int) ->
 
 
 def _looks_like_records(data: Array, attributes: Array, size: int, starts: Array, ends: Array) -> Array:
-    """Which of the positions are the attributes of a record whose length takes `size` bytes, with records behind it."""
+    """Return which positions look like attributes of a record whose length takes `size` bytes, with
+    records behind it.
+    """
     at = attributes - size
     length, body = varints(data, np.maximum(at, 0))
     chosen = np.flatnonzero((at >= starts) & (body == attributes) & (length >= _MIN_LENGTH))

@@ -1,4 +1,4 @@
-"""Where the records of a long batch lie, when many in a row are of one size.
+"""The places of the records of a long batch with many in a row of one size.
 
 Values of one size are common, and then lengths change only where the varint of an offset or of a time takes a byte
 more. A length is read, the records behind it are taken to be as long, and all their lengths are looked at together:
@@ -54,7 +54,7 @@ def find_by_strides(data: Array, at: int, end: int, count: int) -> Extents | Non
 
 
 def _run(data: Array, at: int, width: int, stride: int, most: int) -> int:
-    """How many records, at most `most`, follow each other with the length that stands at `at` in `width` bytes."""
+    """Return how many records, at most `most`, in a row have the length that stands at `at` in `width` bytes."""
     run, look = 1, _FIRST_LOOK
     while run < most:
         look = min(look, most - run)

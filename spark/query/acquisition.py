@@ -1,4 +1,4 @@
-"""Which records this query holds, has handed to Spark, and still owes the share group an acknowledgement for. Pure.
+"""The records that this query holds, has handed to Spark, and still owes the share group an acknowledgement for. Pure.
 
 The rules that the contract rests on:
 
@@ -45,7 +45,7 @@ _STILL_LOCKED = frozenset(
 
 @dataclass(slots=True)
 class _Claim:
-    """What one poll acquired of one partition, as far as it is still locked."""
+    """The part of one poll's acquired records of one partition that is still locked."""
 
     ranges: OffsetRanges
     session: int
@@ -61,7 +61,7 @@ class _Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """What to acknowledge at once after a poll, and how."""
+    """The acknowledgements to send at once after a poll."""
 
     accept: list[AckRange] = field(default_factory=list)
     reject: list[AckRange] = field(default_factory=list)
@@ -177,7 +177,9 @@ class QueryBooks:
     def _told_apart(
         self, results: Iterable[Result], still_locked: Collection[int] = _STILL_LOCKED
     ) -> tuple[Ranges, Ranges]:
-        """What was confirmed, and what is not ours any more: all the rest, but for errors that leave the lock."""
+        """Return what was confirmed, and what is not ours any more: all the rest, but for errors
+        that leave the lock.
+        """
         confirmed: dict[SharePartition, list[tuple[int, int]]] = {}
         lost: dict[SharePartition, list[tuple[int, int]]] = {}
         for ack, code in results:
@@ -257,17 +259,17 @@ class QueryBooks:
 
     @property
     def held(self) -> int:
-        """How many offsets are locked for this query."""
+        """The number of offsets locked for this query."""
         return sum(claim.ranges.count for claims in self._claims.values() for claim in claims)
 
     @property
     def fresh(self) -> int:
-        """How many offsets are acquired and in no micro-batch yet."""
+        """The number of offsets acquired and in no micro-batch yet."""
         return sum(ranges.count for by_count in self._fresh.values() for ranges in by_count.values())
 
     @property
     def unconfirmed(self) -> int:
-        """How many offsets of earlier micro-batches no leader has confirmed as accepted."""
+        """The number of offsets of earlier micro-batches that no leader has confirmed as accepted."""
         return sum(ranges.count for ranges in self._done.values())
 
     # -- inside

@@ -1,4 +1,4 @@
-"""When a run with `trigger(availableNow=True)` has taken what the topics held when it began. Pure.
+"""The end of a run with `trigger(availableNow=True)`, once it has taken what the topics held when it began. Pure.
 
 A share group hands out in offset order: a query that got the last offset of a partition, or a later one, got all that
 were available before it. Offsets that it cannot get (locked by another member, or markers of transactions) are left: a
@@ -55,7 +55,7 @@ class AvailableNow:
         self._empty = 0
 
     def nothing_new(self) -> None:
-        """What was acquired was none of what a micro-batch may have, or is lost again."""
+        """Note that what was acquired was none of what a micro-batch may have, or is lost again."""
         self.pending = False
 
     def polled(
@@ -74,10 +74,10 @@ class AvailableNow:
             self._empty += _IN_FULL if in_full else _CUT_SHORT
 
     def handed_out(self) -> None:
-        """What was acquired went into a micro-batch."""
+        """Note that what was acquired went into a micro-batch."""
         self.pending = False
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing more to poll for."""
+        """True if there is nothing more to poll for."""
         return not self.left or self._empty >= ENOUGH

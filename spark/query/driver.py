@@ -113,7 +113,7 @@ class Driver:
                 self._accept(self._books.log_written(end))
 
     def report(self) -> dict[str, object]:
-        """For progress events. Asks no broker; what is looked up is a second old or two."""
+        """Report for progress events. Asks no broker; what is looked up is a second old or two."""
         with self._lock:
             self._progress.lag = self._view.lag
             return self._progress.report(locks_held=self._books.held, unconfirmed=self._books.unconfirmed)

@@ -1,4 +1,4 @@
-"""How far the share group is, as its coordinator reports it: start offsets, lag, and where the logs end."""
+"""The share group's progress, as its coordinator reports it: start offsets, lag, and where the logs end."""
 
 from __future__ import annotations
 

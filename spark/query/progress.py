@@ -1,4 +1,4 @@
-"""What a query reports of itself: `latestOffset` in its progress events.
+"""The report of a query on itself: `latestOffset` in its progress events.
 
     {"lag": 1200, "locksHeld": 800, "unconfirmed": 0,
      "acquired": 800, "redelivered": 0, "swallowed": 0, "accepted": 750, "rejected": 0, "renewed": 0, "lost": 0,
@@ -48,7 +48,7 @@ class Progress:
         self._next = replace(self.counters)
 
     def report(self, *, locks_held: int, unconfirmed: int) -> dict[str, object]:
-        """As described above, for `json.dumps`."""
+        """Return the form described above, for `json.dumps`."""
         return {
             "lag": self.lag,
             "locksHeld": locks_held,

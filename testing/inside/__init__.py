@@ -1,1 +1,1 @@
-"""What `shareq.testing` puts into the brokers that it starts: time that moves, faults, a transcript."""
+"""The parts that `shareq.testing` puts into the brokers that it starts: time that moves, faults, a transcript."""

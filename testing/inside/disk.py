@@ -9,7 +9,7 @@ from shareq.broker.foundation.os_fs import OsFile, OsFs
 
 
 class _UnsyncedFile(OsFile):
-    """What is written survives the end of the process, and no loss of power."""
+    """A file whose content survives the end of the process, but no loss of power."""
 
     __slots__ = ()
 

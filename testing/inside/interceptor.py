@@ -1,4 +1,4 @@
-"""What stands between the connections of a test's broker and its dispatcher: faults by rule, and the transcript.
+"""The interceptor between a test broker's connections and its dispatcher: faults by rule, and the transcript.
 
 A request that is held, delayed or whose answer is dropped parks its connection, as one that the broker is slow with.
 """
@@ -96,7 +96,7 @@ class Interceptor:
             self.remove(number)
 
     def state(self, number: int) -> tuple[int, int]:
-        """How often a rule was applied, and how many requests it holds."""
+        """Return how often a rule was applied, and how many requests it holds."""
         active = self._rules.get(number)
         return (0, 0) if active is None else (active.hits, len(active.held))
 
@@ -113,7 +113,7 @@ class Interceptor:
     # -- connections
 
     def handlers(self, broker: Broker) -> Callable[[Connection], FrameHandler]:
-        """As a `Seams.handlers`."""
+        """Return the maker of a connection's handler, for `Seams.handlers`."""
         self._broker = broker
         self.transcript.topic_name = self._topic_name
         return self._handler_for
@@ -318,7 +318,7 @@ class Interceptor:
 
 
 def refusable(api: ApiKey) -> bool:
-    """Whether answers of an API have a place for an error."""
+    """Return True if answers of an API have a place for an error."""
     from shareq.broker.dispatch.route import Route
     from shareq.broker.dispatch.table import HANDLERS
     from shareq.broker.network.counters import Requests

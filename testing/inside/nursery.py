@@ -69,7 +69,7 @@ def _end(children: Children) -> None:
 
 
 def _import_everything() -> None:
-    """What a broker would import one by one, at its start and after it."""
+    """Import what a broker would import one by one, at its start and after it."""
     import_module("shareq.testing.inside.child")
     from shareq.broker.dispatch.table import HANDLERS
     from shareq.protocol.api_keys import codec

@@ -33,12 +33,12 @@ _OF_REQUESTS: Final = frozenset(
 
 
 def can_refuse(bound: BoundRoute) -> bool:
-    """Whether an answer of this kind has a place for an error."""
+    """Return True if an answer of this kind has a place for an error."""
     return bound.route.failed is not None
 
 
 def must_ask_again(request: Message, code: ErrorCode) -> bool:
-    """Whether the partitions that are refused are not in the request: the client is to name them again first."""
+    """Return True if the refused partitions are not in the request: the client is to name them again first."""
     return isinstance(request, FetchRequest) and request.session_id != 0 and code not in _OF_REQUESTS
 
 

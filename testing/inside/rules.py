@@ -18,8 +18,10 @@ _TOPICS: Final = ("topic", "topic_name", "name")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Which requests (`api` and what is not None), which of those (`nth`, from 1 on; or the first `times`), and what
-    happens to them. `seconds` is of a delay, `code` of an error.
+    """The choice of requests and what happens to them.
+
+    Requests: `api` and what is not None, and of those the `nth`, from 1 on, or the first `times`. `seconds` is of a
+    delay, `code` of an error.
     """
 
     number: int
@@ -35,17 +37,17 @@ class Rule:
 
     @property
     def reads_body(self) -> bool:
-        """Whether the request itself has to be read to know if it is meant."""
+        """True if the request itself has to be read to know if it is meant."""
         return self.group is not None or self.topic is not None
 
     def counts(self, seen: int) -> bool:
-        """Whether the request that is the `seen`th of those it is about, from 1 on, is meant."""
+        """Return True if the `seen`th request of those it is about, from 1 on, is meant."""
         if self.nth is not None:
             return seen == self.nth
         return self.times is None or seen <= self.times
 
     def to_json(self) -> dict[str, Any]:
-        """As it is sent."""
+        """Return the form in which it is sent."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
@@ -73,12 +75,12 @@ def code_of(name: str | int) -> ErrorCode:
 
 
 def names_group(request: Message, group: str) -> bool:
-    """Whether a request is about a group."""
+    """Return True if a request is about a group."""
     return any(value == group for name, value in _texts(request) if name in _GROUPS)
 
 
 def names_topic(request: Message, topic: str, topic_id: bytes | None) -> bool:
-    """Whether a request is about a topic, by its name or id."""
+    """Return True if a request is about a topic, by its name or id."""
     if any(value == topic for name, value in _texts(request) if name in _TOPICS or name == "topics"):
         return True
     return topic_id is not None and topic_id in _ids(request)

@@ -1,4 +1,4 @@
-"""What clients asked and what they got, as lines: kept as bytes while it happens, read when a line is wanted."""
+"""The clients' requests and answers as lines: kept as bytes while they happen, read when a line is wanted."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Entry:
         self._why, self._ended_ns = f"closed: {why}", now_ns
 
     def line(self, since_ms: int, topic_name: Callable[[bytes], str | None]) -> str:
-        """As it is shown; times count from `since_ms`."""
+        """Format the line; times count from `since_ms`."""
         header = self.header
         seconds = (self.at_ms - since_ms) / 1000
         start = f"{seconds:9.3f}s #{self._number}"

@@ -24,14 +24,16 @@ Reply = Callable[[Any], None]
 
 
 class Start(NamedTuple):
-    """How a test's broker differs from another one: how far ahead its clock begins, and whether it syncs its files."""
+    """The differences of a test's broker from another one: how far ahead its clock begins, and
+    whether it syncs files.
+    """
 
     ahead_ms: int = 0
     durable: bool = False
 
 
 class Inside:
-    """What `shareq.testing` has in a broker. `on_crash` ends the broker as a crash does."""
+    """The part of `shareq.testing` inside a broker. `on_crash` ends the broker as a crash does."""
 
     def __init__(self, start: Start, on_crash: Callable[[], None]) -> None:
         self._start = start
@@ -57,12 +59,12 @@ class Inside:
 
     @property
     def seams(self) -> Seams:
-        """What the server is to be made with."""
+        """The seams for the server."""
         return Seams(self._new_clock, self._new_fs, self.interceptor.handlers, durable_metadata=self._start.durable)
 
     @property
     def ahead_ms(self) -> int:
-        """How far the broker's clock is ahead."""
+        """The time by which the broker's clock is ahead."""
         return self._start.ahead_ms if self._clock is None else self._clock.ahead_ms
 
     def attach(self, server: Server) -> None:
@@ -108,7 +110,10 @@ class Inside:
         data_folder_of(self._the_server().broker.services).disk.look()
 
     def _move_leader(self, topic: str, partition: int, away: bool) -> None:
-        """To no broker, or back here. The epoch stays: clients drop metadata of an older one than they have seen."""
+        """Move leadership to no broker, or back here.
+
+        The epoch stays: clients drop metadata of an older one than they have seen.
+        """
         services = self._the_server().broker.services
         image = services.metadata.topic(topic)
         if image is None or partition >= image.partitions:
@@ -118,7 +123,7 @@ class Inside:
         leaders.move(topic, partition, lost if away else None)
 
     def _counts(self, group: str, topic: str) -> dict[str, Any]:
-        """What the group did with records of a topic since this broker started, added up over its partitions."""
+        """Return the group's counts for a topic since this broker started, added up over its partitions."""
         services = self._the_server().broker.services
         image, made = services.metadata.topic(topic), services.made.share
         acknowledged, dead, timeouts, deliveries = [0] * 5, 0, 0, 0

@@ -287,7 +287,7 @@ def _planned(
 def _letters(
     session: Session, request: StartRedriveRequest, partitions: Sequence[Partition]
 ) -> tuple[dict[Partition, int], dict[Partition, int]]:
-    """Where the letters begin that would be looked at, and where they end, exclusive."""
+    """Return where the letters to look at begin, and where they end, exclusive."""
     starts, ends = dict[Partition, int](), dict[Partition, int]()
     firsts = session.admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
     lasts = session.admin.topics.offsets(dict.fromkeys(partitions, LATEST))

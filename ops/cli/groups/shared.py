@@ -1,4 +1,4 @@
-"""What `shareq share` and `shareq groups` have in common: rows, and the commands made of a kind of groups."""
+"""The common part of `shareq share` and `shareq groups`: rows, and the commands made of a kind of groups."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Described(NamedTuple):
 
 
 class Position(NamedTuple):
-    """How far a group is in a partition. None for what is not known."""
+    """The position of a group in a partition. None for what is not known."""
 
     offset: int | None
     end: int | None
@@ -113,7 +113,7 @@ class Position(NamedTuple):
 
 
 class Kind(Protocol):
-    """What a kind of groups does in its own way."""
+    """The operations that a kind of groups does in its own way."""
 
     word: str
     types: tuple[str, ...]
@@ -139,7 +139,7 @@ class Kind(Protocol):
 
 
 def existing(session: Session, kind: Kind, ids: Iterable[str]) -> Iterator[tuple[str, Described]]:
-    """Those of the groups that exist; the session notes the others."""
+    """Yield the groups that exist; note the others in the session."""
     for group, outcome in kind.describe(session, ids):
         if isinstance(outcome, ClientError):
             session.failed(outcome)
@@ -370,13 +370,13 @@ def add_commands(group: ClusterGroup, kind: Kind, word: str) -> None:
 
 
 def has_members(kind: Kind, name: str, count: int) -> ClientError:
-    """What a cluster says to changes of a group that is at work."""
+    """Return the cluster's error for changes of a group with members."""
     text = f"It has members: {count}. Stop them first; one that died is one until its session ends (45 s by default)."
     return BrokerError(ErrorCode.NON_EMPTY_GROUP, f"{kind.word} {name}", text)
 
 
 def _offsets_now(session: Session, kind: Kind, name: str) -> tuple[dict[Partition, int | None], int]:
-    """Where a group is, and how many members it has; one that does not exist is nowhere."""
+    """Return a group's offsets and its number of members; none for a group that does not exist."""
     members = 0
     for _, outcome in kind.describe(session, [name]):
         if isinstance(outcome, ClientError):

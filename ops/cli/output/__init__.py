@@ -1,1 +1,1 @@
-"""What leaves a command: rows as tables or JSON, their schemas, and how far it is."""
+"""The output of commands: rows as tables or JSON, their schemas, and progress."""

@@ -1,4 +1,4 @@
-"""What commands print: tables for people, plain text for pipes, JSON for programs. Rows are never all held."""
+"""Printing: tables for people, plain text for pipes, JSON for programs. Rows are never all held."""
 
 from __future__ import annotations
 

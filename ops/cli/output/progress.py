@@ -1,4 +1,4 @@
-"""How far a long command is: one line on the terminal's standard error, gone before anything else is printed."""
+"""The progress of a long command: one line on the terminal's standard error, gone before anything else is printed."""
 
 from __future__ import annotations
 

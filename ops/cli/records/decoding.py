@@ -32,8 +32,9 @@ Decode = Callable[[bytes | None], Text]
 
 
 def decoder(form: str, registry: str | None) -> Decode:
-    """What makes text of bytes. Bytes that are not of the form are shown as they would be without one. `registry`: the
-    URL of a schema registry. Ends the command if Avro cannot be had.
+    """Return the decoder of bytes to text. Bytes that are not of the form are shown as they would be without one.
+
+    `registry`: the URL of a schema registry. Ends the command if Avro cannot be had.
     """
     if form == "avro":
         return _avro(registry)

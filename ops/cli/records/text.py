@@ -62,7 +62,7 @@ def record_row(topic: str, partition: int, record: Record) -> RecordRow:
 
 
 def sent_back_row(record: Record) -> SentBackRow | None:
-    """What the record's headers say of a redrive, as a row."""
+    """Return the trace of a redrive in the record's headers, as a row."""
     said = sent_back(record.headers)
     return None if said is None else SentBackRow(*said)
 
@@ -73,8 +73,9 @@ def sent_back_text(row: SentBackRow) -> str:
 
 
 def line_of(row: RecordRow, *more: str) -> str:
-    """Where it is, when, key and value, `more`, and whether a redrive sent it back, with tabs in between; what is not
-    visible is escaped.
+    """Return place, time, key and value, `more`, and whether a redrive sent it back, separated by tabs.
+
+    What is not visible is escaped.
     """
     cells = (f"{row.topic}-{row.partition}:{row.offset}", iso(row.timestamp) or "-", _cell(row.key), _cell(row.value))
     again = () if row.sent_back is None else (sent_back_text(row.sent_back),)

@@ -29,12 +29,12 @@ class Span(NamedTuple):
 
 
 def look_of(state: str) -> Look:
-    """How a state is shown, also one that is not known here."""
+    """Return the look of a state, also of one that is not known here."""
     return {str(name): look for name, look in LOOKS.items()}.get(state, _OTHER)
 
 
 def has_colour(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether standard output is a terminal that is to have colours (https://no-color.org)."""
+    """Return True if standard output is a terminal that is to have colours (https://no-color.org)."""
     return sys.stdout.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 

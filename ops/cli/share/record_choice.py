@@ -1,4 +1,4 @@
-"""Which ranges `shareq share records` shows, in which order, and what it says of those that it leaves out."""
+"""The choice of ranges that `shareq share records` shows, their order, and its remark about those left out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MEANS: Final = {"unfinished": ("available", "delayed", "waiting", "acquired")}
 
 
 class Range(Protocol):
-    """What a choice looks at."""
+    """The fields of a range that a choice looks at."""
 
     @property
     def state(self) -> str: ...
@@ -30,8 +30,10 @@ R = TypeVar("R", bound=Range)
 
 
 class Choice(NamedTuple):
-    """What is wanted. `states`: none for all that are not finished; `finished`: those, too. `held_for_ms` is for how
-    long a member has it, `older_ms` for how long it has been in flight, however often it was given back.
+    """The wanted ranges. `states`: none for all that are not finished; `finished`: those, too.
+
+    `held_for_ms` is for how long a member has it, `older_ms` for how long it has been in flight, however often it was
+    given back.
     """
 
     states: tuple[str, ...]
@@ -44,12 +46,12 @@ class Choice(NamedTuple):
 
     @property
     def filters(self) -> bool:
-        """Whether it may leave out something that is not finished."""
+        """True if it may leave out something that is not finished."""
         return bool(self.states or self.member or self.first) or (self.held_for_ms, self.older_ms) != (None, None)
 
     @property
     def hides_finished(self) -> bool:
-        """Whether finished offsets are left out without having been asked for."""
+        """True if finished offsets are left out without having been asked for."""
         return not self.states and not self.finished
 
     def asked(self, *, of_api: bool) -> Collection[str]:
@@ -60,7 +62,7 @@ class Choice(NamedTuple):
         return tuple(dict.fromkeys(name for each in wanted for name in _MEANS.get(each, (each,))))
 
     def takes(self, row: Range) -> bool:
-        """Whether it takes a range by its age. One whose age is not known may be old."""
+        """Return True if it takes a range by its age. One whose age is not known may be old."""
         if self.held_for_ms is not None and (row.held_ms is None or row.held_ms < self.held_for_ms):
             return False
         return self.older_ms is None or (

@@ -78,7 +78,7 @@ class RecordStateRow(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """Which parts of records are shown, and how."""
+    """The parts of records that are shown, and their decoder."""
 
     parts: frozenset[str]
     decode: Decode
@@ -216,7 +216,7 @@ def _rows(
     partitions: Collection[Partition],
     choice: Choice,
 ) -> Iterator[RecordStateRow]:
-    """Of the groups in their order; of those that are not named, what has not begun is left out."""
+    """Yield the rows of the groups in their order; if no groups are named, leave out what has not begun."""
     asked, source = choice.asked(of_api=api is not None), "log" if api is None else "api"
     hidden = 0
     with Progress() as progress:
@@ -325,7 +325,7 @@ def _shown(row: RecordStateRow, record: Record, shown: Shown, table: bool) -> Re
 
 
 def _for_table(row: RecordStateRow) -> RecordStateRow:
-    """With cells in the places of what has parts."""
+    """Return the row with cells in the places of what has parts."""
     headers = None if row.headers is None else " ".join(f"{each.name}={_cut(each.text)}" for each in row.headers)
     again = None if row.sent_back is None else _cut(sent_back_text(row.sent_back).removeprefix("sent back "))
     cells = {"key": _cell(row.key), "value": _cell(row.value), "headers": headers, "sent_back": again}

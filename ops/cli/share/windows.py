@@ -1,4 +1,4 @@
-"""What is in flight of a share group, partition by partition: from the records API, or from the log of states."""
+"""The records in flight of a share group, by partition: from the records API, or from the log of states."""
 
 from __future__ import annotations
 
@@ -51,8 +51,9 @@ class Window(NamedTuple):
 def windows(
     session: Session, api: RecordsApi | None, group: str, topics: Collection[str], partitions: Collection[Partition]
 ) -> Iterator[Window]:
-    """Those of a group, by topic and number: of these whole topics and partitions, or with neither all. Raises NotFound
-    for a group that has begun with none of them.
+    """Yield a group's windows, by topic and number: of these whole topics and partitions, or, with neither, of all.
+
+    Raise NotFound for a group that has begun with none of them.
     """
 
     def is_wanted(topic: str, number: int) -> bool:
@@ -92,7 +93,7 @@ def _of_api(api: RecordsApi, group: str, is_wanted: Callable[[str, int], bool]) 
 
 
 def _full(row: dict[str, Any]) -> Full | None:
-    """Of a row of the API. A window that has nothing behind it holds nothing up."""
+    """Read a full window from a row of the API. A window that has nothing behind it holds nothing up."""
     if row["start_offset"] is None or row["high_watermark"] is None:
         return None
     full = Full(row["in_flight"], row["in_flight_limit"], row["high_watermark"] - row["end_offset"])
@@ -100,7 +101,7 @@ def _full(row: dict[str, Any]) -> Full | None:
 
 
 def why_full(window: Window) -> str | None:
-    """What a full window holds up, and what has to be finished first; None for a window that takes more."""
+    """Return what a full window holds up, and what has to be finished first; None for a window that takes more."""
     if window.full is None:
         return None
     first = next(window.ranges(window.start or 0, (), None), None)
@@ -153,7 +154,7 @@ def _of_states(session: Session, group: str, is_wanted: Callable[[str, int], boo
 
 
 def _rows(state: StoredState, end: int | None) -> Iterator[RangeRow]:
-    """From the start offset to the high watermark (`end`, exclusive)."""
+    """Yield the rows from the start offset to the high watermark (`end`, exclusive)."""
     if state.start is None:
         return
     at_ms, position = now_ms(), state.start

@@ -1,1 +1,1 @@
-"""What all commands share: how they reach a cluster, complete names, read places in logs, and end."""
+"""The common part of all commands: reaching a cluster, completing names, reading places in logs, and ending."""

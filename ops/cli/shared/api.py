@@ -1,4 +1,4 @@
-"""How a command reaches the records API of a broker: options, the environment, a profile; the first wins."""
+"""A command's access to the records API of a broker: options, the environment, a profile; the first wins."""
 
 from __future__ import annotations
 

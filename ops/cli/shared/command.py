@@ -1,4 +1,6 @@
-"""What all commands share: options, a client, errors in one line, the output, and the question before they destroy."""
+"""The common part of all commands: options, a client, errors in one line, output, and a question
+before they destroy.
+"""
 
 from __future__ import annotations
 
@@ -146,7 +148,7 @@ def cluster_group(name: str) -> ClusterGroup:
 
 
 def common_options() -> list[click.Parameter]:
-    """How to reach the cluster, and the form of what is printed."""
+    """Return the options for reaching the cluster, and for the form of the output."""
     return [
         click.Option(
             ["--bootstrap-server", "-b", "bootstrap"],
@@ -282,7 +284,7 @@ def _escape_what_output_cannot_hold() -> None:
 
 
 def _let_go_of_output() -> None:
-    """Else Python tries to write what is left of it once more at the end, and complains."""
+    """Detach standard output: otherwise Python writes the rest once more at the end, and complains."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -35,7 +35,7 @@ class Named(click.types.StringParamType):
         self.what = what
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """At most `MOST` names that begin so."""
+        """Complete a name: return at most `MOST` that begin so."""
         what = ctx.params.get("kind") if self.what == "resource" else self.what
         if what not in ("topic", "group"):
             return []

@@ -1,4 +1,4 @@
-"""How a command ends: one line on standard error, and an exit code that says why. What reads its options, too."""
+"""The end of a command: one line on standard error, and an exit code that says why. Readers of options, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command reaches its cluster: options, the environment, a file of properties, a profile; the first wins."""
+"""A command's access to its cluster: options, the environment, a file of properties, a profile; the first wins."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_S: Final = 86_400.0
 
 
 def config_path(environment: Mapping[str, str]) -> Path:
-    """Where profiles are."""
+    """Return the path of the file with profiles."""
     home = environment.get("XDG_CONFIG_HOME") or os.path.join(environment.get("HOME", "~"), ".config")
     return Path(home).expanduser() / "shareq" / "config.toml"
 
@@ -66,7 +66,7 @@ def _of_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def profile_settings(name: str | None, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What a profile says, by default that of the environment, or the file's. Ends the command if it is missing."""
+    """Read a profile, by default that of the environment, or the file's. Ends the command if it is missing."""
     return _of_profile(name or environment.get("SHAREQ_PROFILE"), config_path(environment))
 
 

@@ -1,4 +1,4 @@
-"""What `shareq top` shows: samples of a cluster, and rates between two of them.
+"""The data of `shareq top`: samples of a cluster, and rates between two of them.
 
 Lag and positions come over the wire, from any cluster; deliveries, what is in flight and its age from the records API
 of shareq, where it is given. None stands for what is not known.

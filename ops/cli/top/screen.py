@@ -23,10 +23,10 @@ _MOVES: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -2, "pagedown":
 
 
 class Screen:
-    """What is shown, and how it is sorted, filtered and looked into.
+    """The screen's content, with its sort order, filters and the group that is looked into.
 
-    `wanted` is the group that is looked into: the caller gives its `partitions` and `members`. `source` says
-    where the numbers are from.
+    `wanted` is the group that is looked into: the caller gives its `partitions` and `members`. `source` says where the
+    numbers are from.
     """
 
     def __init__(self, source: str) -> None:

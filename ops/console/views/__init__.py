@@ -1,1 +1,1 @@
-"""What the console's views show, as JSON's values: functions of an administrator's client, one file a subject."""
+"""The console's views, as JSON's values: functions of an administrator's client, one file a subject."""

@@ -121,5 +121,5 @@ def _member_of(group: ConsumerGroup, topic: str, number: int) -> str | None:
 
 
 def sample(data: Json) -> Mapping[str, float | None]:
-    """What the charts of a group show."""
+    """Return the figures for the charts of a group."""
     return {"lag": data["lag"], "end": data["end"], "done": data["done"]}

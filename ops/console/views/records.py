@@ -36,7 +36,7 @@ RowOf: TypeAlias = Callable[[Partition, Record, int], Json]
 
 
 class Search(NamedTuple):
-    """What to look for: from `begin`, of one partition or all (None); `key` and `text` are parts, in any case.
+    """A search: from `begin`, of one partition or all (None); `key` and `text` are parts, in any case.
 
     `following` are the positions at which an earlier search ended: it goes on there.
     """
@@ -122,7 +122,7 @@ def _starts(
     ends: Mapping[Partition, int],
     logs: Mapping[Partition, int],
 ) -> dict[Partition, int]:
-    """Where to begin in each partition that can be read."""
+    """Return where to begin in each partition that can be read."""
     if search.following:
         return {each: max(at, logs[each]) for each, at in search.following.items() if each in ends}
     if search.begin == LATEST_PLACE:
@@ -150,7 +150,7 @@ class _Scan:
         self._found: dict[Partition, deque[Json]] = {}
 
     def rows(self) -> list[Json]:
-        """What was found: the newest first, or in the order of the log."""
+        """Return the found rows: the newest first, or in the order of the log."""
         found = [row for of_partition in self._found.values() for row in of_partition]
         if self._newest:
             found.sort(key=lambda row: (-row["timestamp"], row["partition"], -row["offset"]))
@@ -162,7 +162,7 @@ class _Scan:
         return not self._newest and sum(map(len, self._found.values())) >= self._search.limit
 
     def left(self) -> dict[Partition, int]:
-        """Where partitions go on that have more."""
+        """Return where partitions go on that have more."""
         return {each: at for each, at in self.at.items() if at < self.ends[each]}
 
     def run(self, admin: Admin) -> None:

@@ -179,7 +179,7 @@ def _partitions(admin: Admin, positions: Positions) -> list[Json]:
 
 
 def sample(data: Json) -> Mapping[str, float | None]:
-    """What the charts of a group show. Totals, of which the pages make rates; None for what is not known."""
+    """Return the figures for the charts of a group: totals, of which the pages make rates; None if not known."""
     return {
         "lag": data["lag"],
         "end": data["end"],

@@ -1,4 +1,4 @@
-"""What views have in common: parameters of requests, pages of lists, and errors in the places of values."""
+"""The common part of views: parameters of requests, pages of lists, and errors in the places of values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def page_of(names: Iterable[str], search: str, page: int, size: int = PAGE) -> P
 
 
 def error_of(outcome: Outcome[Any]) -> str | None:
-    """Why there is no value."""
+    """Return why there is no value; None if there is one."""
     return str(outcome) if isinstance(outcome, ClientError) else None
 
 

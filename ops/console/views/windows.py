@@ -1,4 +1,4 @@
-"""What is in flight: asked of shareq's records API, where there is one; else what the cluster has written down."""
+"""The records in flight: from shareq's records API, if there is one; else from what the cluster has written down."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WITHOUT: Final = (
 
 
 class Api(Protocol):
-    """What is asked of the records API: `shareq.ops.records_api.RecordsApi`."""
+    """The needed part of the records API's client, `shareq.ops.records_api.RecordsApi`."""
 
     def get(self, path: str, **query: str | int) -> dict[str, Any]: ...
 
@@ -38,7 +38,7 @@ class Windows:
 
     @property
     def known(self) -> bool:
-        """Whether there is a records API to ask."""
+        """True if there is a records API to ask."""
         return self._api is not None
 
     def groups(self) -> dict[str, Json]:
@@ -55,7 +55,7 @@ class Windows:
         }
 
     def partitions(self, group: str) -> dict[tuple[str, int], Json]:
-        """What the API counts of each share partition of a group; nothing where there is no API."""
+        """Return the API's counts of each share partition of a group; nothing without an API."""
         if self._api is None:
             return {}
         rows = self._api.get(f"/share-groups/{_name(group)}/partitions", limit=MAX_ROWS)["partitions"]
@@ -114,9 +114,9 @@ def _strip(windows: Windows, group: str, topic: str, partition: int, most: int) 
 
 
 def written(admin: Admin, group: str, wanted: Sequence[Partition]) -> dict[Partition, Json]:
-    """What any cluster says: the coordinator's start offset and lag, and the batches in `__share_group_state`.
+    """Return what any cluster says: the coordinator's start offset and lag, and the batches in `__share_group_state`.
 
-    Where that log may not be read, or has nothing of the group yet, there are no ranges.
+    If that log may not be read, or has nothing of the group yet, there are no ranges.
     """
     topics: dict[str, list[int]] = {}
     for topic, partition in wanted:
@@ -151,7 +151,7 @@ def written(admin: Admin, group: str, wanted: Sequence[Partition]) -> dict[Parti
 
 
 def _ranges(state: StoredState) -> list[Json]:
-    """From the start offset to the last batch that was written."""
+    """Return the ranges from the start offset to the last batch that was written."""
     if state.start is None:
         return []
     found: list[Json] = []
