@@ -27,7 +27,7 @@ SCRATCH = ROOT / ".cache" / "bench"
 
 
 class RunningBroker(Protocol):
-    """What a figure needs of a broker."""
+    """A running broker, as figures need it."""
 
     @property
     def address(self) -> str: ...
@@ -54,11 +54,11 @@ class Secure:
         return f"localhost:{self.port}"
 
     def client(self) -> dict[str, str]:
-        """What librdkafka needs to connect there."""
+        """Return librdkafka's properties for connecting there."""
         return {"security.protocol": "SSL", "ssl.ca.location": str(self.authority)}
 
     def properties(self, plain_port: int) -> dict[str, str]:
-        """What a broker needs to listen there, and at the other port without TLS."""
+        """Return a broker's properties for listening there, and at the other port without TLS."""
         listeners = f"PLAINTEXT://127.0.0.1:{plain_port},SECURE://localhost:{self.port}"
         return {
             "listeners": listeners,
@@ -70,7 +70,7 @@ class Secure:
 
 
 def secured(folder: Path) -> Secure:
-    """With certificates made for it, in a folder that exists."""
+    """Make an authority and certificates, in a folder that exists."""
     authority = Authority(folder)
     return Secure(free_port(), authority.certificate, authority.sign("broker", "DNS:localhost").both)
 
@@ -119,7 +119,7 @@ class Shareq:
         return time.perf_counter() - started
 
     def kill(self) -> None:
-        """As kill -9."""
+        """Kill the broker as kill -9 does."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
@@ -136,7 +136,10 @@ class Shareq:
 
 @cache
 def compile_modules() -> None:
-    """As pip leaves them. With PYTHONDONTWRITEBYTECODE, or after an edit, every start would compile some again."""
+    """Compile all modules, as pip leaves them.
+
+    With PYTHONDONTWRITEBYTECODE, or after an edit, every start would compile some again.
+    """
     for package in (ROOT / "src" / "shareq").iterdir():
         if package.is_dir():
             compileall.compile_dir(package.resolve(), quiet=2)

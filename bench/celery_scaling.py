@@ -33,7 +33,10 @@ END: Final = "<!-- end of celery scaling -->"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`at_once`: the most tasks that were at work at one time. `rate` is in tasks a second while so many were."""
+    """One row.
+
+    `at_once`: the most tasks that were at work at one time. `rate` is in tasks a second while so many were.
+    """
 
     workers: int
     tasks: int
@@ -43,7 +46,7 @@ class Row:
 
     @property
     def part(self) -> float:
-        """Of the rate that sleeping alone allows."""
+        """The part of the rate that sleeping alone allows."""
         return self.rate * TASK_S / (self.workers * AT_ONCE)
 
 

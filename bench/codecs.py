@@ -56,7 +56,7 @@ class Row:
 
 
 def messages() -> list[tuple[str, Message, int]]:
-    """What is measured: (what it stands for, message, version)."""
+    """Return the measured messages: (what it stands for, message, version)."""
     acks = [share_acknowledge.AcknowledgementBatch(10 * i, 10 * i + 9, [1]) for i in range(40)]
     return [
         ("Produce request, 1 kB", _produce(), 9),

@@ -1,4 +1,4 @@
-"""How large the log of share state becomes under the hardest load: one acknowledgement a record, no two alike in a row.
+"""The size of the log of share state under the hardest load: one acknowledgement a record, no two alike in a row.
 
     python -m bench.compaction [--acks N] [--segment-bytes N] [--without-cleaner]
 

@@ -1,4 +1,4 @@
-"""What a figure is: rows of the table, and how to measure them on one broker."""
+"""Figures: rows of the table, and how to measure them on one broker."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Sample = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Of the ratio shareq / Apache Kafka, or of shareq's own value."""
+    """A target for the ratio shareq / Apache Kafka, or for shareq's own value."""
 
     of: Literal["ratio", "value"]
     relation: Literal["<=", ">="]
     bound: float
 
     def met(self, value: float, ratio: float | None) -> bool | None:
-        """None when there is no ratio to judge by."""
+        """Return whether the target is met; None without a ratio to judge by."""
         judged = value if self.of == "value" else ratio
         if judged is None:
             return None
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much of everything. Figures are repeated and the median is reported."""
+    """The amounts of everything. Figures are repeated and the median is reported."""
 
     repeats: int
     records: int  # of the throughput figures

@@ -1,4 +1,4 @@
-"""How long 200 tests take, each on a broker of its own, how soon one listens, and what 1,000 brokers leave behind.
+"""The time of 200 tests, each on a broker of its own, how soon one listens, and what 1,000 brokers leave behind.
 
     python -m bench.fresh_brokers                          # a verdict: 1 if a bound below is broken
     python -m bench.fresh_brokers --write docs/testing.md  # the table goes there
@@ -90,7 +90,7 @@ def bootstrap(tmp_path):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a process has open after so many brokers."""
+    """The resources that a process has open after so many brokers."""
 
     brokers: int
     descriptors: int
@@ -101,8 +101,9 @@ class Look:
 
 @dataclass(slots=True)
 class Column:
-    """What was found of one kind of broker. Times of tests are those of setup, test and teardown, in ms; `looks` by
-    process.
+    """The figures of one kind of broker.
+
+    Times of tests are those of setup, test and teardown, in ms; `looks` by process.
     """
 
     name: str
@@ -156,7 +157,7 @@ def starts_ms(mode: Mode, count: int) -> list[float]:
 
 
 def look_at(pid: int, brokers: int) -> Look:
-    """What a process has open now (Linux)."""
+    """Return what a process has open now (Linux)."""
     process = Path(f"/proc/{pid}")
     threads = list((process / "task").iterdir())
     children = sum(len((thread / "children").read_text().split()) for thread in threads)
@@ -181,7 +182,7 @@ def left_behind(mode: Mode, brokers: int) -> dict[str, list[Look]]:
 
 
 def faults_of(column: Column) -> list[str]:
-    """Which bounds are broken, in a line each."""
+    """Return the broken bounds, in a line each."""
     found = []
     most_ms = MOST_START_MS.get(column.name)
     if most_ms is not None and column.starts_ms and statistics.median(column.starts_ms) > most_ms:
@@ -218,12 +219,12 @@ def as_lines(columns: Sequence[Column], workers: int, about: str) -> list[str]:
 
 
 def spread(values: Sequence[float]) -> str:
-    """Of times in ms."""
+    """Format the median and range of times in ms."""
     return f"{statistics.median(values):,.0f}, {min(values):,.0f} to {max(values):,.0f}" if values else "-"
 
 
 def growth(looks: Mapping[str, Sequence[Look]]) -> str:
-    """From the first look to the last, of each process."""
+    """Format the growth of each process from the first look to the last."""
     cells = []
     for process, rows in looks.items():
         first, last = rows[0], rows[-1]
@@ -233,7 +234,7 @@ def growth(looks: Mapping[str, Sequence[Look]]) -> str:
 
 
 def measured(mode: Mode, tests: int, workers: int, brokers: int) -> Column:
-    """Of our own brokers."""
+    """Measure our own brokers."""
     column = Column(mode, starts_ms(mode, STARTS))
     if tests:
         run_tests(column, OURS, tests, workers, f"--shareq-mode={mode}")
@@ -243,7 +244,7 @@ def measured(mode: Mode, tests: int, workers: int, brokers: int) -> Column:
 
 
 def measured_java(tests: int, workers: int) -> Column:
-    """Of Apache Kafka: its start is that of its process, formatting the disk apart; the test's time has both."""
+    """Measure Apache Kafka: its start is that of its process, formatting the disk apart; the test's time has both."""
     column = Column(f"Apache Kafka {KAFKA_VERSION}")
     broker_class_path()  # fetched before the time counts
     run_tests(column, JAVA, tests, workers)

@@ -1,9 +1,9 @@
-"""What one scrape of the metrics costs, and how long it holds up the broker: `python -m bench.metrics [PARTITIONS]`.
+"""The cost of one scrape of the metrics, and how long it holds up the broker: `python -m bench.metrics [PARTITIONS]`.
 
 A broker without sockets leads so many share partitions (default 10,000) of one group, each with records in flight. With
 `--groups` so many groups have committed ten offsets each, with `--transactions` so many transactions are open. The text
-is made in turns; between two of them everything else has its own, so the longest turn is what a client waits. CPU
-time, so that whatever else runs on the machine does not show. And what it costs to count one answer.
+is made in turns; between two of them everything else has its own, so the longest turn is what a client waits. CPU time,
+so that whatever else runs on the machine does not show. And what it costs to count one answer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What order by key leaves of the throughput, with one member and with several, in the same run:
+"""The throughput that order by key leaves, with one member and with several, in the same run:
 
     python -m bench.ordered_members                                # two minutes
     python -m bench.ordered_members --write docs/order-by-key.md   # the table goes there
@@ -35,7 +35,10 @@ _LONGEST_S: Final = 60.0
 
 
 class Case(NamedTuple):
-    """How records were produced, and how many members read them. `batch_bytes`: 0 for librdkafka's megabyte."""
+    """A way to produce records, and the number of members that read them.
+
+    `batch_bytes`: 0 for librdkafka's megabyte.
+    """
 
     members: int
     at_random: bool
@@ -44,7 +47,7 @@ class Case(NamedTuple):
 
     @property
     def text(self) -> str:
-        """How a row of the table begins."""
+        """The beginning of a row of the table."""
         size = "16 KB" if self.batch_bytes else "1 MB"
         return f"{self.members} | {'at random' if self.at_random else 'in turn'} | {size} | {self.partitions}"
 
@@ -57,7 +60,7 @@ class Result(NamedTuple):
 
 
 class Together(NamedTuple):
-    """What the members' processes share. `counts`, `first`, `last`: of each its records and times of delivery."""
+    """The members' shared state. `counts`, `first`, `last`: the records of each and its times of delivery."""
 
     ready: Barrier
     counts: Any
@@ -119,7 +122,7 @@ def drain(stage: Stage, topic: str, case: Case, records: int, *, ordered: bool) 
 
 
 def measure(stage: Stage, case: Case, records: int) -> tuple[Result, Result]:
-    """Without order and with it, in turns; the medians."""
+    """Measure without order and with it, in turns. Return the medians."""
     topic = stage.topic(case.partitions)
     stage.client(
         "produce",

@@ -1,4 +1,4 @@
-"""What the kernel reports about a process and this machine (Linux)."""
+"""The kernel's figures about a process and this machine (Linux)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tree_cpu_seconds(pid: int) -> float:
 
 
 def tree_memory_mb(pid: int) -> float:
-    """Of a process and all below it, in 10^6 bytes; pages that several share count once (PSS)."""
+    """Return the memory of a process and all below it, in 10^6 bytes; pages that several share count once (PSS)."""
     parents = {int(path.parent.name): int(text.rpartition(")")[2].split()[1]) for path, text in _all_stats()}
     wanted, total_kb = [pid], 0
     while wanted:
@@ -53,7 +53,9 @@ def largest_resident_mb(pid: int) -> float:
 
 
 def busy_ns(pid: int) -> int:
-    """How long the threads of a process have run on a CPU, in ns, to this moment: `/proc` has it of the last tick."""
+    """Return how long the threads of a process have run on a CPU, in ns, to this moment: `/proc` has it of the last
+    tick.
+    """
     return time.clock_gettime_ns((~pid << 3) | _CPUCLOCK_SCHED)
 
 
@@ -66,7 +68,7 @@ def machine() -> str:
 
 
 def load_average() -> float:
-    """Of the last minute: what else was running."""
+    """Return the load of the last minute: what else was running."""
     return os.getloadavg()[0]
 
 

@@ -16,7 +16,7 @@ BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What was measured, where and with what. `samples`: broker kind -> figure's key -> every repetition."""
+    """The measurements of one run, where and with what. `samples`: broker kind -> figure's key -> every repetition."""
 
     about: Mapping[str, str]
     rows: Sequence[Row]

@@ -1,4 +1,4 @@
-"""What the broker's code costs for a record that is share-fetched and acknowledged, in one process with its client:
+"""The cost of the broker's code for a record that is share-fetched and acknowledged, in one process with its client:
 
     python -m bench.share_broker [--profile FILE] [--kinds NAME ...]
 
@@ -42,14 +42,16 @@ _BATCH_OPTIMIZED: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How keys come, how many records a batch has, and whether a key's records are all in one partition."""
+    """A kind of records: how keys come, the records of a batch, and whether a key's records are all
+    in one partition.
+    """
 
     at_random: bool
     per_batch: int
     hashed: bool = False
 
     def keys(self, records: int) -> list[list[bytes]]:
-        """Of each partition, its records' keys."""
+        """Return the keys of each partition's records."""
         chance = random.Random(KEYS)
         found: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
         for index in range(records):

@@ -1,4 +1,4 @@
-"""What the share-partition core costs per record: `python -m bench.share_core [--profile NAME]`.
+"""The cost of the share-partition core per record: `python -m bench.share_core [--profile NAME]`.
 
 Each scenario is one share partition over one record batch layout, without a log, a network or a persister: read
 boundaries go in, effects come out, and every state write succeeds at once. The best of several runs counts, in time of

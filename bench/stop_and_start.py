@@ -1,4 +1,4 @@
-"""How long a broker with many partitions takes to stop and to start: after a clean stop, and after kill -9.
+"""The time that a broker with many partitions takes to stop and to start: after a clean stop, and after kill -9.
 
     python -m bench.stop_and_start [--partitions 20000] [--records 10] [--bytes 100] [--data-dir DIR]
 

@@ -1,8 +1,8 @@
-"""What TLS costs on answers of several sizes, by ways to have it: `python -m bench.tls_streams [--requests N]`.
+"""The cost of TLS on answers of several sizes, by ways to have it: `python -m bench.tls_streams [--requests N]`.
 
 One client on loopback reads one answer after the other; the server does nothing else. For each way: bytes per second,
-the server's CPU per GB, the longest time that its loop did not come back, and its memory at the end.
-`asyncio` is the loop's own TLS (uvloop's), `TlsStream` what listeners use.
+the server's CPU per GB, the longest time that its loop did not come back, and its memory at the end. `asyncio` is the
+loop's own TLS (uvloop's), `TlsStream` what listeners use.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ async def _watched(client: asyncio.Future[dict[str, float]]) -> float:
 
 
 def _client(address: tuple[str, int], size: int, requests: int, trusted: Path | None) -> dict[str, float]:
-    """In a process of its own, so that its CPU is not the server's."""
+    """Run the client in another process, so that its CPU is not the server's."""
     task = json.dumps([address[1], size, requests, str(trusted or "")])
     command = [sys.executable, "-c", "import bench.tls_streams as b; b.read_answers()", task]
     done: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)

@@ -1,4 +1,4 @@
-"""What checking a producer's batch costs, compiled and as Python: `python -m bench.validation`.
+"""The cost of checking a producer's batch, compiled and as Python: `python -m bench.validation`.
 
 Batches of 160 records of 100 bytes, as librdkafka fills them; the whole check (`Admission.check`: size, CRC, header,
 decompression, every record), CPU per record, the best of several rounds. Then the most that one batch can cost: what
@@ -69,7 +69,7 @@ def largest(codec: Compression) -> dict[str, bytes]:
 
 
 def check(batch: bytes) -> None:
-    """As the log of a topic with default settings does."""
+    """Check the batch as the log of a topic with default settings does."""
     found = ADMISSION.check(batch, NOW_MS)
     assert not isinstance(found, ErrorCode), found
 

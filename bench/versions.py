@@ -68,7 +68,7 @@ def _compare(text: str, how: Mapping[str, Any], brokers: Mapping[str, Shareq], r
 
 
 def _best(key: str, samples: Sequence[Sample]) -> float:
-    """What a busy machine has disturbed least."""
+    """Return the sample that a busy machine has disturbed least."""
     return (max if key == "rate" else min)(each[key] for each in samples)
 
 

@@ -29,7 +29,7 @@ def show_and_write(lines: Sequence[str], path: Path | None, begin: str, end: str
 
 
 def has_place(path: Path, begin: str, end: str) -> bool:
-    """Whether the document has both marks, in this order."""
+    """Return True if the document has both marks, in this order."""
     return _around(path, begin, end) is not None
 
 
@@ -43,7 +43,7 @@ def write_between(path: Path, begin: str, end: str, lines: Sequence[str]) -> Non
 
 
 def _around(path: Path, begin: str, end: str) -> tuple[str, str] | None:
-    """What stands before `begin` and behind the `end` that follows it."""
+    """Return what stands before `begin` and behind the `end` that follows it."""
     before, found, rest = path.read_text().partition(begin)
     _, closed, after = rest.partition(end)
     return (before, after) if found and closed else None

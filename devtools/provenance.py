@@ -1,4 +1,4 @@
-"""What a committed figure was measured on: the commit and the machine."""
+"""The origin of a committed figure: the commit and the machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _git(*arguments: str) -> str:
 
 
 def machine() -> str:
-    """What runs it."""
+    """Return a description of this machine."""
     model = platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

@@ -28,7 +28,10 @@ _URL = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])([^"')\s]+)""")
 
 
 class Page(HTMLParser):
-    """What of a page matters here. `loads` and `links`: attributes as they stand; `policies`: of what may be loaded."""
+    """The parts of a page that matter.
+
+    `loads` and `links`: attributes as they stand; `policies`: of what may be loaded.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__()

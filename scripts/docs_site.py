@@ -41,7 +41,7 @@ Tree = Sequence["str | Mapping[str, str | Tree]"]
 
 
 class Site:
-    """What is copied. `pages`: texts by their places below the site's root; `files`: paths in `root` by theirs."""
+    """The copied site. `pages`: texts by their places below the site's root; `files`: paths in `root` by theirs."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -60,7 +60,7 @@ class Site:
         return place
 
     def place_of(self, path: str) -> str:
-        """Where in the site a file or folder of the repository is. Folders are pages, and so are source files."""
+        """Return a file's or folder's place in the site. Folders are pages, and so are source files."""
         if path in _PLACES:
             return _PLACES[path]
         if (self.root / path).is_dir():

@@ -17,7 +17,7 @@ PACKAGE: Final = "shareq.broker"
 
 
 class Figures(NamedTuple):
-    """What is counted, in the order it is printed."""
+    """The counted figures, in the order in which they are printed."""
 
     rooms: int
     floors: int
@@ -105,7 +105,7 @@ def _reached(graph: Graph, start: str) -> set[str]:
 
 
 def _floors(graph: Graph) -> int:
-    """Of a graph with circles: those count as one floor."""
+    """Return the floors of a graph with circles, which count as one floor."""
     circles = _circles(graph)
     part = {node: index for index, circle in enumerate(circles) for node in circle}
     below = [{part[each] for node in circle for each in graph[node]} - {index} for index, circle in enumerate(circles)]

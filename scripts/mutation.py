@@ -296,7 +296,7 @@ def mutmut(folder: Path, *arguments: str, capture: bool = False, may_fail: bool 
 
 
 def outcomes(folder: Path) -> dict[str, str]:
-    """What became of each mutant."""
+    """Return the outcome of each mutant."""
     lines = mutmut(folder, "results", "--all", "true", capture=True).splitlines()
     return dict(line.strip().rsplit(": ", 1) for line in lines if ": " in line)
 

@@ -106,7 +106,7 @@ def _table(*heads: str) -> list[str]:
 
 
 def properties() -> Iterator[str]:
-    """Of brokers, topics and groups."""
+    """Yield the properties of brokers, topics and groups."""
     yield from _PROPERTIES.splitlines()
     yield from _definition("Of the broker", BROKER_KEYS, modes=True)
     yield from _definition("Of a topic", TOPIC_KEYS)
@@ -151,7 +151,7 @@ def requests() -> Iterator[str]:
 
 
 def _of_nodes() -> Iterator[str]:
-    """What becomes of each RPC at a node before a cluster, where that is not what every broker does."""
+    """Yield what becomes of each RPC at a node before a cluster, if that is not what every broker does."""
     yield from ("", "## At a node", "", *_OF_NODES.splitlines(), "")
     yield from _table("request", "at a node", "behaviour")
     for key, module in (*FORWARDED.items(), (ApiKey.FIND_COORDINATOR, "find_coordinator")):
@@ -189,7 +189,7 @@ def _request(key: ApiKey, row: HandlerRow) -> str:
 
 
 def _docstring(module: str) -> str:
-    """Without importing it."""
+    """Return a module's docstring without importing it."""
     found = importlib.util.find_spec(module)
     assert found is not None
     assert found.origin is not None

@@ -1,4 +1,4 @@
-"""How long a group that never existed waits for its first record, without a client library's own delays."""
+"""The wait of a group that never existed for its first record, without a client library's own delays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a group that never existed waits for its first record."""
+"""The wait of a group that never existed for its first record."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ROWS = (
 
 
 def measure(stage: Stage, scale: Scale) -> Sample:
-    """On brokers of its own: what ran before must not count."""
+    """Measure on separate brokers: what ran before must not count."""
     starts = []
     for _ in range(scale.starts):
         with fresh(stage.kind) as broker:

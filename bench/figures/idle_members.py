@@ -1,4 +1,4 @@
-"""What a thousand members of share groups cost while nothing is to be done."""
+"""The cost of a thousand members of share groups while nothing is to be done."""
 
 from __future__ import annotations
 

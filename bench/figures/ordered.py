@@ -22,7 +22,7 @@ _RANDOM: Final = {"random_keys": True}
 
 
 class _Kind(NamedTuple):
-    """What it is, how it is produced, how it is consumed, and which part of the records it has."""
+    """A kind of records: its name, how it is produced, how it is consumed, and its part of the records."""
 
     text: str
     produced: dict[str, Any]
@@ -54,7 +54,7 @@ ROWS = tuple(
 
 
 def measure(stage: Stage, scale: Scale) -> Sample:
-    """For each kind one topic, read by two groups."""
+    """Measure one topic of each kind, read by two groups."""
     sample: Sample = {}
     for start, kind in _KINDS.items():
         topic, records = stage.topic(PARTITIONS), scale.records // kind.part

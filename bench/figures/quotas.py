@@ -20,7 +20,7 @@ ROWS = (
 
 
 def measure(stage: Stage, scale: Scale) -> Sample:
-    """As the two, on a broker with quotas."""
+    """Measure the two figures on a broker with quotas."""
     below = stage.below_quotas
     taken = {**throughput.measure(below, scale), **pipelined.measure(below, scale)}
     return {f"quota_{key}": value for key, value in taken.items()}

@@ -1,4 +1,4 @@
-"""What `throughput` measures, between clients and a broker that talk TLS 1.3: a broker of its own, a key of P-256."""
+"""The figures of `throughput` between clients and a broker that talk TLS 1.3: a broker of its own, a key of P-256."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ ROWS = (
 
 
 def measure(stage: Stage, scale: Scale) -> Sample:
-    """As `throughput`."""
+    """Measure like `throughput`."""
     return {f"tls_{key}": value for key, value in throughput.measure(stage.behind_tls, scale).items()}

@@ -49,14 +49,14 @@ SETTLE_S: Final = 5.0
 
 
 class Mode(Enum):
-    """What the stranger has of the machine. The value is the table's title."""
+    """The stranger's share of the machine. The value is the table's title."""
 
     IDLE = "The stranger has what the others leave of the processors (`SCHED_IDLE`)"
     CORE = "The stranger has a processor, broker and good client another"
 
     @property
     def cores(self) -> tuple[int | None, set[int] | None]:
-        """That of the stranger, and those of the others; None: any."""
+        """The stranger's core, and those of the others; None: any."""
         if self is Mode.IDLE:
             return None, None
         ours, stranger, *_ = sorted(os.sched_getaffinity(0))
@@ -64,7 +64,7 @@ class Mode(Enum):
 
 
 class Spread(NamedTuple):
-    """Of some times, in ms."""
+    """The spread of some times, in ms."""
 
     p50: float
     p99: float
@@ -76,7 +76,7 @@ class Spread(NamedTuple):
         return cls(ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100], ordered[-1])
 
     def cell(self, alone: Spread | None = None) -> str:
-        """With how many times the p99 of `alone` it is, in bold where that is more than `MOST_TIMES`."""
+        """Format the times, and the ratio of the p99 to that of `alone`, in bold if it is more than `MOST_TIMES`."""
         times = f"{self.p50:.2f} / {self.p99:.2f}"
         return times if alone is None else f"{times} ({_factor(self.p99, alone.p99)})"
 
@@ -87,7 +87,7 @@ def _factor(p99: float, alone: float) -> str:
 
 
 class Times(NamedTuple):
-    """Of a client's requests: until the answer was there, and what the broker worked meanwhile."""
+    """The times of a client's requests: until the answer was there, and what the broker worked meanwhile."""
 
     elapsed: Spread
     worked: Spread
@@ -105,7 +105,9 @@ class Times(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Of the broker's process, in MB: with the good client alone, the most, and when the stranger has gone."""
+    """The memory of the broker's process, in MB: with the good client alone, the most, and when the
+    stranger has gone.
+    """
 
     alone: float
     largest: float

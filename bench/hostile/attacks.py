@@ -1,4 +1,4 @@
-"""What one client without any right can do, over and over: `python -m bench.hostile.attacks NAME JSON` for a while.
+"""Attacks by one client without any right, over and over: `python -m bench.hostile.attacks NAME JSON` for a while.
 
 Frames are made beforehand, so that the attacker takes the machine's time for sending and little else.
 """

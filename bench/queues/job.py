@@ -34,12 +34,12 @@ def work(number: int, sent_s: float, seconds: float) -> None:
 
 
 def read(journal: Path) -> list[Done]:
-    """What was done so far; a line that is just being written is left out."""
+    """Return what was done so far, except a line that is just being written."""
     text = journal.read_text()
     lines = text[: text.rfind("\n") + 1].splitlines()
     return [Done(int(number), *map(float, times)) for number, *times in map(str.split, lines)]
 
 
 def count(journal: Path) -> int:
-    """How many jobs ended, repetitions included."""
+    """Return how many jobs ended, repetitions included."""
     return journal.read_bytes().count(b"\n")

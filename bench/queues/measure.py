@@ -1,4 +1,4 @@
-"""What is measured of a system: rates, latency, CPU, memory, and what kills cost."""
+"""The measurements of a system: rates, latency, CPU, memory, and the cost of kills."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUIET_S: Final = 60.0  # after a kill: as long without a job that ends, nothing 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Of one run."""
+    """The size of one run."""
 
     jobs: int = 3000
     latency_jobs: int = 600
@@ -44,7 +44,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """From before a job is sent until it begins, in milliseconds."""
+    """The time from before a job is sent until it begins, in milliseconds."""
 
     p50: float
     p99: float
@@ -52,7 +52,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """Of the jobs that were taken: those that were not done a minute after the last one, those that were done twice."""
+    """The fate of the jobs taken: those not done a minute after the last one, and those done twice."""
 
     taken: int
     missing: int
@@ -119,7 +119,7 @@ def _kill(system: System, scale: Scale, kill: Callable[[Stand], None]) -> Kill:
 
 
 def cost_of_kills(taken: set[int], journal: Sequence[Done], ended: int) -> Kill:
-    """Of the jobs that the queue took; others that were done count only as signs of life."""
+    """Return the fate of the jobs that the queue took; others that were done count only as signs of life."""
     times = Counter(done.number for done in journal if done.number in taken)
     moments = sorted(done.ended_s for done in journal)
     longest_s = max((after - before for before, after in pairwise(moments)), default=0.0)
@@ -127,7 +127,7 @@ def cost_of_kills(taken: set[int], journal: Sequence[Done], ended: int) -> Kill:
 
 
 def drain(stand: Stand, taken: set[int]) -> None:
-    """Until all are done, or nothing is done for a minute."""
+    """Wait until all are done, or nothing is done for a minute."""
     done, since = -1, time.monotonic()
     while not taken <= {each.number for each in read(stand.journal)}:
         stand.workers.look_after()
@@ -139,6 +139,6 @@ def drain(stand: Stand, taken: set[int]) -> None:
 
 
 def wait(stand: Stand, jobs: int) -> None:
-    """Until so many jobs were done. RuntimeError when they are not in ten minutes."""
+    """Wait until so many jobs were done. Raise RuntimeError if they are not in ten minutes."""
     if not wait_for(lambda: count(stand.journal) >= jobs, DRAIN_S):
         raise RuntimeError(f"{stand.system.label}: {count(stand.journal)} of {jobs} jobs were done")

@@ -20,7 +20,7 @@ COMMAND: Final = "/usr/lib/rabbitmq/bin/rabbitmq-server"  # the one in PATH beco
 
 
 class Server(Protocol):
-    """What a measurement needs of a server."""
+    """A server, as measurements need it."""
 
     @property
     def pid(self) -> int: ...
@@ -28,7 +28,7 @@ class Server(Protocol):
     def start(self) -> object: ...
 
     def kill(self) -> None:
-        """As kill -9, of all its processes."""
+        """Kill all its processes as kill -9 does."""
 
     def stop(self) -> None: ...
 
@@ -85,7 +85,7 @@ class Command:
 
 
 class RabbitMQ(Command):
-    """With the daemon of Erlang's names beside it, on a port and an address of its own."""
+    """RabbitMQ with the daemon of Erlang's names beside it, on a port and an address of its own."""
 
     def __init__(self, port: int, folder: Path) -> None:
         names = free_port()
@@ -133,23 +133,23 @@ class RabbitMQ(Command):
 
 
 def shareq(port: int, folder: Path) -> Server:
-    """With its defaults."""
+    """Return a server of shareq with its defaults."""
     return Shareq(folder, (), port)
 
 
 def redis(port: int, folder: Path) -> Server:
-    """With its log of changes switched on: without it a kill loses what came since the last snapshot."""
+    """Return a Redis with its log of changes: without it a kill loses what came since the last snapshot."""
     options = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--appendonly", "yes", "--save", ""]
     return Command(["redis-server", *options], port, folder)
 
 
 def missing(program: str) -> bool:
-    """Whether a server cannot be started here."""
+    """Return True if a server cannot be started here."""
     return shutil.which(program) is None
 
 
 def listens(port: int) -> bool:
-    """Whether 127.0.0.1 takes a connection there."""
+    """Return True if 127.0.0.1 takes a connection there."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 

@@ -40,7 +40,10 @@ class Sender:
 
 
 class Workers:
-    """As many as the system has units, each in a process group; one that ends by itself is counted, another started."""
+    """The workers, as many as the system has units, each in a process group.
+
+    One that ends by itself is counted, and another is started.
+    """
 
     def __init__(self, command: list[str], units: int, environment: dict[str, str], log: Path) -> None:
         self._command = command
@@ -70,7 +73,7 @@ class Workers:
                 )
 
     def look_after(self) -> None:
-        """As a supervisor would."""
+        """Restart ended workers, as a supervisor would."""
         for process in [each for each in self.running if each.poll() is not None]:
             self.running.remove(process)
             self.ended += 1
@@ -139,12 +142,12 @@ class Stand:
             )
 
     def cpu_s(self) -> tuple[float, float]:
-        """Of the server and of the workers so far."""
+        """Return the CPU seconds of the server and of the workers so far."""
         workers = sum(tree_cpu_seconds(process.pid) for process in self.workers.running)
         return tree_cpu_seconds(self.server.pid), workers
 
     def memory_mb(self) -> tuple[float, float]:
-        """Of the server and of the workers now; what processes share counts once."""
+        """Return the memory of the server and of the workers now; what processes share counts once."""
         workers = sum(tree_memory_mb(process.pid) for process in self.workers.running)
         return tree_memory_mb(self.server.pid), workers
 

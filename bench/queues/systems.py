@@ -1,4 +1,4 @@
-"""What is compared: a queue, what runs its jobs, and how both are started."""
+"""The systems compared: a queue, what runs its jobs, and how both are started."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ ROUNDS = 7
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What the record batches are like. Random sizes have an exponential distribution around `value_bytes`."""
+    """The shape of the record batches. Random sizes have an exponential distribution around `value_bytes`."""
 
     label: str
     value_bytes: int

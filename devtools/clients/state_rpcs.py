@@ -25,7 +25,7 @@ class Batch(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What a read answers."""
+    """The answer to a read."""
 
     error: int
     state_epoch: int
@@ -38,7 +38,7 @@ NEWEST: Final = 2**31 - 1
 
 
 class Summary(NamedTuple):
-    """What a read of the summary answers."""
+    """The answer to a read of the summary."""
 
     error: int
     state_epoch: int
@@ -126,7 +126,7 @@ class StateCaller:
         return row.error_code
 
     def errors(self, partition: int = 0, topic_id: bytes | None = None) -> dict[str, int]:
-        """Of each of the five, asked one after the other."""
+        """Return the error of each of the five, asked one after the other."""
         return {
             "read": self.read(0, partition, topic_id).error,
             "write": self.write(start=0, partition=partition, topic_id=topic_id),

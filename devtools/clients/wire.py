@@ -40,8 +40,9 @@ def decode_response(payload: bytes, api_key: int, version: int) -> tuple[int, Me
 
 
 class RequestsInFlight:
-    """What one connection has asked and has no answer to. Answers are matched to requests by order, as Apache Kafka's
-    own client does.
+    """The unanswered requests of one connection.
+
+    Answers are matched to them by order, as Apache Kafka's own client does.
     """
 
     def __init__(self, client_id: str | None) -> None:
@@ -109,7 +110,7 @@ class WireClient:
         self._socket.sendall(data)
 
     def set_timeout(self, timeout_s: float) -> None:
-        """How long each later call waits for the broker."""
+        """Set how long each later call waits for the broker."""
         self._socket.settimeout(timeout_s)
 
     def receive_frame(self) -> bytes:

@@ -26,7 +26,7 @@ Buffer = bytes | bytearray | memoryview
 
 
 class CrashModel(Enum):
-    """How the broker ends."""
+    """The ways in which a broker ends."""
 
     PROCESS_KILL = 0  # every completed write survives, the one in flight may be torn
     POWER_LOSS = 1  # unsynced bytes are lost anywhere, unsynced renames may be undone
@@ -213,7 +213,7 @@ class MemFs:
         inode.damage(position, bytes([inode.content[position] ^ 1 << bit]))
 
     def zero(self, path: str, start: int, end: int) -> None:
-        """From `start` to `end` (exclusive)."""
+        """Zero the bytes from `start` to `end` (exclusive)."""
         inode = self._inode(path)
         inode.damage(start, bytes(min(end, len(inode.content)) - start))
 
@@ -227,7 +227,7 @@ class MemFs:
         folder.lose(name)
 
     def make_unreadable(self, path: str, start: int, end: int) -> None:
-        """From now on reading any byte from `start` to `end` (exclusive) fails."""
+        """Make reads of any byte from `start` to `end` (exclusive) fail from now on."""
         self._inode(path).unreadable.append((start, end))
 
     def paths(self) -> list[str]:
@@ -413,7 +413,9 @@ class MemFs:
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
-        """What was written before this call is durable when `on_done` is called; a crash in between loses it."""
+        """Sync soon: what was written before this call is durable when `on_done` is called; a crash in between loses
+        it.
+        """
         own = [file for file in files if isinstance(file, MemFile)]
         began = [(file, file.inode, len(file.inode.content), file.inode.cuts) for file in own]
         names = [(path, self._folder(path), self._folder(path).changes) for path in folders]

@@ -57,7 +57,7 @@ class VirtualClock:
         return timer
 
     def next_timer_ms(self) -> int | None:
-        """When the next timer is due."""
+        """Return when the next timer is due."""
         while self._timers and self._timers[0][2].callback is None:
             heapq.heappop(self._timers)
         return self._timers[0][0] if self._timers else None

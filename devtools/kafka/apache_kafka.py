@@ -106,7 +106,7 @@ def _java(jars: str, main_class: str, *arguments: str, timeout_s: float = 60) ->
 
 
 def answers(port: int, timeout_s: float = 1.0, tls: ssl.SSLContext | None = None) -> bool:
-    """Whether a Kafka broker on 127.0.0.1 answers ApiVersions now, behind TLS if that is given."""
+    """Return True if a Kafka broker on 127.0.0.1 answers ApiVersions now, behind TLS if that is given."""
     try:
         with ExitStack() as stack:
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout_s))

@@ -1,4 +1,4 @@
-"""What several test processes want and one of them makes: downloads, compiled programs."""
+"""Builds that several test processes want and one of them makes: downloads, compiled programs."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ KEY_PASSWORD = "key to the key"
 
 
 def why_unavailable() -> str | None:
-    """What is missing to make certificates, None when nothing is."""
+    """Return what is missing to make certificates, None if nothing is."""
     return None if shutil.which("openssl") else "openssl is not on the PATH"
 
 
@@ -49,7 +49,9 @@ class Authority:
         return Signed(file["pem"], file["key"], file["locked"], file["both"])
 
     def server_context(self, signed: Signed, *, ask_clients: bool = False) -> ssl.SSLContext:
-        """How a server with this certificate talks; with `ask_clients`, only to those this authority has signed."""
+        """Return a server's context with this certificate; with `ask_clients`, only for those this authority has
+        signed.
+        """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(signed.certificate, signed.key)
         if ask_clients:

@@ -106,11 +106,13 @@ class KafkaCluster:
 
     @property
     def plain_bootstrap(self) -> str:
-        """Without protection."""
+        """The addresses without protection."""
         return ",".join(node.address for node in self.nodes.values())
 
     def client_properties(self, *nodes: int) -> dict[str, str]:
-        """What a client needs to come in by CLIENTS, in the Java client's names; by these nodes, or by all."""
+        """Return a client's properties for coming in by CLIENTS, in the Java client's names; by
+        these nodes, or by all.
+        """
         servers = ",".join(f"127.0.0.1:{self.client_ports[node]}" for node in nodes or NODES)
         return {
             "bootstrap.servers": servers,

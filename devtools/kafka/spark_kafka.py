@@ -17,7 +17,10 @@ CONNECTOR: Final = "4.2.0"
 
 
 def connector_jars() -> list[Path]:
-    """What `spark.jars` is to name. RuntimeError with Maven's output when it cannot be fetched, or without Maven."""
+    """Return the files for `spark.jars`.
+
+    RuntimeError with Maven's output if they cannot be fetched, or without Maven.
+    """
     folder = CACHE / "spark-kafka" / hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
 
     def fetch_into(fresh: Path) -> None:

@@ -16,7 +16,7 @@ from devtools.ports import free_port
 
 
 class DemoBroker(Protocol):
-    """What the demo needs of a broker."""
+    """A broker, as the demo needs it."""
 
     @property
     def address(self) -> str: ...

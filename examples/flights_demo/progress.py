@@ -1,4 +1,4 @@
-"""What the demo prints while it runs: a line that rewrites itself on a terminal, plain lines now and then elsewhere."""
+"""The demo's output while it runs: a line that rewrites itself on a terminal, plain lines now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Progress:
         print(self._stamped(text), flush=True)
 
     def show(self, text: str) -> None:
-        """How far it is; may be dropped when called too often."""
+        """Show the progress; may be dropped if called too often."""
         now = time.monotonic()
         if now - self._shown < (0.1 if self._tty else PLAIN_INTERVAL_S):
             return

@@ -1,4 +1,4 @@
-"""What a consumer does with a flight. One rule for all consumers, so that the parent can predict every verdict."""
+"""A consumer's verdict on a flight. One rule for all consumers, so that the parent can predict every verdict."""
 
 from __future__ import annotations
 

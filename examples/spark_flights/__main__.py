@@ -54,7 +54,10 @@ class DemoFailed(Exception):
 
 @dataclass(slots=True)
 class Run:
-    """What runs, and what happened to it. `folder` holds the broker's data, the checkpoints, the table and the logs."""
+    """The running processes, and what happened to them.
+
+    `folder` holds the broker's data, the checkpoints, the table and the logs.
+    """
 
     folder: Path
     broker: Shareq
@@ -70,7 +73,7 @@ class Run:
     # -- the processes
 
     def start_job(self, *options: str) -> None:
-        """In a session of its own, so that all of it can be killed at once."""
+        """Start the job in a session of its own, so that all of it can be killed at once."""
         command = ["examples.spark_flights.job", "--bootstrap", self.broker.address, "--out", str(self.folder)]
         self.job = self._start("job", [*command, *options], new_session=True)
 
@@ -110,12 +113,12 @@ class Run:
     # -- what they have done
 
     def queries(self) -> dict[str, QueryProgress]:
-        """By name of the query."""
+        """Return the progress by name of the query."""
         log = self.folder / "progress.jsonl"
         return read_progress(log.read_text(errors="replace").splitlines() if log.exists() else [])
 
     def done(self) -> dict[str, int]:
-        """How many flights are in the table, with the other member, and counted."""
+        """Return how many flights are in the table, with the other member, and counted."""
         rows = {name: query.rows for name, query in self.queries().items()}
         return {
             "in the table": rows.get(DEPARTURES, 0),
@@ -204,7 +207,7 @@ def _in_use(done: dict[str, int]) -> int:
 
 
 def _wait_quiet(run: Run) -> None:
-    """Until the other member has what Spark left to it, if that is anything."""
+    """Wait until the other member has what Spark left to it, if that is anything."""
     seen, since = -1, time.monotonic()
 
     def quiet(done: dict[str, int]) -> bool:

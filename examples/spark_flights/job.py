@@ -92,7 +92,7 @@ def main() -> int:
 
 
 def start(writer: DataStreamWriter, name: str, options: argparse.Namespace) -> StreamingQuery:
-    """From where its checkpoint is."""
+    """Start the query from its checkpoint."""
     writer = writer.queryName(name).option("checkpointLocation", str(options.out / "checkpoints" / name))
     return (writer.trigger(availableNow=True) if options.drain else writer).start()
 
@@ -131,7 +131,7 @@ def write_counts(path: Path, counts: DataFrame, batch_id: int) -> None:
 
 
 def session(out: Path) -> SparkSession:
-    """On this machine alone, and on the Java from pip: that none needs to be installed. Yours may."""
+    """Return a session on this machine alone, and on the Java from pip: that none needs to be installed. Yours may."""
     use_java(bundled=True)
     os.environ["PYSPARK_PYTHON"] = sys.executable  # else Spark takes the python3 of the PATH
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"

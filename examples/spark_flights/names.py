@@ -1,4 +1,4 @@
-"""What the processes agree on. `departures` and `carriers` name a query, its share group, its checkpoint."""
+"""The names that the processes share. `departures` and `carriers` name a query, its share group, its checkpoint."""
 
 TOPIC = "flights"
 DEPARTURES, CARRIERS = "departures", "carriers"

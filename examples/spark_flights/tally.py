@@ -102,7 +102,7 @@ def read_table(folder: Path) -> list[Place]:
 
 @dataclass(slots=True)
 class Journal:
-    """What the other member has worked on, in the order in which it got it."""
+    """The records that the other member has worked on, in the order in which it got them."""
 
     path: Path
     places: list[Place] = field(default_factory=list)

@@ -13,5 +13,5 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def code(request: pytest.FixtureRequest) -> Any:
-    """What the recipe tests: `right` or `wrong` of its file."""
+    """Return the tested code of the recipe: `right` or `wrong` of its file."""
     return getattr(request.module, "wrong" if request.config.getoption("--wrong") else "right")

@@ -10,7 +10,7 @@ from shareq.testing import Broker
 
 
 def worker(bootstrap: str, after_failure: AcknowledgeType, polls: int) -> int:
-    """How often an order could not be read."""
+    """Work on orders. Return how often one could not be read."""
     config = {"bootstrap.servers": bootstrap, "group.id": "packers", "share.acknowledgement.mode": "explicit"}
     failures = 0
     with ShareConsumer(config) as consumer:

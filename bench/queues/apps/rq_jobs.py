@@ -20,4 +20,4 @@ def sending() -> Iterator[Callable[[int, float, float], None]]:
 
 
 def void(_: object) -> None:
-    """Nothing is asked of the job."""
+    """Do nothing: nothing is asked of the job."""

@@ -30,4 +30,4 @@ def sending() -> Iterator[Callable[[int, float, float], None]]:
 
 
 def void(_: object) -> None:
-    """Nothing is done with the place of a record."""
+    """Do nothing with the place of a record."""

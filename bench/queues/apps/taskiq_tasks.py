@@ -13,7 +13,7 @@ from bench.queues.job import ADDRESS, work
 
 
 def broker_at(address: str) -> AsyncBroker:
-    """By the address: a URL of Redis, or HOST:PORT of shareq."""
+    """Return the broker for the address: a URL of Redis, or HOST:PORT of shareq."""
     if address.startswith("redis:"):
         from taskiq_redis import RedisStreamBroker
 
@@ -43,4 +43,4 @@ def sending() -> Iterator[Callable[[int, float, float], None]]:
 
 
 def void(_: object) -> None:
-    """Nothing is asked of the task."""
+    """Do nothing: nothing is asked of the task."""

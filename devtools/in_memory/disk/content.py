@@ -58,7 +58,7 @@ class Inode:
         self.ghost = None
 
     def sync_failed(self) -> None:
-        """What was to be written counts as written from now on, and is not: Linux reports a failed write once."""
+        """Count unsynced bytes as written from now on, though they are not: Linux reports a failed write once."""
         if self.durable_size < len(self.content):
             self.dropped.append((self.durable_size, len(self.content)))
 
@@ -68,7 +68,9 @@ class Inode:
     # -- loss of power
 
     def lose_tail(self, rng: Random) -> None:
-        """What a file system does that writes in order: a file loses its end, or is longer than what came of it."""
+        """Lose the end of the file, or keep a longer one than what came of it, as a file system does that writes in
+        order.
+        """
         if self.ghost is not None and rng.random() < 0.5:
             self.content = bytearray(self.ghost)
         else:
@@ -99,7 +101,7 @@ class Inode:
         return left
 
     def _page(self, old: bytes, new: bytearray, start: int, end: int, kept: float, rng: Random) -> bytes:
-        """What is left of one page, or of the part of it that is not on stable storage."""
+        """Return what is left of one page, or of the part of it that is not on stable storage."""
         was, is_now = _padded(old[start:end], end - start), _padded(bytes(new[start:end]), end - start)
         if rng.random() >= 0.1:
             return is_now if rng.random() < kept else was
@@ -119,7 +121,7 @@ class Inode:
     # -- what a disk does to bytes that it had
 
     def damage(self, start: int, data: bytes) -> None:
-        """These bytes are something else from now on, whatever was synced."""
+        """Change these bytes from now on, whatever was synced."""
         self.content[start : start + len(data)] = data
         if self.ghost is not None:
             self.ghost = self.ghost[:start] + data + self.ghost[start + len(data) :]

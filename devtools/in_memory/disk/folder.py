@@ -16,7 +16,7 @@ class Change(NamedTuple):
 
 
 class Folder:
-    """What its names stand for, and which changes of them are not on stable storage yet, in their order."""
+    """The entries of a folder, and the changes of them that are not on stable storage yet, in their order."""
 
     __slots__ = ("changes", "entries", "unsynced")
 
@@ -61,7 +61,7 @@ class Folder:
                 node.lose_tail(rng)
 
     def lose_any(self, rng: Random) -> None:
-        """What POSIX allows: any change may be undone, but none counts without those of the same names before it."""
+        """Undo any changes, as POSIX allows: none counts without those of the same names before it."""
         for change in reversed(self.unsynced):
             self._put(change.before)
         kept = rng.choice((0.1, 0.5, 0.9, 1.0))
