@@ -95,7 +95,9 @@ def _file_of(item: pytest.Item) -> str:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Without the garbage collector, which would look again and again at what stays until the end of the run."""
+    """Collect without the garbage collector, which would look again and again at what stays until
+    the end of the run.
+    """
     config = session.config
     gc.disable()
     try:

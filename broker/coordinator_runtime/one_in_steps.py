@@ -39,7 +39,7 @@ class Waiting:
 
 
 class OneInSteps:
-    """At most one coroutine that pauses or waits, resumed in a tick of its own, and the operations queued behind it."""
+    """The one coroutine that pauses or waits, resumed in a tick of its own, and the operations queued behind it."""
 
     __slots__ = ("_answering", "_behind", "_budget", "_call_soon", "_fail", "_work")
 

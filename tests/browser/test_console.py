@@ -146,7 +146,7 @@ def test_a_member_leads_to_what_it_has(page: Chromium, scene: Scene) -> None:
 
 
 def test_a_full_window_says_what_it_waits_for(page: Chromium, scene: Scene) -> None:
-    """Why a lag grows though members are at work; a window that takes more says nothing."""
+    """It shows why a lag grows though members are at work; a window that takes more says nothing."""
     limit = f"{WINDOW} of {WINDOW}, share.partition.max.record.locks"
     for view in (VIEWS["full-window"], "share-group?group=sorters"):
         show(page, scene.url, view)
@@ -226,7 +226,7 @@ def test_a_record_and_a_letter_show_their_json(page: Chromium, scene: Scene, vie
 
 
 def test_a_window_is_alive(page: Chromium, scene: Scene) -> None:
-    """What is produced shows without a reload, and the group's charts go on."""
+    """New records show without a reload, and the group's charts go on."""
     show(page, scene.url, VIEWS["topic"])
     figure = "Number(document.querySelectorAll('.tiles dd')[1].textContent.replaceAll(',', ''))"
     before = page.until(figure)

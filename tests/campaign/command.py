@@ -1,4 +1,4 @@
-"""What the commands of campaigns have in common: lines as they come, and faults that are planted to be found."""
+"""The common part of the campaigns' commands: lines as they come, and faults that are planted to be found."""
 
 from __future__ import annotations
 

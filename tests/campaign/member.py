@@ -62,7 +62,7 @@ class Member(threading.Thread):
         self.failure = ""
 
     def drain(self) -> None:
-        """From now on, accept everything."""
+        """Accept everything from now on."""
         self.draining = True
 
     def run(self) -> None:
@@ -99,7 +99,10 @@ class Member(threading.Thread):
             self._acknowledge(self._client, said)
 
     def verdict(self, place: Place) -> int | None:
-        """None: it keeps the record, and the lock runs out. Some records are poison to everyone."""
+        """Return the verdict on a record. Some records are poison to everyone.
+
+        None: the member keeps the record, and the lock runs out.
+        """
         if place[1] % 97 == 0:
             return RELEASE
         if self.draining:
@@ -117,7 +120,7 @@ class Member(threading.Thread):
             self._member_epoch = 0
 
     def _fetch(self, client: WireClient) -> list[Place] | None:
-        """What was acquired; None when the session has to be opened again, or the connection was dropped."""
+        """Return what was acquired; None if the session has to be opened again, or the connection was dropped."""
         opens = self._session_epoch == 0
         partitions = [share_fetch.FetchPartition(number, []) for number in range(self._partitions)] if opens else []
         topics = [share_fetch.FetchTopic(self._topic_id, partitions)] if opens else []

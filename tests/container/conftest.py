@@ -81,7 +81,10 @@ def _container(buildah: Buildah, image: Image, network: Network) -> Iterator[Con
 
 @pytest.fixture
 def container(_container: Container, data: Path, service: dict[str, Any]) -> Iterator[Container]:
-    """With what the compose file gives it; not started yet. Between tests only the volume is another one."""
+    """Return a container with the settings of the compose file; not started yet.
+
+    Between tests only the volume changes.
+    """
     environment: dict[str, str] = service["environment"]
     _container.options = [
         *(f"--env={name}={text}" for name, text in environment.items()),

@@ -57,7 +57,7 @@ def _look(folder: Path, options: argparse.Namespace) -> int:
 def answers(
     server: prometheus.Prometheus, seconds: float
 ) -> list[tuple[dashboard.Panel, list[tuple[dashboard.Query, list[prometheus.Series]]]]]:
-    """What each query of each panel has for the last seconds."""
+    """Return the series of each query of each panel for the last seconds."""
     return [
         (panel, [(query, server.over(query.expression, seconds)) for query in panel.queries])
         for panel in dashboard.panels(RATE_INTERVAL)

@@ -51,7 +51,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """What is chosen above the panels. `label` of the samples of `expression`."""
+    """A choice above the panels. `label` of the samples of `expression`."""
 
     name: str
     expression: str
@@ -59,12 +59,18 @@ class Variable:
 
 
 def panels(rate_interval: str) -> list[Panel]:
-    """In the order of the file. Of variables everything is chosen, as when the dashboard is opened."""
+    """Return the panels in the order of the file.
+
+    Of variables everything is chosen, as when the dashboard is opened.
+    """
     return [_panel(each, rate_interval) for each in _document()["panels"]]
 
 
 def variables() -> Iterator[Variable]:
-    """Those that ask Prometheus. ValueError for a definition that is neither of Grafana's two functions used here."""
+    """Yield the variables that ask Prometheus.
+
+    Raise ValueError for a definition that is neither of Grafana's two functions used here.
+    """
     for each in _document()["templating"]["list"]:
         if each["type"] != "query":
             continue

@@ -69,7 +69,7 @@ class Load:
 
     @property
     def failures(self) -> list[str]:
-        """What clients of the workload met and should not have."""
+        """The failures that clients of the workload met and should not have."""
         return list(self._scene.failures)
 
     def quiet(self) -> None:
@@ -86,7 +86,7 @@ class Load:
             self._node.kill()
 
     def _give_a_queue(self) -> None:
-        """What members of one share group reject goes to a queue of dead letters."""
+        """Send what members of one share group reject to a queue of dead letters."""
         host, port = self._node.address
         wire = Wire(f"{host}:{port}")
         queue = AlterableConfig("errors.deadletterqueue.topic.name", 0, f"dlq.{QUEUE}")

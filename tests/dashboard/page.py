@@ -1,4 +1,4 @@
-"""What the dashboard's panels say, as a page: the grid of the dashboard, lines as SVG. Not Grafana, and says so."""
+"""The dashboard's panels as a page: the grid of the dashboard, lines as SVG. Not Grafana, and says so."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ class Line(NamedTuple):
 
 
 def number(value: float, unit: str) -> str:
-    """As a person reads it: 3.4 MiB/s, 1.2 k, 24 %, 3 min; - for none, as the percentile of no requests."""
+    """Format a number as a person reads it: 3.4 MiB/s, 1.2 k, 24 %, 3 min.
+
+    It is - for none, as the percentile of no requests.
+    """
     if math.isnan(value):
         return "-"
     if unit == "percentunit":

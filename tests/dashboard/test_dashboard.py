@@ -1,4 +1,4 @@
-"""What `make dashboard` asks and draws, without a Prometheus."""
+"""The queries and drawings of `make dashboard`, without a Prometheus."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def _sound_then_not_acquired(chance: Random, view: View, member: int, partition:
 
 
 def _over_everything(chance: Random, view: View, member: int, partition: int) -> list[AckRange] | None:
-    """From the first to the last of what anybody holds, with everything between."""
+    """Acknowledge from the first to the last of what anybody holds, with everything between."""
     held = sorted(view.held[partition])
     return [AckRange(held[0], held[-1], (chance.choice(_TYPES),))] if held else None
 

@@ -95,7 +95,7 @@ async def served(connection: Connection) -> set[int]:
 
 
 async def has_dead_letters(connection: Connection) -> bool:
-    """Whether share groups may have dead-letter queues."""
+    """Return True if share groups may have dead-letter queues."""
     answer = await connection.call(ApiVersionsRequest("differential", "1"), 4, ApiVersionsResponse)
     return any(one.name == "share.version" and one.max_version_level >= 2 for one in answer.finalized_features)
 
@@ -165,7 +165,10 @@ async def configure(connection: Connection, group: str, configs: Sequence[tuple[
 
 
 async def find_group(connection: Connection, key: str, *, share: bool = False) -> bool:
-    """Whether the coordinator of a group (or with `share` of a share partition) is there; asking creates its topic."""
+    """Return True if the coordinator of a group (or with `share` of a share partition) is there.
+
+    Asking creates its topic.
+    """
     request = FindCoordinatorRequest(key_type=2 if share else 0, coordinator_keys=[key])
     answer = await connection.call(request, 6 if share else 4, FindCoordinatorResponse)
     return answer.coordinators[0].error_code == ErrorCode.NONE
@@ -217,11 +220,11 @@ async def describe_offsets(connection: Connection, group: str, topic: str) -> An
 
 
 async def read_state(connection: Connection, group: str, topic_id: bytes) -> Answer:
-    """What is persisted of all partitions: read with the leader epochs that their coordinator knows, which changes
-    nothing.
+    """Return what is persisted of all partitions.
 
-    Those are in the summary, but for a partition whose offset was altered since its leader read: Apache Kafka then
-    has epoch 0 there, and refuses it. Such a partition is read with its leader's own epoch, as the leader does.
+    They are read with the leader epochs that their coordinator knows, which changes nothing. Those are in the summary,
+    but for a partition whose offset was altered since its leader read: Apache Kafka then has epoch 0 there, and refuses
+    it. Such a partition is read with its leader's own epoch, as the leader does.
     """
     known = await _persisted_epochs(connection, group, topic_id)
     rows = await _stored(connection, group, topic_id, known)
@@ -270,7 +273,7 @@ async def _stored(
 
 
 async def until_ready(connection: Connection, group: str, topic: str, topic_id: bytes) -> None:
-    """After a start: the coordinators have loaded their state, and the topic has leaders."""
+    """Wait after a start until the coordinators have loaded their state, and the topic has leaders."""
 
     async def attempt() -> bool | None:
         try:

@@ -10,11 +10,11 @@ from tests.differential.fields import Key
 
 @dataclass(frozen=True, slots=True)
 class PartitionAnswer:
-    """What was said of one partition.
+    """The answer for one partition.
 
     `ack_error` is None when the answer has no row for a partition that was acknowledged. `acquired` is offset ->
-    delivery count, `missing` what of that no record batch of the answer holds. `start_offset` and `lag`
-    come from offset and state reads alone.
+    delivery count, `missing` what of that no record batch of the answer holds. `start_offset` and `lag` come from
+    offset and state reads alone.
     """
 
     error: int = 0
@@ -49,7 +49,7 @@ class Answer:
     aside: Mapping[Key, object] = field(default_factory=dict)
 
     def of(self, partition: int) -> PartitionAnswer:
-        """What was said of a partition; nothing when it has no row."""
+        """Return the answer for a partition; nothing if it has no row."""
         return self.partitions.get(partition, NOTHING)
 
     def __repr__(self) -> str:

@@ -88,7 +88,7 @@ class Campaign:
         return [Outcome(seed, self._attempts[seed], verdict(self._attempts[seed])) for seed in wanted]
 
     async def _warm_up(self) -> None:
-        """What both serve, coordinators that are there, and the dead-letter queue."""
+        """Find out what both serve, and wait for coordinators and the dead-letter queue."""
         keys = []
         queues = []
         for broker in self._brokers:
@@ -103,7 +103,7 @@ class Campaign:
         self._dead_letters = all(queues)
 
     async def _once(self, seeds: list[int], attempt: int) -> None:
-        """Those with a restart in waves, each with one way to end; the others whenever there is room."""
+        """Run the seeds with a restart in waves, each with one way to end; the others whenever there is room."""
         for kill in (False, True):
             setups = {seed: setup_of(seed) for seed in seeds}
             restarted = [seed for seed, setup in setups.items() if setup.restart_at is not None and setup.kill is kill]

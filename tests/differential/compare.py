@@ -1,4 +1,4 @@
-"""Where two answers to the same step differ."""
+"""The differences of two answers to the same step."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Key = tuple[int | None, str]
 
 
 class NormalForm(NamedTuple):
-    """What a value is changed to before it is compared, and what is lost by that."""
+    """The change of a value before it is compared, and what is lost by that."""
 
     change: Callable[[object], object]
     loses: str
@@ -39,7 +39,7 @@ def batches_of(value: object) -> list[tuple[int, int, int]]:
 
 
 class StateBatch(NamedTuple):
-    """What ReadShareGroupState returns of offsets, both included."""
+    """The entry of ReadShareGroupState for offsets, both included."""
 
     first: int
     last: int
@@ -61,7 +61,7 @@ def joined(value: object) -> list[StateBatch]:
 
 
 def whether_known(value: object) -> bool:
-    """Of an epoch: -1 is none."""
+    """Return True for a known epoch: -1 is none."""
     assert isinstance(value, int)
     return value >= 0
 
@@ -141,7 +141,7 @@ _NUMBERS: Final = ("partition_index", "partition", "index")
 
 @dataclass(slots=True)
 class Fields:
-    """What the messages of an answer say. `names` are those that a broker has of its own, and what they stand for."""
+    """The fields of an answer's messages. `names` are those that a broker has of its own, and what they stand for."""
 
     names: Mapping[str, str]
     judged: dict[Key, tuple[object, ...]] = field(default_factory=dict)

@@ -189,7 +189,7 @@ def _unknown_mode(chance: Random, view: View) -> Step | None:
 
 
 def _unknown_topic_fetch(chance: Random, view: View) -> Step:
-    """By a member of its own, on a connection that ends with the step: nothing else is in its session."""
+    """Fetch by a member of its own, on a connection that ends with the step: nothing else is in its session."""
     return Fetch("unknown topic", MEMBERS, 0, (0,), unknown_topic=True)
 
 
@@ -339,7 +339,10 @@ def _configure(chance: Random, view: View) -> Step:
 
 
 def _dead_letter_queue(chance: Random, view: View) -> Step:
-    """With one, what is rejected or fails for the last time is archiving (3) until it has its letter, then archived."""
+    """Configure a dead-letter queue, or none.
+
+    With one, a rejected or finally failed record is archiving (3) until it has its letter, then archived.
+    """
     if view.has_queue and chance.random() < 0.25:
         return Configure("no dead-letter queue", ((QUEUE_NAME, ""),))
     return Configure("dead-letter queue", ((QUEUE_NAME, QUEUE), (QUEUE_COPIES, chance.choice(("true", "false")))))

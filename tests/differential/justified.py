@@ -1,8 +1,8 @@
-"""Where shareq means to answer differently from Apache Kafka 4.4.0, by name: the only differences that are let pass.
+"""The intended differences of shareq from Apache Kafka 4.4.0, by name: the only ones that are let pass.
 
-Each has its reason and a narrow predicate, and is counted where it hits; one that never hits in a full run is
-reported, and should go. `diverges`: the brokers' states differ from then on, so the sequence goes on with a fresh topic
-and group.
+Each has its reason and a narrow predicate, and is counted where it hits; one that never hits in a full run is reported,
+and should go. `diverges`: the brokers' states differ from then on, so the sequence goes on with a fresh topic and
+group.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _released_at_the_same_time(situation: Situation, difference: Difference) -> 
 
 
 def _negative_batch_size(situation: Situation, difference: Difference) -> bool:
-    """With -1 it is the one offset in front of the new records, which begins a record batch."""
+    """Return True if it is, with -1, the one offset in front of the new records, which begins a record batch."""
     step, mine, other = situation.step, difference.ours, difference.theirs
     if not isinstance(step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
         return False
@@ -174,8 +174,9 @@ def _throttled_after_a_reload(situation: Situation, difference: Difference) -> b
 
 
 def _passed_by_the_log_start(situation: Situation, difference: Difference) -> bool:
-    """Of a partition whose records were deleted what comes behind them; or of another one, if that ended the fetch,
-    also that it has no row, since it was not loaded yet.
+    """Return True for what comes behind deleted records of a partition.
+
+    It may be of another partition, too, if that ended the fetch, also that it has no row, since it was not loaded yet.
     """
     step, ours, theirs, view = situation.step, situation.ours, situation.theirs, situation.view
     what, partition = difference.what, difference.partition

@@ -41,7 +41,7 @@ BETWEEN_DROPS_S = 0.03
 
 
 class Plays(Protocol):
-    """Who plays the steps of one sequence."""
+    """A player of the steps of one sequence."""
 
     async def begin(self, setup: Setup) -> None: ...
 
@@ -86,7 +86,7 @@ class Player:
 
     @property
     def names(self) -> dict[str, str]:
-        """What this broker alone calls so."""
+        """The names that this broker alone has for things."""
         return {self.group: "the group", self.topic: "the topic", uuid_to_text(self.topic_id): "the topic's id"}
 
     async def begin(self, setup: Setup) -> None:
@@ -234,7 +234,7 @@ def _wire(one: AckRange) -> tuple[int, int, list[int]]:
 
 
 def fetch_answer(answer: ShareFetchResponse, acks: Acks) -> Answer:
-    """What the next step is made from, and the fields that are compared in normal form."""
+    """Return what the next step is made from, and the fields that are compared in normal form."""
     if answer.error_code != ErrorCode.NONE:
         return Answer(answer.error_code)
     rows = {row.partition_index: row for topic in answer.responses for row in topic.partitions}

@@ -1,4 +1,4 @@
-"""What a campaign came to: for people who look for a fault, and as the table that is committed."""
+"""The results of a campaign: for people who look for a fault, and as the table that is committed."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _kinds_table(attempts: Sequence[Attempt]) -> list[str]:
 
 
 def ignored_tables(attempts: Sequence[Attempt]) -> list[str]:
-    """What the comparison passes over, how often it was there, and how often the brokers said something else."""
+    """Return what the comparison passes over, how often it was there, and how often the brokers differed."""
     seen = sum((attempt.aside for attempt in attempts), Counter[str]())
     differed = sum((attempt.aside_differed for attempt in attempts), Counter[str]())
 

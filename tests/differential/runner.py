@@ -98,7 +98,7 @@ class Duel:
     _theirs: Plays = field(init=False)
 
     async def play(self) -> Attempt:
-        """From the beginning to the end, or to the first difference that nothing justifies."""
+        """Play from the beginning to the end, or to the first difference that nothing justifies."""
         sequence = Sequence(self.seed, delete_records=self.delete_records, dead_letters=self.dead_letters)
         attempt = Attempt(self.seed, [], (), Counter())
         await self._begin(sequence, 0)
@@ -160,7 +160,7 @@ Verdict = Literal["agreed", "mismatch", "undecided", "ours wavers"]
 
 
 def verdict(attempts: list[Attempt]) -> Verdict:
-    """What the attempts at one seed come to.
+    """Return the verdict on the attempts at one seed.
 
     `mismatch`: Apache Kafka answered the same each time, and shareq otherwise. `undecided`: the differences were not
     the same, and none of the attempts agreed. `ours wavers`: the attempt that agreed did so because shareq answered

@@ -1,4 +1,4 @@
-"""What can be done to a share group, as values: one sequence of them is played at both brokers.
+"""The operations on a share group, as values: one sequence of them is played at both brokers.
 
 A step holds everything that goes into its requests, session epochs included, so that it means the same at both brokers
 and can be printed. Members and partitions are numbers; names, topic ids and member epochs are each broker's own.
@@ -154,7 +154,7 @@ class DeleteRecords:
 
 
 class MemberEpoch(Enum):
-    """Which member epoch a heartbeat carries: brokers count them differently."""
+    """The member epoch of a heartbeat: brokers count them differently."""
 
     CURRENT = "current"
     AHEAD = "ahead"
@@ -199,7 +199,7 @@ def reported(step: Step) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a sequence begins. `begins` by altered offsets has no members in the group; else all three have joined.
+    """The beginning of a sequence. `begins` by altered offsets has no members in the group; else all three have joined.
 
     `gives_back`: members release most of what they get, so that records come again and again. `restart_at` is the step
     before which both brokers are restarted; None: they are not. `dead_letters`: the group may get a dead-letter queue,
@@ -216,7 +216,7 @@ class Setup:
     dead_letters: bool
 
     def group_configs(self) -> tuple[tuple[str, str], ...]:
-        """What the group is configured with before anything else."""
+        """Return the group's first configuration."""
         return (
             ("share.auto.offset.reset", "earliest" if self.begins == "altered" else self.begins),
             ("share.delivery.count.limit", str(self.delivery_limit)),

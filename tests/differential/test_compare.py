@@ -87,7 +87,7 @@ def row_of(partition: int, *acquired: AcquiredRecords, ack_error: int = 0, recor
 
 
 def test_a_row_that_says_nothing_is_a_row() -> None:
-    """This is what a comparison of errors and acquired offsets alone had hidden."""
+    """A comparison of errors and acquired offsets alone had hidden this."""
     some, none = row_of(1, AcquiredRecords(3, 6, 2)), row_of(0, records=b"")
     whole, without = compared(answer_of(none, some)), compared(answer_of(some))
     assert differences(whole, without) == (Difference(0, "row", True, False),)

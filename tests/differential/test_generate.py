@@ -86,7 +86,7 @@ def test_a_seed_is_a_sequence() -> None:
 
 
 def test_answers_shape_the_sequence() -> None:
-    """What was not acquired is not acknowledged."""
+    """Records that were not acquired are not acknowledged."""
     sequence = Sequence(7)
     steps = []
     for _ in range(STEPS):

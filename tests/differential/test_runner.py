@@ -343,7 +343,7 @@ class LeavesOut(CountsWrong):
 
 
 class Planted(Campaign):
-    """With a fault in what one side receives."""
+    """A campaign with a fault in what one side receives."""
 
     fault: type[CountsWrong] = CountsWrong
 
@@ -353,7 +353,7 @@ class Planted(Campaign):
 
 
 class PlantedRows(Planted):
-    """With the other fault."""
+    """A campaign with the other fault."""
 
     fault = LeavesOut
 

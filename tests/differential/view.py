@@ -1,4 +1,4 @@
-"""What a sequence knows so far from the answers on which both brokers agreed: the next step is made from it.
+"""The knowledge of a sequence from the answers on which both brokers agreed: the next step is made from it.
 
 A guess, good enough to acknowledge mostly what is held. Nothing is judged by it.
 """
@@ -34,7 +34,7 @@ from tests.differential.steps import (
 
 
 class Held(NamedTuple):
-    """Who has acquired an offset. `short`: its lock runs out at the next pause."""
+    """The holder of an offset. `short`: its lock runs out at the next pause."""
 
     member: int
     short: bool

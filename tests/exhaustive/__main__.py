@@ -93,7 +93,7 @@ def _all_searched(
 
 
 def _searched_within(name: str, depth: int, limit_s: float) -> tuple[Searched, float]:
-    """As deep as this process ends in so many seconds of its CPU time, and those that it took."""
+    """Search as deep as so many seconds of this process's CPU time allow. Return those that it took, too."""
     ends = [time.process_time()]
 
     def deeper(searched: Searched) -> bool:
@@ -105,7 +105,7 @@ def _searched_within(name: str, depth: int, limit_s: float) -> tuple[Searched, f
 
 
 def enough_time(searched: Searched, ends: list[float], limit_s: float) -> bool:
-    """Whether one step more, and what is left after it, fits: it grows as the states did with the last one.
+    """Return True if one step more, and what is left after it, fits: it grows as the states did with the last one.
 
     `ends`: when the search began, and when each step that it took ended, in seconds.
     """

@@ -1,4 +1,4 @@
-"""Which worlds are the same: one form for all whose future is the same.
+"""The form of a world: one for all whose future is the same.
 
 Everything that the leader keeps is in it, read from its objects by name of field. Left out, with the reason:
 
@@ -37,7 +37,7 @@ def digest(world: World) -> bytes:
 
 
 def form(world: World) -> object:
-    """What `digest` is made of, as tuples."""
+    """Return the material of `digest`, as tuples."""
     return _Former(world).world()
 
 

@@ -1,4 +1,4 @@
-"""What an observer knows that sees every answer to every client: who holds which record, and what is finished for good.
+"""The knowledge of an observer that sees every answer to every client: who holds which record, what is finished.
 
 It knows the promises, not the rules: nothing here is taken from the broker.
 """
@@ -33,7 +33,7 @@ class Held:
 
 @dataclass(slots=True)
 class Ledger:
-    """By offset: `held`, and `believed`: the members that think they have it.
+    """The holders by offset: `held`, and `believed`: the members that think they have it.
 
     `finished` never comes again. `given_up` neither, while the leader lives; a crash takes back what no write made
     durable. `attempts` is what the leader of today has handed out; its predecessors' `attempts_before` it may not know.
@@ -77,8 +77,10 @@ class Ledger:
                 self.believed.setdefault(offset, set()).add(member)
 
     def is_over(self, offset: int, pending: Collection[int]) -> bool:
-        """Whether the record does not come again, as far as clients were answered before the last crash and since; what
-        `pending` state writes say is not known yet.
+        """Return True if the record does not come again, as far as clients were answered before the last crash and
+        since.
+
+        The content of `pending` state writes is not known yet.
         """
         if offset in self.finished or offset in self.may_have_been:
             return True
@@ -92,7 +94,7 @@ class Ledger:
             raise Broken(f"offset {offset}: attempt {count} after at most {self.attempts_before.get(offset, 0)}")
 
     def may_acknowledge(self, member: int, offset: int) -> bool:
-        """Whether the member has the record, and nothing is being written about it."""
+        """Return True if the member has the record, and nothing is being written about it."""
         holder = self.held.get(offset)
         return holder is not None and holder.member == member and holder.write is None
 
@@ -113,7 +115,7 @@ class Ledger:
             self.held[offset].deadline_ms = deadline_ms
 
     def session_ended(self, member: int, write: int, now_ms: int) -> None:
-        """What the member has goes back; no client awaits that."""
+        """Give back what the member has; no client awaits that."""
         for offset, holder in self.held.items():
             if holder.member == member and holder.write is None:
                 holder.write, holder.kind, holder.since_ms = write, AcknowledgeType.RELEASE, now_ms
@@ -170,7 +172,7 @@ class Ledger:
             self.waiting[offset] = (since_ms + self.backoff_ms, write)
 
     def trimmed(self, log_start: int) -> None:
-        """There are no records below `log_start` any more."""
+        """Forget the records below `log_start`, which are gone."""
         gone = range(log_start)
         self.finished.update(gone)
         for offset in gone:

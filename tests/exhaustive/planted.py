@@ -87,7 +87,7 @@ def keys_not_read(original: Function, self: SharePartition, *arguments: Any, **n
 
 @in_place_of(SharePartition, "acquire")
 def keys_taken_for_each_other(original: Function, self: SharePartition, *arguments: Any, **named: Any) -> Any:
-    """Of three keys two have the same number: what is free waits for a record of another key."""
+    """Give two of three keys the same number: a free record waits for one of another key."""
     keys = {offset: key % 2 for offset, key in named["keys"].items()}
     return original(self, *arguments, **{**named, "keys": keys})
 
@@ -103,7 +103,7 @@ def key_free_when_given_back() -> AbstractContextManager[object]:
 
 @in_place_of(SharePartition, "_switch_order")
 def keys_forgotten_by_a_load(original: Function, self: SharePartition) -> None:
-    """What is in flight after a load is taken for known."""
+    """Take for known what is in flight after a load."""
     original(self)
     if self._order is not None and self._window.batches:
         self._order.known_until = self._window.end_offset + 1

@@ -1,4 +1,4 @@
-"""How small the world of an exhaustive search is, and what can happen in it."""
+"""The size of the world of an exhaustive search, and what can happen in it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class EndSession(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What becomes of the oldest state write: durable and answered, neither, or durable with its answer lost."""
+    """The outcome of the oldest state write: durable and answered, neither, or durable with its answer lost."""
 
     outcome: Literal["durable", "failed", "answer lost"]
 

@@ -176,7 +176,10 @@ def _settling(world: World) -> Iterator[Step]:
 
 
 def _is_worked_off(world: World) -> bool:
-    """Whether everything is finished with. Behind a hole that was filled the start offset waits for the next record."""
+    """Return True if everything is finished with.
+
+    The start offset behind a hole that was filled waits for the next record.
+    """
     core, left = world.core, range(world.core.start_offset, world.scope.log_end)
     finished = sum(row.last_offset - row.first_offset + 1 for row in core.snapshot() if row.state in TERMINAL)
     return finished == len(left)

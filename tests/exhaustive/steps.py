@@ -59,7 +59,7 @@ def _alphabet(scope: Scope) -> Iterator[Step]:
 
 
 def is_possible(step: Step, world: World) -> bool:
-    """Whether the step can be taken and is not, for what it does, another one as well."""
+    """Return True if the step can be taken, and no other one does the same."""
     ledger = world.ledger
     match step:
         case Fetch():
@@ -84,7 +84,7 @@ def is_possible(step: Step, world: World) -> bool:
 
 
 def _is_known(world: World) -> bool:
-    """Whether the first member has been seen: until then it stands for all of them."""
+    """Return True if the first member has been seen: until then it stands for all of them."""
     return bool(world.ledger.believed) or world.core.end_offset > 0
 
 

@@ -142,7 +142,7 @@ class World:
             self.check()
 
     def _fetch(self, step: Fetch) -> None:
-        """As the shell does it: look for room, read from the next fetch offset, go to where the log begins."""
+        """Fetch as the shell does: look for room, read from the next fetch offset, go to where the log begins."""
         core = self.core
         if not core.can_acquire():
             return
@@ -180,7 +180,7 @@ class World:
             raise Broken(f"a fetch of everything did not bring offsets {left}, which are free")
 
     def _is_free(self, offset: int) -> bool:
-        """Whether nothing is in the way of a record, as far as an observer can know."""
+        """Return True if nothing is in the way of a record, as far as an observer can know."""
         ledger, keys = self.ledger, self.scope.keys
         if ledger.is_over(offset, ()) or offset in ledger.held or ledger.waiting.get(offset, (0, 0))[0] > self.now_ms:
             return False
@@ -190,7 +190,7 @@ class World:
         return not key or all(at in ledger.finished for at in range(offset) if keys[at] == key)
 
     def _keys(self, spans: list[Span]) -> dict[int, int]:
-        """What the shell reads of the records' keys."""
+        """Return what the shell reads of the records' keys."""
         wanted = self.core.keys_wanted(spans)
         if wanted is None:
             return {}
@@ -198,7 +198,7 @@ class World:
         return {offset: key for offset, key in known if key and wanted[0] <= offset <= wanted[1]}
 
     def _check_order(self, acquired: list[AcquiredRange]) -> None:
-        """Before each record that comes, all earlier ones of its key are finished."""
+        """Check that all earlier records of its key are finished before each record that comes."""
         pending = {write.write_id for write in self.writes}
         for first, last, _ in acquired if self.scope.keys else ():
             for offset in range(first, last + 1):
@@ -309,7 +309,7 @@ class World:
     # -- promises that hold at any time
 
     def check(self) -> None:
-        """What the leader shows of its state agrees with itself, with the observer, and with what was persisted."""
+        """Check that the leader's visible state agrees with itself, with the observer, and with what was persisted."""
         core, rows = self.core, self.core.snapshot()
         terminal = sum(row.last_offset - row.first_offset + 1 for row in rows if row.state in TERMINAL)
         if core.delivery_complete_count != terminal:

@@ -29,7 +29,7 @@ yet, or requests have written or removed it.
 
 
 def fails_as_in_kafka(request: Message, response: Message, size: int, state_is_odd: IsOdd) -> bool:
-    """Whether the request of `size` bytes may get it where it got it."""
+    """Return True if the request of `size` bytes may get the answer that it got."""
     match request:
         case ShareFetchRequest():
             if request.share_acquire_mode not in ACQUIRE_MODES or request.max_bytes < 0:
@@ -46,7 +46,7 @@ def fails_as_in_kafka(request: Message, response: Message, size: int, state_is_o
 
 
 def _committed_bytes(request: OffsetCommitRequest | TxnOffsetCommitRequest) -> int:
-    """Of the records, at least: each has the names of the group and the topic, and the metadata."""
+    """Return the least bytes of the records: each has the names of the group and the topic, and the metadata."""
     return sum(
         len(request.group_id) + len(topic.name) + len(partition.committed_metadata or "")
         for topic in request.topics

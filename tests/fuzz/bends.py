@@ -1,4 +1,4 @@
-"""What is done to a valid request: to its values, to the pieces of its bytes, to its frame.
+"""The bends of a valid request: of its values, of the pieces of its bytes, of its frame.
 
 Values are bent before the codec writes them, so that lengths and counts still agree and the handler has to notice;
 pieces and frames afterwards, so that the reader has to.
@@ -349,7 +349,7 @@ class Frame:
     size: int | None = None
 
     def payload(self) -> bytes:
-        """Without its size."""
+        """Return the frame without its size."""
         start = b"".join(
             (
                 self.api_key.to_bytes(2, "big", signed=True),

@@ -1,4 +1,4 @@
-"""What the broker under test is known to have: names that exist, ids, members with their epochs, producers.
+"""The known facts about the broker under test: names that exist, ids, members with their epochs, producers.
 
 Requests are made of it, so that they reach what is behind the first checks; answers are learned from. A fact may have
 become wrong meanwhile: the upkeep (`cast.py`) makes it right again.

@@ -37,7 +37,7 @@ class Sent:
 
     @property
     def has_odd_size(self) -> bool:
-        """Whether it says that it is shorter or longer than it is: the connection is of no further use then."""
+        """True if it says that it is shorter or longer than it is: the connection is of no further use then."""
         return len(self.data) < 4 or int.from_bytes(self.data[:4], "big", signed=True) != len(self.data) - 4
 
     def __str__(self) -> str:
@@ -53,15 +53,17 @@ _ON_TOPICS: Final = (
 
 
 def _takes_away_what_all_share(api: ApiKey, body: bytes) -> bool:
-    """Whether the request is about a topic of a coordinator. A client with all rights may delete these, and the
-    neighbour's state is in them.
+    """Return True if the request is about a topic of a coordinator.
+
+    A client with all rights may delete these, and the neighbour's state is in them.
     """
     return api in _ON_TOPICS and any(name.encode() in body for name in INTERNAL_TOPICS)
 
 
 def room_left(value: object, room: int) -> int:
-    """What a value leaves of so many bytes, about; 0 or less as soon as it is more. Arrays in arrays that were repeated
-    are written out, gigabytes of them.
+    """Return what a value leaves of so many bytes, about; 0 or less as soon as it is more.
+
+    Arrays in arrays that were repeated are written out, gigabytes of them.
     """
     if isinstance(value, str | bytes):
         return room - len(value)
@@ -144,7 +146,10 @@ class Frames:
         return Sent(api, version, size.to_bytes(4, "big", signed=True) + payload, tuple(filter(None, done)), request)
 
     def _upkeep(self) -> tuple[ApiKey, dict[str, Any]] | None:
-        """What brings back something that is missing, if anything is. Any: values of fields, by name."""
+        """Return a request that brings back something that is missing, if anything is.
+
+        Any: values of fields, by name.
+        """
         facts, rng = self.facts, self.rng
         for topic in facts.topics:
             if topic.topic_id == ZERO_UUID:

@@ -68,7 +68,7 @@ class Largest:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How long the loop was held by the longest turn, and what came of the request."""
+    """The time for which the longest turn held the loop, and what came of the request."""
 
     request: Largest
     mode: str
@@ -274,7 +274,7 @@ _GIVEN: Final[dict[ApiKey, dict[str, Any]]] = {  # what makes a request get to t
 
 
 def _weight(layout: StructLayout, path: Path) -> tuple[bool, int]:
-    """Whether the array has numbers, and the elements of arrays in each of its elements."""
+    """Return whether the array has numbers, and the elements of arrays in each of its elements."""
     (field,) = (each for each in fields_of(layout) if each.spec.name == path[0])
     if len(path) > 1:
         assert field.struct is not None

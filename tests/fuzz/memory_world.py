@@ -237,7 +237,7 @@ class MemoryWorld:
         self.log.check()
 
     def _take_answers(self, peer: Peer) -> None:
-        """What came for the oldest of the client's frames, and for those behind it."""
+        """Take the answers to the oldest of the client's frames, and to those behind it."""
         connection = peer.connection
         while connection.frames:
             payload = connection.frames.popleft()
@@ -286,7 +286,7 @@ class MemoryWorld:
         return frozenset(key for partition in made.partitions for key in partition.shard.share_partitions())
 
     def _odd_states(self, peer: Peer) -> IsOdd:
-        """Of share partitions that have, or had, no state, or one that requests have written."""
+        """Return a test for share partitions that have, or had, no state, or one that requests have written."""
         there = peer.states & self._share_states()
         outside = self.frames.facts.written_outside
         return lambda group, topic_id, partition: (
@@ -294,7 +294,7 @@ class MemoryWorld:
         )
 
     def _learn(self, peer: Peer, frame: Sent, response: Message) -> None:
-        """From the request as the broker read it."""
+        """Learn from the request as the broker read it."""
         request = request_in(frame.data)
         if request is not None:
             self.frames.facts.connection = peer.number
@@ -331,7 +331,10 @@ class MemoryWorld:
             raise Defect(f"never answered: {'; '.join(str(peer.waiting[0]) for peer in self._parked)}")
 
     def _longest_wait_ms(self) -> int:
-        """Of what is parked. By the frames' bytes: what a frame is may have been bent."""
+        """Return the longest wait of what is parked.
+
+        It goes by the frames' bytes: what a frame is may have been bent.
+        """
         asked = {int.from_bytes(frame.data[4:6], "big") for peer in self._parked for frame in peer.waiting}
         return OTHERS_WAIT_MS if asked.isdisjoint(MAY_ASK) else MOST_WAIT_MS
 
@@ -354,7 +357,7 @@ class MemoryWorld:
             raise Defect(f"at the end: {broken}") from broken
 
     def _check_nothing_is_left(self) -> None:
-        """Of clients that are gone: no connection, no request."""
+        """Check that nothing is left of clients that are gone: no connection, no request."""
         self.sent.clear()
         self._neighbours.disconnect()
         del self._neighbours, self.neighbour
@@ -365,7 +368,7 @@ class MemoryWorld:
 
 
 def _alive() -> Counter[str]:
-    """What only a client's being there keeps in memory, by class."""
+    """Count by class what only a client's being there keeps in memory."""
     found = Counter[str]()
     for each in gc.get_objects():
         of = type(each)

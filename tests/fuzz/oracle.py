@@ -1,4 +1,6 @@
-"""What may come of a frame: a well-formed answer of its version without a fault of ours, or a closed connection."""
+"""The possible outcomes of a frame: a well-formed answer of its version without a fault of ours, or a closed
+connection.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _START: Final = struct.Struct(">hhi")
 
 
 class Outcome(Enum):
-    """What came of a frame."""
+    """The outcome of a frame."""
 
     NONE = "without error"
     ERRORS = "with errors"
@@ -46,7 +48,7 @@ def start_of(data: bytes) -> tuple[int, int, int] | None:
 
 
 def gets_no_answer(data: bytes) -> bool:
-    """Whether the frame is a Produce request that asks for none."""
+    """Return True if the frame is a Produce request that asks for no answer."""
     start = start_of(data)
     if start is None or start[0] != ApiKey.PRODUCE:
         return False
@@ -68,7 +70,10 @@ def request_in(data: bytes) -> Message | None:
 
 
 def judged(data: bytes, payload: bytes, state_is_odd: IsOdd) -> tuple[Outcome, Message]:
-    """What a frame's answer says, and the answer. `state_is_odd` as for `fails_as_in_kafka`. Raises Defect."""
+    """Return a frame's outcome by its answer, and the answer.
+
+    `state_is_odd` as for `fails_as_in_kafka`. Raise Defect.
+    """
     start = start_of(data)
     if start is None:
         raise Defect(f"a frame of {len(data)} bytes got an answer of {len(payload)} bytes")
@@ -120,7 +125,7 @@ def errors_in(response: object) -> Iterator[int]:
 
 
 class Log(logging.Handler):
-    """What the broker logs. Errors are the broker's faults; `closed` are the reasons by connection."""
+    """The broker's log. Errors are the broker's faults; `closed` are the reasons by connection."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -144,7 +149,7 @@ class Log(logging.Handler):
 
 @contextmanager
 def log_of_broker() -> Iterator[Log]:
-    """What the broker logs in this process, and nowhere else, for a while."""
+    """Collect what the broker logs in this process, and nowhere else, for a while."""
     log, logger = Log(), logging.getLogger("shareq")
     before = logger.propagate, logger.level
     logger.addHandler(log)

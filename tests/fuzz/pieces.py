@@ -16,7 +16,10 @@ _VARINT_BYTES: Final = 5
 
 
 class Kind(Enum):
-    """What a piece is. A length or count has its content behind it; `VARINT` forms are compact: n + 1, 0 for null."""
+    """The kind of a piece.
+
+    A length or count has its content behind it; `VARINT` forms are compact: n + 1, 0 for null.
+    """
 
     NUMBER = "number"
     LENGTH = "length"

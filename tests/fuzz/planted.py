@@ -86,7 +86,7 @@ def answer_for_another_request(original: Function, self: Route, response: Any, c
 
 @in_place_of(describe_cluster, "handle")
 def answer_swallowed(original: Function, ctx: Any, request: Any) -> Any:
-    """Nothing completes it."""
+    """Return an answer that nothing completes."""
     return original(ctx, request) if request.endpoint_type == 1 else Pending[Any]()
 
 

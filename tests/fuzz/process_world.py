@@ -112,7 +112,10 @@ class ProcessWorld:
         client.close()
 
     def _judge_stalls(self, samples: Sequence[Sample]) -> None:
-        """What cannot be judged, as the machine was too busy, is said and is no defect."""
+        """Judge the stalls.
+
+        Those that cannot be judged, as the machine was too busy, are reported and are no defect.
+        """
         verdict = verdicts.stalls(samples, [])
         self.stalls = verdict.found if verdict.judged else f"not judged: {verdict.found}"
         if verdict.judged and not verdict.sound:

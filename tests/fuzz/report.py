@@ -1,4 +1,4 @@
-"""What came of the frames, by RPC: for people, and as the table of `docs/evidence/fuzz.md`."""
+"""The outcomes of the frames, by RPC: for people, and as the table of `docs/evidence/fuzz.md`."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ _STATEFUL: Final = 3.0
 
 
 def weights() -> dict[ApiKey, float]:
-    """How often each RPC's turn comes: more often where its state is deep."""
+    """Return how often each RPC's turn comes: more often where its state is deep."""
     return {
         api: _NOT_OFFERED if ".not_offered." in row.module else _STATEFUL if api in scenes.STATEFUL else 1.0
         for api, row in HANDLERS.items()

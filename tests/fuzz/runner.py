@@ -18,7 +18,7 @@ LARGEST_FRAME_SHOWN: Final = 4_000  # bytes, as hex
 
 @dataclass(frozen=True)
 class Result:
-    """What a world came to. `failure` is empty when nothing was wrong. `rss_kb`: the process's largest so far."""
+    """The result of a world. `failure` is empty if nothing was wrong. `rss_kb`: the process's largest so far."""
 
     seed: int
     taken: int = 0
@@ -30,7 +30,7 @@ class Result:
     rss_kb: int = 0
 
     def reported(self) -> str:
-        """For people who want to see it again."""
+        """Return a report for people who want to see it again."""
         again = f"replay: .venv/bin/python -m tests.fuzz --world {self.seed}"
         return "\n".join((f"world {self.seed}, after {self.taken} frames: {self.failure}", *self.last, again))
 

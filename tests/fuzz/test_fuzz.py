@@ -42,7 +42,7 @@ def test_the_table_of_the_evidence_has_every_rpc() -> None:
 
 
 def test_every_request_that_is_not_bent_is_a_request_of_its_version() -> None:
-    """In all its bytes: the codec reads what it wrote, and the walk over the pieces agrees."""
+    """All its bytes count: the codec reads what it wrote, and the walk over the pieces agrees."""
     source = Frames("every version")
     for api, row in HANDLERS.items():
         for version in range(row.served.first, row.served.last + 1):

@@ -79,7 +79,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def deepest() -> dict[ApiKey, tuple[int, largest.Path]]:
-    """Of every RPC with arrays the one in the most others, in the last version."""
+    """Return by RPC with arrays the array in the most others, in the last version."""
     found: dict[ApiKey, tuple[int, largest.Path]] = {}
     for api, version, path in largest.largest():
         if api not in found or (version == found[api][0] and len(path) > len(found[api][1])):

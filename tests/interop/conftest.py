@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """With `--protocol=SASL_SSL`, how many tests had no such run, by their reasons."""
+    """Print, with `--protocol=SASL_SSL`, how many tests had no such run, by their reasons."""
     if config.getoption("--protocol") == "SASL_SSL":
         skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
         reasons = Counter(reason.split(": ", 2)[2] for reason in skipped if "not over SASL_SSL: " in reason)
@@ -45,7 +45,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="module", autouse=True)
 def _collect_leaks_here() -> Iterator[None]:
-    """While the warnings are still ignored. The clients may not log: pytest would keep sockets with the records."""
+    """Collect while the warnings are still ignored.
+
+    The clients may not log: pytest would keep sockets with the records.
+    """
     loggers = [logging.getLogger("kafka"), logging.getLogger("aiokafka")]
     for logger in loggers:
         logger.setLevel(logging.CRITICAL + 1)

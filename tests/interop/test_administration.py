@@ -23,7 +23,7 @@ Unique = Callable[[str], str]
 
 @pytest.fixture
 def topic(broker: BrokerUnderTest, unique: Unique) -> str:
-    """Of two partitions with ten records each."""
+    """Make a topic of two partitions with ten records each."""
     broker.require(ApiKey.DELETE_RECORDS, ApiKey.DESCRIBE_LOG_DIRS, ApiKey.DESCRIBE_QUORUM)
     name = unique("topic")
     create_topic(broker.bootstrap, name, 2)

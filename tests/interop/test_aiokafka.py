@@ -56,7 +56,7 @@ async def test_records_come_back_from_each_compression(
 async def test_confirmed_records_outlive_a_restart(
     broker: BrokerUnderTest, unique: Unique, kill: bool, idempotent: bool
 ) -> None:
-    """Nothing confirmed is lost; an idempotent producer, which repeats what was cut off, leaves nothing twice."""
+    """No confirmed record is lost; an idempotent producer, which repeats what was cut off, leaves nothing twice."""
     topic = unique("topic")
     await asyncio.to_thread(create_topic, broker.bootstrap, topic, 2)
     promised = Promised()

@@ -42,7 +42,7 @@ QUICK: Final = ("test_dedup_chain_dispatch.py", "test_inspect.py", "test_worker.
 
 @pytest.fixture
 def redis_port(tmp_path: Path) -> Iterator[int]:
-    """Of a Redis of the test's own, without anything in it."""
+    """Start a Redis of the test's own, without anything in it. Return its port."""
     port = free_port()
     server = redis(port, tmp_path)
     server.start()

@@ -66,7 +66,7 @@ def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
 
 
 def config(broker: BrokerUnderTest, user: str, **more: object) -> dict[str, Any]:
-    """Of librdkafka; names with `_` for `.`."""
+    """Return a config of librdkafka; names with `_` for `.`."""
     return {
         "bootstrap.servers": broker.bootstrap,
         "security.protocol": "SASL_PLAINTEXT",
@@ -90,7 +90,7 @@ def administer(broker: BrokerUnderTest, method: str, argument: object) -> None:
 
 
 def log_in(client: WireClient, user: str, password: str) -> SaslAuthenticateResponse:
-    """With SCRAM, for the first time or again; the last answer."""
+    """Log in with SCRAM, for the first time or again. Return the last answer."""
     assert client.call(SaslHandshakeRequest(SCRAM), 1, SaslHandshakeResponse).error_code == ErrorCode.NONE
     exchange = ScramClient([SCRAM], user, password)
     token = exchange.get_client_first().encode()
@@ -108,7 +108,7 @@ def outcome_of_login(broker: BrokerUnderTest, user: str, password: str) -> int:
 
 
 def is_closed(client: WireClient) -> bool:
-    """Whether a request meets a closed connection."""
+    """Return True if a request meets a closed connection."""
     try:
         client.call(MetadataRequest([]), 12, MetadataResponse)
     except (ConnectionClosed, ConnectionError):
@@ -330,7 +330,7 @@ def test_a_transaction_whose_right_is_taken_away_is_aborted(broker: BrokerUnderT
     producer.init_transactions(20)
 
     def transaction(text: str) -> str | None:
-        """None, or the error after which it was aborted."""
+        """Write a transaction. Return None, or the error after which it was aborted."""
         producer.begin_transaction()
         try:
             for topic in (goods, money):

@@ -102,7 +102,7 @@ def test_no_command_is_left_out(shell: Shell, broker: BrokerUnderTest) -> None:
 
 
 def lines_of(java: JavaDriver, broker: BrokerUnderTest, tool: str, *arguments: str) -> list[list[str]]:
-    """What a tool prints: the words of each line that has some."""
+    """Return what a tool prints: the words of each line that has some."""
     done = java.tool(tool, "--bootstrap-server", broker.bootstrap, *arguments)
     assert done.code == 0, done.output
     return [line.split() for line in done.out.splitlines() if line.strip()]

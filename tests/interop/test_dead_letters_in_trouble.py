@@ -185,8 +185,9 @@ def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> Non
 @pytest.mark.parametrize("after_s", [0.0, 0.2])
 @pytest.mark.parametrize("trouble", ["missing", "not enabled", "prefix", "too small", "appears"])
 def test_a_kill_while_a_queue_refuses_brings_no_record_back(scene: Make, trouble: str, after_s: float) -> None:
-    """What died has no letter, whether the kill comes before that is found out or after. A queue that appears before
-    the next fetch takes what was archiving.
+    """Dead records have no letter, whether the kill comes before that is found out or after.
+
+    A queue that appears before the next fetch takes what was archiving.
     """
     here = scene()
     here.set(BROKER, "", **{AUTO_CREATE: "false"})

@@ -58,7 +58,7 @@ def with_queue(broker: BrokerUnderTest, unique: Unique, records: int, **own: str
 
 
 def read(broker: BrokerUnderTest, queue: str, count: int) -> list[Message]:
-    """So many messages of the queue, by an ordinary consumer; more than that is a failure."""
+    """Read so many messages of the queue by an ordinary consumer; more than that is a failure."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap,
@@ -86,7 +86,7 @@ def headers(message: Message) -> dict[str, str]:
 
 
 def read_by_java(broker: BrokerUnderTest, queue: str, partition: int, count: int) -> list[Said]:
-    """By KafkaConsumer."""
+    """Read by KafkaConsumer."""
     consumer = programs.java()
     try:
         answer = consumer.call("fetch", bootstrap=broker.bootstrap, topic=queue, partition=partition, count=count)
@@ -96,7 +96,7 @@ def read_by_java(broker: BrokerUnderTest, queue: str, partition: int, count: int
 
 
 def read_by_console(broker: BrokerUnderTest, java: JavaDriver, queue: str, partition: int, count: int) -> list[Said]:
-    """By the console consumer, with print.headers."""
+    """Read by the console consumer, with print.headers."""
     arguments = ["--bootstrap-server", broker.bootstrap, "--topic", queue, "--partition", str(partition)]
     arguments += ["--offset", "earliest", "--max-messages", str(count), "--timeout-ms", "20000"]
     for shown in ("print.headers", "print.offset"):

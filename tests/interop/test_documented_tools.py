@@ -1,4 +1,4 @@
-"""What pages show of Apache Kafka's tools, run as written on this broker, in the order of the page."""
+"""Documented uses of Apache Kafka's tools, run as written on this broker, in the order of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Apache Kafka's own tools read of the files on disk and of the internal topics."""
+"""Apache Kafka's own tools reading the files on disk and the internal topics."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_segments(java: JavaDriver, used: Used) -> None:
 
 
 def test_indexes_of_a_stopped_broker(java: JavaDriver, used: Used) -> None:
-    """While it runs, Apache Kafka's own index files end in zeros that its tool complains about."""
+    """Apache Kafka's own index files end in zeros while it runs, which its tool complains about."""
     used.broker.stop()
     try:
         files = used.files(used.topic, ".index") + used.files(used.topic, ".timeindex")

@@ -62,7 +62,7 @@ class Case:
         return self.client.call(do, bootstrap=self.bootstrap, login=None, **arguments)
 
     def first_batch(self, topic: str) -> BatchHeader:
-        """Of the log on disk."""
+        """Return the header of the first batch of the log on disk."""
         return read_header((self.data_dir / f"{topic}-0" / f"{0:020}.log").read_bytes())
 
     def topic(self, *values: str) -> str:
@@ -74,7 +74,10 @@ class Case:
         return topic
 
     def read(self, topic: str, count: int, level: str = "read_uncommitted") -> list[tuple[str, dict[str, str]]]:
-        """What librdkafka finds: values and headers. Fails when there are fewer than `count` up to the end, or more."""
+        """Return what librdkafka finds: values and headers.
+
+        Fails if there are fewer than `count` up to the end, or more.
+        """
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -99,7 +102,7 @@ class Case:
 
 
 def check_produce(case: Case, **settings: object) -> BatchHeader:
-    """How the first batch went into the log."""
+    """Produce, and return how the first batch went into the log."""
     topic = case.topic()
     values = [f"value {number} " * 20 for number in range(50)]
     case.call("produce", topic=topic, values=values, **settings)
@@ -285,7 +288,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest) -> Iterator[Outcomes]:
-    """What happened, written into the document at the end when that is asked for."""
+    """Collect what happened, written into the document at the end when that is asked for."""
     seen: Outcomes = {}
     yield seen
     if request.config.getoption("--update-clients-table"):

@@ -1,4 +1,4 @@
-"""What administrators are answered about share groups, on raw connections. Apache Kafka's own answer is the judge.
+"""The answers to administrators of share groups, on raw connections. Apache Kafka's own answer is the judge.
 
 Run with `--broker=apache` to check the expectations themselves.
 """

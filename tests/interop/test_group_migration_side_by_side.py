@@ -207,7 +207,7 @@ class Side:
             (client.wire).close()
 
     def come(self, name: str) -> Reported:
-        """Also as the successor of its other self."""
+        """Let a member come, also as the successor of its other self."""
         other = {"i": "j", "j": "i"}.get(name)
         if other in self.active:
             self.active.remove(other)

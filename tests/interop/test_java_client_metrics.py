@@ -1,4 +1,4 @@
-"""What Apache Kafka's share consumer measures of itself: the broker's answers give it sensible numbers."""
+"""The own metrics of Apache Kafka's share consumer: the broker's answers give them sensible numbers."""
 
 from __future__ import annotations
 

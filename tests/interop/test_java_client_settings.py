@@ -67,7 +67,7 @@ def test_a_setting_that_share_consumers_do_not_have(
 
 
 def test_an_interval_of_commits_is_passed_over(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """There is nothing that commits by itself; Apache Kafka's client says nothing about this one."""
+    """No record is committed by itself; Apache Kafka's client says nothing about this one."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic)
@@ -110,7 +110,7 @@ def test_heartbeats_come_as_often_as_the_broker_says(
 
 
 def settled(client: WireClient, group: str) -> bool | None:
-    """Whether the group's one member has its assignment, so that it has nothing to say before its interval is over."""
+    """Return True if the group's one member has its assignment, and so nothing to say before its interval is over."""
     described = describe(client, group)
     epochs = {member.member_epoch for member in described.members if member.assignment.topic_partitions}
     return True if epochs == {described.group_epoch} else None

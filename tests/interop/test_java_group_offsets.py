@@ -42,7 +42,7 @@ def commit(broker: BrokerUnderTest, offsets: dict[At, int | Row], group: str) ->
 
 
 def listed(java: JavaDriver, groups: dict[str, list[At] | None], **options: object) -> dict[str, dict[str, object]]:
-    """By group and partition, `[offset, leader epoch, metadata]`; null where a named partition has no offset."""
+    """Return by group and partition `[offset, leader epoch, metadata]`; null if a named partition has no offset."""
     answer = java.call("groupOffsets", bootstrap=f"127.0.0.1:{PROXY_PORT}", groups=groups, **options)
     found: dict[str, dict[str, object]] = answer["groups"]
     return found

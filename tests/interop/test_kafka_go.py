@@ -100,7 +100,7 @@ def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
 
 
 def settings(kind: Kind) -> Mapping[str, str]:
-    """Those of kafka-go's docker-compose-400.yml."""
+    """Return the settings of kafka-go's docker-compose-400.yml."""
     plain, sasl = PORTS
     listeners = f"PLAINTEXT://127.0.0.1:{plain},SASL_PLAINTEXT://127.0.0.1:{sasl}"
     shared = {
@@ -167,7 +167,7 @@ def run(suite: Path, left_out: Mapping[str, str]) -> Outcome:
 
 
 def run_alone(suite: Path, names: list[str], left_out: Mapping[str, str]) -> Outcome:
-    """These tests again, one after the other."""
+    """Run these tests again, one after the other."""
     outcome = Outcome()
     for name in names:
         for file in SHARDS:
@@ -186,7 +186,7 @@ def exactly(name: str) -> str:
 
 
 def folder_of(suite: Path, program_name: str) -> Path:
-    """Where the package of a program is, which `go test` would run it in."""
+    """Return the folder of a program's package, which `go test` would run it in."""
     package = program_name.removesuffix(".test")
     path = KAFKA_GO if package == "kafka-go" else f"{KAFKA_GO}/{package}"
     found = subprocess.run(

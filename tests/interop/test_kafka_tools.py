@@ -29,7 +29,7 @@ class Tools:
         self._bootstrap = broker.bootstrap
 
     def run(self, tool: str, *arguments: str, code: int = 0) -> str:
-        """What the tool printed."""
+        """Run a tool. Return what it printed."""
         result = self._java.tool(tool, "--bootstrap-server", self._bootstrap, *arguments)
         assert result.code == code, result.output
         return result.output
@@ -125,7 +125,7 @@ def test_share_group_with_a_member(tools: Tools, broker: BrokerUnderTest, unique
 
 
 def test_reset_and_delete_offsets_then_the_group(tools: Tools, broker: BrokerUnderTest, unique: Unique) -> None:
-    """After --to-earliest everything comes again; after --to-latest nothing; without the group no trace is left."""
+    """Everything comes again after --to-earliest, nothing after --to-latest; without the group no trace is left."""
     broker.require(ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, ApiKey.ALTER_SHARE_GROUP_OFFSETS)
     broker.require(ApiKey.DELETE_SHARE_GROUP_OFFSETS, ApiKey.DELETE_GROUPS)
     topic, group = unique("topic"), unique("group")
@@ -155,7 +155,7 @@ def console_share_consumer(broker: BrokerUnderTest, topic: str, group: str, *arg
 
 
 def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """As a process of its own, as people run it: once it releases everything, once it takes everything."""
+    """The consumer is a separate process, as people run it: once it releases everything, once it takes everything."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, 2)

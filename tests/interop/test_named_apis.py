@@ -1,4 +1,4 @@
-"""Which APIs a broker names, and how those are answered that one broker without their features has no use for.
+"""The APIs that a broker names, and the answers of those that one broker without their features has no use for.
 
 Both brokers answer the same, so that tools that guess a version from the names are right about ours.
 """

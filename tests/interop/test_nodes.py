@@ -68,7 +68,7 @@ def guarded(release: KafkaRelease) -> Iterator[ApacheCluster]:
 
 
 def test_what_operators_set_at_one_node_the_others_know(tmp_path: Path, plain: ApacheCluster) -> None:
-    """Also a node that starts when all the others are gone: Apache Kafka keeps it."""
+    """A node that starts when all the others are gone knows it, too: Apache Kafka keeps it."""
     quota = ("--user", "alice", "--set", "producer_byte_rate=5000000")
     with node_process(tmp_path, plain.address) as first, node_process(tmp_path, plain.address) as second:
         first.wait_until_ready()

@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def oauth_settings(keys: Path, **expected: str) -> dict[str, str]:
-    """Of the one listener; `expected` as for `token_settings`."""
+    """Return the settings of the one listener; `expected` as for `token_settings`."""
     return {
         "sasl.enabled.mechanisms": "OAUTHBEARER",
         "group.initial.rebalance.delay.ms": "0",
@@ -95,7 +95,7 @@ def confluent(
 
 
 class Provider(AbstractTokenProvider):  # type: ignore[misc]
-    """Of kafka-python."""
+    """The token provider of kafka-python."""
 
     def __init__(self, token: Callable[[], str]) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class Provider(AbstractTokenProvider):  # type: ignore[misc]
 
 
 class AioProvider(AioTokenProvider):  # type: ignore[misc]
-    """Of aiokafka."""
+    """The token provider of aiokafka."""
 
     def __init__(self, token: Callable[[], str]) -> None:
         self._token = token
@@ -237,7 +237,7 @@ async def test_what_clients_make_of_a_refused_token(broker: BrokerUnderTest) -> 
 
 
 def answers(broker: BrokerUnderTest, *words: bytes) -> list[SaslAuthenticateResponse]:
-    """To these words of a client that speaks by hand."""
+    """Return the answers to these words of a client that speaks by hand."""
     with WireClient(("127.0.0.1", broker.port)) as client:
         found = client.call(SaslHandshakeRequest("OAUTHBEARER"), 1, SaslHandshakeResponse)
         assert (found.error_code, found.mechanisms) == (0, ["OAUTHBEARER"])

@@ -155,7 +155,7 @@ def test_connections_over_the_connection_creation_rate_are_closed(broker: Broker
 
 
 def _is_served(where: tuple[str, int]) -> bool:
-    """Whether a new connection has an answer: one that is over the rate is closed without."""
+    """Return True if a new connection has an answer: one that is over the rate is closed without."""
     with contextlib.suppress(ConnectionClosed, ConnectionError, TimeoutError), WireClient(where, timeout_s=5) as client:
         return client.call(ApiVersionsRequest(), 0, ApiVersionsResponse).error_code == ErrorCode.NONE
     return False

@@ -226,7 +226,7 @@ def test_a_fetch_brings_exactly_the_batches_of_a_range(broker: BrokerUnderTest, 
 
 @pytest.mark.parametrize("most", [500, 50])
 def test_a_fetch_in_small_answers_has_no_cut_batches(broker: BrokerUnderTest, unique: Unique, most: int) -> None:
-    """Also where a single batch is larger than what an answer may take."""
+    """This holds also if a single batch is larger than what an answer may take."""
     topic, _ = filled_topic(broker, unique, 1, 300, batch_records=10)
     fetcher = RangeFetcher(config(broker, max_partition_fetch_bytes=str(most)))
     fetched = list(fetcher.fetch(id_of(broker, topic), topic, 0, 3, 287))
@@ -314,7 +314,7 @@ def id_of(broker: BrokerUnderTest, topic: str) -> bytes:
 
 
 def create_topic_again(broker: BrokerUnderTest, topic: str) -> None:
-    """As soon as the broker has let go of the old one."""
+    """Create the topic again as soon as the broker has let go of the old one."""
 
     def attempt() -> bool | None:
         try:

@@ -101,7 +101,7 @@ def revoke_all(broker: BrokerUnderTest) -> None:
 
 
 def produce(broker: BrokerUnderTest, user: str, mechanism: str, value: bytes) -> str | None:
-    """None, or the name of the error."""
+    """Produce a record. Return None, or the name of the error."""
     errors: list[str] = []
     producer = Producer(confluent(broker, user, mechanism))
     try:

@@ -34,7 +34,7 @@ def broker(broker_kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def cells(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Cells]:
-    """What happened, written into the document at the end when that is asked for."""
+    """Collect what happened, written into the document at the end when that is asked for."""
     seen: Cells = {}
     yield seen
     if request.config.getoption("--update-security-matrix"):

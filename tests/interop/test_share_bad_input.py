@@ -1,4 +1,4 @@
-"""What share RPCs answer to requests that no well-behaved client sends. Apache Kafka's own answer is the judge.
+"""The answers of share RPCs to requests that no well-behaved client sends. Apache Kafka's own answer is the judge.
 
 Run with `--broker=apache` to check the expectations themselves.
 """
@@ -58,7 +58,7 @@ class Queue:
         return self.stack.enter_context(WireClient(self.address))
 
     def member(self, member_id: str) -> Member:
-        """On a connection of its own, without a session."""
+        """Return a member on a connection of its own, without a session."""
         return Member(self.connect(), self.group, member_id, self.topic_id)
 
     def busy_member(self) -> Member:
@@ -378,7 +378,7 @@ NUMBERS: dict[str, tuple[dict[str, int], list[Acquired]]] = {
 
 @pytest.mark.parametrize("case", NUMBERS)
 def test_numbers_at_their_limits(queue: Queue, case: str) -> None:
-    """None of them is refused."""
+    """No number is refused."""
     member = queue.member("m")
     member.join([queue.topic])
     numbers, expected = NUMBERS[case]
@@ -490,7 +490,7 @@ FRAMES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("case", FRAMES)
 def test_malformed_frames_close_the_connection(queue: Queue, case: str) -> None:
-    """That connection and no other one."""
+    """They close that connection and no other one."""
     bystander = queue.busy_member()
     with WireClient(queue.address) as client:
         client.send_raw(FRAMES[case])

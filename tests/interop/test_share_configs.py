@@ -109,7 +109,7 @@ class Definition(NamedTuple):
 
 @pytest.fixture(scope="module")
 def apaches() -> dict[str, list[Definition]]:
-    """By kind."""
+    """Return Apache Kafka's definitions by kind."""
     missing = why_no_judge()
     if missing is not None:
         pytest.skip(missing)

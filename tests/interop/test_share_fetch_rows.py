@@ -1,4 +1,4 @@
-"""Which partitions an answer to ShareFetch lists. Apache Kafka's own answer is the judge.
+"""The partitions that an answer to ShareFetch lists. Apache Kafka's own answer is the judge.
 
 Run with `--broker=apache` to check the expectations themselves. The order of the rows is by hash there: it is not
 looked at.
@@ -99,7 +99,7 @@ def test_a_partition_for_which_no_records_were_left_is_listed(queue: Queue) -> N
 
 @pytest.mark.parametrize("max_records", [0, -1])
 def test_asking_for_no_records(queue: Queue, max_records: int) -> None:
-    """With 0 nothing is looked at; with fewer everything is."""
+    """Nothing is looked at with 0; everything with fewer."""
     queue.append(5, partition=0)
     found = rows(queue.member().fetch(max_records, batch_size=500, partitions=(0, 1, 2)))
     assert found == ({} if max_records == 0 else {0: EMPTY, 1: EMPTY, 2: EMPTY})
@@ -107,7 +107,7 @@ def test_asking_for_no_records(queue: Queue, max_records: int) -> None:
 
 @pytest.mark.parametrize("max_records", [500, -1])
 def test_a_negative_number_of_bytes_is_an_error_of_each_partition(queue: Queue, max_records: int) -> None:
-    """Also of those without records, and at once; 0 is answered without a look."""
+    """Partitions without records have it, too, and at once; 0 is answered without a look."""
     queue.append(5, partition=0)
     member = queue.member()
     failed = (ErrorCode.UNKNOWN_SERVER_ERROR, 0)

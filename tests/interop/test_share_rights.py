@@ -46,7 +46,7 @@ WAIT_S = 20
 
 @pytest.fixture(scope="module")
 def port(broker_kind: Kind) -> Iterator[int]:
-    """Of a listener where admin and alice log in; admin may do everything."""
+    """Return the port of a listener where admin and alice log in; admin may do everything."""
     with guarded_broker(broker_kind, plain=["admin", "alice"], super_users=["admin"]) as broker:
         yield broker.port
 
@@ -76,7 +76,7 @@ class AccessOverTheNetwork:
         return self.ask(self.admin, case)
 
     def join(self) -> None:
-        """Until the member has its partition: at Apache Kafka it is not the first answer that brings it."""
+        """Join until the member has its partition: at Apache Kafka it is not the first answer that brings it."""
 
         epoch = 0
 

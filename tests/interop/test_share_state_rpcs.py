@@ -241,7 +241,7 @@ def test_archiving_is_stored_and_ends_archived(coordinator: StateCaller) -> None
 
 @from_4_4
 def test_of_a_batch_the_state_that_is_further_wins_at_an_equal_count(coordinator: StateCaller) -> None:
-    """In one request as well, in whatever order; a higher count wins over any state."""
+    """It does so in one request as well, in whatever order; a higher count wins over any state."""
     coordinator.initialize(1, 0)
     assert coordinator.write((0, 9, ARCHIVED, 1), (2, 5, ARCHIVING, 1), (4, 7, AVAILABLE, 2), start=0) == NONE
     assert coordinator.read().batches == [(0, 3, ARCHIVED, 1), (4, 7, AVAILABLE, 2), (8, 9, ARCHIVED, 1)]

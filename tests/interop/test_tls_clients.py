@@ -52,7 +52,7 @@ def client(request: pytest.FixtureRequest) -> Iterator[tuple[str, Client]]:
 
 
 class Wrong(NamedTuple):
-    """What is wrong, and what our broker logs of it; `log` is a regular expression."""
+    """The fault, and our broker's log line about it; `log` is a regular expression."""
 
     listener: str
     log: str

@@ -83,11 +83,11 @@ class Shard:
         return self.stack.enter_context(WireClient(self.address))
 
     def member(self) -> Member:
-        """Of a group of its own."""
+        """Return a member of a group of its own."""
         return Member(self.connect(), self.unique("group"))
 
     def wait_for(self, key_type: int) -> None:
-        """Until the coordinator answers that a producer, or a group, is none of its own."""
+        """Wait until the coordinator answers that a producer, or a group, is none of its own."""
         client = self.connect()
 
         def found() -> bool | None:

@@ -162,7 +162,7 @@ def test_share_consumers_get_what_is_committed(
 def test_a_transaction_outlives_a_restart(
     broker: BrokerUnderTest, unique: Unique, new_producer: NewProducer, kill: bool
 ) -> None:
-    """What was answered before it counts with what comes after; what was aborted stays so."""
+    """Records answered before count with those that come after; aborted ones stay aborted."""
     topic = unique("topic")
     create_topic(broker.bootstrap, topic, 2)
     producer = new_producer(unique("id"))

@@ -50,7 +50,7 @@ Unique = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How a member goes through the log. With `mixed` it gives some records back, and rejects some."""
+    """The way of a member through the log. With `mixed` it gives some records back, and rejects some."""
 
     name: str
     mode: int
@@ -58,7 +58,7 @@ class Walk:
     mixed: bool = False
 
     def types(self, one: Acquired) -> list[int]:
-        """How each offset of an acquired range is acknowledged."""
+        """Return how each offset of an acquired range is acknowledged."""
         offsets = range(one.first, one.last + 1)
         if not self.mixed:
             return [ACCEPT] * len(offsets)
@@ -79,7 +79,7 @@ WALKS = [
 
 @dataclass(slots=True)
 class Reported:
-    """What Apache Kafka says of its own log. `acquired` by walk."""
+    """The report of Apache Kafka on its own log. `acquired` by walk."""
 
     last_stable_offset: int = 0
     high_watermark: int = 0
@@ -154,7 +154,7 @@ def topic_id_of(client: WireClient) -> bytes:
 
 
 def walked(broker: BrokerUnderTest, client: WireClient, walk: Walk, written: Written) -> list[Acquired]:
-    """What a read_committed group acquires, fetch by fetch, until it has finished with all it can get."""
+    """Return what a read_committed group acquires, fetch by fetch, until it has finished with all it can get."""
     group = f"walk, {walk.name}"
     configure_group(broker.bootstrap, group, {"share.isolation.level": "read_committed"})
     begin_at(client, group, TOPIC, [0])
@@ -266,7 +266,9 @@ def test_apache_kafkas_tool_reads_our_files(kafkas: Kafkas, java: JavaDriver) ->
 
 
 def snapshot_rows(lines: list[str]) -> dict[str, dict[str, str]]:
-    """By producer id, without the times: Apache Kafka keeps a record's, and the broker here when it came."""
+    """Return the rows by producer id, without the times: Apache Kafka keeps a record's, the broker
+    here its arrival's.
+    """
     rows = {}
     for line in lines:
         fields = dict(re.findall(r"(\w+): (?:Optional\w*\[)?(-?\w+(?:\.empty)?)", line))

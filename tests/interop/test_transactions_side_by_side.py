@@ -50,7 +50,7 @@ def clients(broker_kind: Kind) -> Iterator[list[WireClient]]:
 
 
 def patiently(ask: Callable[[], Errors]) -> Errors:
-    """Until markers are written, and topics made, which Apache Kafka does in the background."""
+    """Ask until markers are written, and topics made, which Apache Kafka does in the background."""
     for _ in range(100):
         errors = ask()
         if not _AGAIN.intersection(errors):

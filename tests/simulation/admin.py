@@ -207,8 +207,9 @@ class Administrator:
             self._close(operation)
 
     def look(self) -> None:
-        """Nothing is under way: the broker's state shows what became of the operations that are open, if it can be
-        known before the next start.
+        """Look, while nothing is under way, what became of the open operations, by the broker's state.
+
+        Some of it can only be known after the next start.
         """
         sound = self._world.knows_what_is_durable()
         if sound:
@@ -221,7 +222,7 @@ class Administrator:
                 operation.before.clear()  # locks run out meanwhile
 
     def _is_taken_over(self, group: Group, index: int) -> bool:
-        """Whether the group has started over with the slot: it has, if nothing has happened in it yet."""
+        """Return True if the group has started over with the slot: it has, if nothing has happened in it yet."""
         world, slot = self._world, self._world.topics.slots[index]
         if not world.topics.is_live(index):
             return True

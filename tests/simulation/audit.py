@@ -109,7 +109,7 @@ def _check_counts(core: SharePartition, ranges: list[RangeView], index: int) -> 
 
 
 def _check_acknowledged(core: SharePartition, ranges: list[RangeView], durable: Mapping[int, int], index: int) -> None:
-    """What an acknowledgement made of a record is durable. (Expiry and the log's start act in memory first.)"""
+    """Check that the effect of an acknowledgement is durable. (Expiry and the log's start act in memory first.)"""
     for view in ranges:
         if view.state is not RecordState.ACKNOWLEDGED:
             continue

@@ -1,4 +1,4 @@
-"""What comes of a group once its members are heard of regularly and nothing fails: a whole, fair, known assignment."""
+"""The convergence of a group whose members are heard of regularly, without faults: a whole, fair, known assignment."""
 
 from __future__ import annotations
 

@@ -31,19 +31,19 @@ _LEAST_LIMIT: Final = 2
 
 
 def is_about_dead_letters(seed: int) -> bool:
-    """Of those, the ones that are about share groups on a sound disk."""
+    """Return True if the seed, of those about share groups on a sound disk, is about dead letters."""
     return seed >= FIRST_SEED and seed % 5 != 4 and not is_about_storage(seed)
 
 
 class Deaths:
-    """What clients know of the deaths in one group; it outlives the group."""
+    """The clients' knowledge of the deaths in one group; it outlives the group."""
 
     def __init__(self) -> None:
         self.may_be_dead: set[Place] = set()
         self.rejected: dict[Place, tuple[GroupLedger, int]] = {}  # an answered REJECT, by the state it was about
 
     def on_delivered(self, place: Place, count: int) -> None:
-        """For the `count`-th time, as far as can be known."""
+        """Note a delivery, for the `count`-th time, as far as can be known."""
         if count >= _LEAST_LIMIT:
             self.may_be_dead.add(place)
 
@@ -68,7 +68,7 @@ class Queues:
         self._room = rng.choice(("1500", "1048588"))
 
     def properties(self) -> dict[str, str]:
-        """Of the broker."""
+        """Return the broker's properties."""
         return {"errors.deadletterqueue.auto.create.topics.enable": str(self.creates).lower()} if self.on else {}
 
     def configure(self, group: Group) -> None:
@@ -218,7 +218,7 @@ class Queues:
 
 
 def _is_marker(letter: Record) -> bool:
-    """Whether it is a copy of a transaction's marker: offsets like any other to a read_uncommitted group."""
+    """Return True for a copy of a transaction's marker: offsets like any other to a read_uncommitted group."""
     return len(letter.key or b"") == 4 and letter.value == bytes(6)
 
 

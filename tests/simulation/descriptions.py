@@ -1,4 +1,4 @@
-"""What administrators get of a share group must agree with what its clients received."""
+"""The descriptions of a share group for administrators, which must agree with what its clients received."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _begin(world: World) -> None:
 
 
 def _await_room(world: World) -> None:
-    """Until the broker has seen that the disk is not full any more."""
+    """Wait until the broker has seen that the disk is not full any more."""
     while world.folder.disk.refuses_clients():
         world.advance(INTERVAL_MS)
 
@@ -104,7 +104,7 @@ def _drain_group(world: World, group: Group) -> None:
 
 
 def _delete_group(world: World, group: Group) -> None:
-    """Nothing of a deleted group is left; the audits that follow look."""
+    """Delete a group. Nothing of it is left; the audits that follow look."""
     for member in group.members:
         member.heartbeats.leave()
     world.settle()

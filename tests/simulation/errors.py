@@ -1,4 +1,4 @@
-"""What a simulation raises when it has found something."""
+"""The error that a simulation raises when it has found something."""
 
 from __future__ import annotations
 

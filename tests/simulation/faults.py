@@ -1,6 +1,4 @@
-"""What goes wrong in a seed's world: operations of the disk and commits of the metadata fail, or are the last thing the
-broker does.
-"""
+"""The faults of a seed's world: operations of the disk and commits of the metadata fail, or are the broker's last."""
 
 from __future__ import annotations
 
@@ -85,13 +83,13 @@ class Faults:
         self._world.db.before_commit = self._world.db.after_commit = None
 
     def clear(self) -> None:
-        """Nothing that is planned happens any more."""
+        """Drop all that is planned."""
         fs = self._world.fs
         fs.fail, fs.space_left, fs.crash_at = None, None, None
         self._left = 0
         self.clear_commits()
 
     def on_broker_start(self) -> None:
-        """What was planned before a clean restart still holds."""
+        """Note what was planned before a clean restart: it still holds."""
         fs, db = self._world.fs, self._world.db
         self.happened = (fs.fail is not None and self._left > 0) or fs.space_left is not None or bool(db.before_commit)

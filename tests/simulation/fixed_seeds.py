@@ -14,7 +14,7 @@ SEEDS: Final = 600
 
 
 class FixedSeeds:
-    """Those of `seeds` that `is_meant` takes, a chunk of numbers at a time."""
+    """The seeds of `seeds` that `is_meant` takes, a chunk of numbers at a time."""
 
     def __init__(self, is_meant: Callable[[int], bool], *, chunk: int, seeds: range = range(SEEDS)) -> None:
         self.chunks = range(seeds.start, seeds.stop, chunk)
@@ -24,7 +24,7 @@ class FixedSeeds:
         self._run: set[int] = set()
 
     def run(self, first: int) -> None:
-        """Those of the chunk that begins with `first`."""
+        """Run the seeds of the chunk that begins with `first`."""
         seeds = [seed for seed in range(first, first + self._chunk) if self._is_meant(seed)]
         outcomes = [run_seed(seed) for seed in seeds]
         failed = [outcome for outcome in outcomes if outcome.failure]

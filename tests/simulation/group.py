@@ -98,7 +98,7 @@ class Group:
             self.lock_ms = now.record_lock_duration_ms
 
     def shortest_lock_ms(self, now_ms: int) -> int:
-        """How long what was acquired at `now_ms` is locked at least."""
+        """Return how long what was acquired at `now_ms` is locked at least."""
         return min(self.lock_ms, self._lock_before_ms) if now_ms == self._lock_changed_at else self.lock_ms
 
     def deleted(self) -> None:

@@ -35,7 +35,7 @@ TOO_MUCH_SHARE: Final = 0.15
 
 
 class Heartbeats:
-    """What one member believes of its membership, and what it sends."""
+    """The beliefs of one member about its membership, and what it sends."""
 
     def __init__(self, world: World, group: Group, member_id: str) -> None:
         self._world = world

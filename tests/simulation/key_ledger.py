@@ -1,4 +1,4 @@
-"""What must be true in a group that has order by key: nothing is delivered beside or behind a later one of its key."""
+"""The ledger of a group with order by key: nothing is delivered beside or behind a later one of its key."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ AMONG: Final = 17
 
 
 def is_about_order(seed: int) -> bool:
-    """Whether the groups of this seed's world have order by key, and records have keys."""
+    """Return True if the groups of this seed's world have order by key, and records have keys."""
     return seed % EVERY == AMONG
 
 

@@ -1,4 +1,4 @@
-"""For each planted fault the seeds that are known to notice it, the first of them to be tried first.
+"""The seeds that are known to notice each planted fault, the first of them to be tried first.
 
 What a seed lives through changes with the broker: `python -m tests.simulation.noticing` prints the rows that have to
 change after that.

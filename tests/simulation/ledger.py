@@ -1,9 +1,9 @@
-"""What must be true of records and of share groups, kept apart from the broker: every answer is entered and judged.
+"""The ledger of records and of share groups, kept apart from the broker: every answer is entered and judged.
 
 The invariants: one owner per acquired record; the start offset never moves back; the delivery count grows and stays
 within the limit while that is not lowered; an answered ACCEPT or REJECT is never delivered again; what was acquired
-once is delivered until it is terminal; what was answered to producers is in the log, once, and is what is delivered.
-An answered alteration of offsets starts a partition again, from the offset it says.
+once is delivered until it is terminal; what was answered to producers is in the log, once, and is what is delivered. An
+answered alteration of offsets starts a partition again, from the offset it says.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class RecordLedger:
                 raise InvariantBroken(f"{place} was delivered behind the transaction open at {other.first_offset}")
 
     def is_committed(self, value: bytes) -> bool:
-        """Whether the record is in no transaction, or in one that was decided to be committed."""
+        """Return True if the record is in no transaction, or in one that was decided to be committed."""
         transaction = self.transaction_of.get(value)
         return transaction is None or bool(transaction.commits)
 
@@ -131,7 +131,7 @@ class Hold:
 
 @dataclass
 class Begin:
-    """Where an alteration of offsets let a slot begin. Nothing below `floor` is delivered; all from `due` on is."""
+    """The beginning of a slot by an alteration of offsets. Nothing below `floor` is delivered; all from `due` on is."""
 
     floor: int
     due: int | None  # None: what the group's reset mode makes of it
@@ -245,7 +245,10 @@ class GroupLedger:
         return other[0] == place[0] and other != place and now_ms < hold.deadline_ms
 
     def _uncommitted(self, place: Place, value: bytes) -> set[Place]:
-        """What was archived in memory alone while the group read committed records may come when it reads all."""
+        """Return the record if it is uncommitted.
+
+        It may have been archived in memory alone while the group read committed records, and come when it reads all.
+        """
         return set() if self.records.is_committed(value) else {place}
 
     def on_delivery_lost(self, place: Place, count: int) -> None:
@@ -323,7 +326,7 @@ class GroupLedger:
         self.start_offsets.pop(slot, None)
 
     def on_persisted_start(self, slot: int, start_offset: int) -> None:
-        """What a restart would begin with."""
+        """Note where a restart would begin."""
         before = self._lowest_start(slot, self.persisted.get(slot, -1))
         if start_offset < before:
             raise InvariantBroken(f"persisted start of slot {slot} went back from {before} to {start_offset}")
@@ -406,7 +409,7 @@ class GroupLedger:
         return known or self.maybe_finished[place] > 0
 
     def check_all_finished(self, log_starts: Mapping[int, int]) -> None:
-        """After everything was drained: nothing that was due is missing, by slot."""
+        """Check, after everything was drained, that nothing due is missing, by slot."""
         for slot, log_start in log_starts.items():
             for offset in self.due(slot, log_start):
                 seen = "delivered before" if (slot, offset) in self.times else "never delivered"

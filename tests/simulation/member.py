@@ -50,7 +50,7 @@ class SentAcks:
         self.honest = honest
 
     def counts(self, slot: int, ledger: GroupLedger) -> bool:
-        """Whether the slot's state is still the one that they were about."""
+        """Return True if the slot's state is still the one that they were about."""
         return ledger is self.ledger and ledger.generations[slot] == self.generations[slot]
 
 
@@ -211,7 +211,7 @@ class Member:
             self._send_acks(self._enter_acks(acks))
 
     def acknowledge_badly(self) -> None:
-        """What another member holds: it must be refused."""
+        """Acknowledge what another member holds: it must be refused."""
         world = self.world
         now = world.clock.now_ms()
         holds = self.group.ledger.holds.items()
@@ -352,7 +352,7 @@ class Member:
         self.connection = self.world.connect()
 
     def _on_answer_lost(self) -> None:
-        """What was acquired for an answer that never comes counts as delivered all the same."""
+        """Count as delivered what was acquired for an answer that never comes."""
         self.world.seen["answers that were lost"] += 1
         for partition, core in self.world.cores(self.group).items():
             for view in core.snapshot():

@@ -1,4 +1,4 @@
-"""What must be true of a share group's members, kept apart from the broker: every heartbeat's answer is entered.
+"""The ledger of a share group's members, kept apart from the broker: every heartbeat's answer is entered.
 
 The invariants: epochs of the group and of its members never go back; a restart finds every member with the epoch and
 the partitions it was answered; nobody is expired before its session is over, nor kept much longer; a heartbeat is
@@ -34,7 +34,7 @@ def partitions_of(assignment: Assignment) -> Partitions:
 
 
 def expected_error(group: ShareGroup | None, member_id: str, epoch: int, max_size: int) -> ErrorCode:
-    """What a heartbeat is to be answered, by the state the group is in when it comes."""
+    """Return the due answer to a heartbeat, by the state the group is in when it comes."""
     members: Collection[str] = () if group is None else group.members
     if epoch == LEAVE:
         if group is None:
@@ -53,7 +53,7 @@ def expected_error(group: ShareGroup | None, member_id: str, epoch: int, max_siz
 
 @dataclass
 class Known:
-    """What was answered to a member. `certain`: nothing of what it sent since is of unknown outcome."""
+    """The answer to a member. `certain`: nothing of what it sent since is of unknown outcome."""
 
     epoch: int
     assigned: Partitions
@@ -64,7 +64,7 @@ class Known:
 
 @dataclass
 class Session:
-    """When a member may be taken for gone, and when it must be."""
+    """The times when a member may be taken for gone, and when it must be."""
 
     may_go_ms: int
     must_go_ms: int

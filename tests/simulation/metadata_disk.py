@@ -60,7 +60,7 @@ class MetadataDisk:
         self._fs.crash(model, rng)
 
     def _damage(self) -> object:
-        """What the database holds, if it was safe to lose one record; None if it was not."""
+        """Return what the database holds, if it was safe to lose one record; None if it was not."""
         journal = f"{DATA}/{JOURNAL_FILE}"
         planned = self._db.before_commit or self._db.after_commit
         if planned or not self._fs.exists(journal):

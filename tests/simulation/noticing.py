@@ -1,4 +1,4 @@
-"""Which seeds notice a planted fault; and, as a program, the search for others where no known seed notices it any more.
+"""The seeds that notice a planted fault; as a program, the search for others if no known seed notices it any more.
 
 `python -m tests.simulation.noticing [FAULT]...` prints the rows of `known_seeds.py` that have to change.
 """
@@ -90,7 +90,7 @@ def first_to_notice(fault: Fault, seeds: Iterable[int], tried: Callable[[Outcome
 
 
 def is_about(fault: Fault, seed: int) -> bool:
-    """Whether the seed can meet the fault at all, by its subject."""
+    """Return True if the seed can meet the fault at all, by its subject."""
     if fault in STORAGE_FAULTS:
         return storage.is_about_storage(seed)
     if fault in DEATH_FAULTS:

@@ -22,13 +22,13 @@ FIRST_SEED: Final = 3_000_000
 
 
 def is_about_pauses(seed: int) -> bool:
-    """Of those from `FIRST_SEED` on, the ones with dead letters and redrives."""
+    """Return True for seeds from `FIRST_SEED` on with dead letters and redrives."""
     return seed >= FIRST_SEED and is_about_redrives(seed)
 
 
 @dataclass
 class PauseLedger:
-    """Whether a group is paused, as its operator knows it; it outlives the group."""
+    """The pause of a group, as its operator knows it; it outlives the group."""
 
     paused: bool = False
     sure: bool = True  # that was answered, and a start has to find it
@@ -51,7 +51,7 @@ class PauseLedger:
         self.paused, self.delivered = paused, delivered
 
     def mark(self) -> int | None:
-        """What a fetch that is sent now remembers; None while the group may be handed something out."""
+        """Return what a fetch that is sent now remembers; None while the group may be handed something out."""
         return self.asked if self.paused and self.sure else None
 
     def on_answer(self, group: Group, mark: int | None, answer: ShareFetchResponse) -> None:
@@ -64,7 +64,7 @@ class PauseLedger:
             raise InvariantBroken(f"{group.id} was handed out records, and was paused before they were asked for")
 
     def look(self, group: Group) -> None:
-        """During a pause: nothing was handed out since it began."""
+        """Check during a pause that nothing was handed out since it began."""
         if not self.paused:
             return
         for key, count in delivered_by(group).items():
@@ -75,7 +75,7 @@ class PauseLedger:
 
 
 def delivered_by(group: Group) -> dict[SharePartitionKey, int]:
-    """How many records this broker has handed out to the group."""
+    """Return how many records this broker has handed out to the group."""
     counted = group.world.services.share.partitions.counters.partitions
     return {key: each.deliveries for key, each in counted.items() if key.group_id == group.id}
 

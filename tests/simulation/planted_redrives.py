@@ -56,13 +56,13 @@ def a_round_is_done_when_it_is_announced(
 
 @in_place_of(Redrive, "start")
 def a_start_looks_in_the_first_partition_only(start: Function, self: Redrive) -> None:
-    """What is under way in later partitions of the queue is taken for new."""
+    """Take for new what is under way in later partitions of the queue."""
     self._searched = self.progress[-1]
     start(self)
 
 
 def the_second_crash_forgets_the_first() -> AbstractContextManager[object]:
-    """Only the logs that were announced last are looked through."""
+    """Look only through the logs that were announced last."""
     return replaced((job, "_together", lambda _earlier, now: now))
 
 

@@ -22,7 +22,7 @@ FORGOTTEN: Final = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PR
 
 @dataclass
 class Batch:
-    """What was sent to a slot. `sequence` is its first record's, -1 without idempotence."""
+    """The records sent to a slot. `sequence` is the first one's, -1 without idempotence."""
 
     slot: Slot
     values: list[bytes]

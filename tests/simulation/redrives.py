@@ -51,7 +51,7 @@ Letter = tuple[int, int]
 
 
 def is_about_redrives(seed: int) -> bool:
-    """Of those, the ones with dead letters."""
+    """Return True if the seed, of those with dead letters, has redrives."""
     return seed >= FIRST_SEED and is_about_dead_letters(seed)
 
 
@@ -116,7 +116,7 @@ class Redrives:
         world.call("produce", ProduceRequest(None, -1, 1_000, [topic]), 9, world.connect())
 
     def _start(self) -> None:
-        """Of the clients' queue or of a group's, perhaps under a name that was used."""
+        """Start a redrive of the clients' queue or of a group's, perhaps under a name that was used."""
         rng, used = self._rng, [name for name, known in self.known.items() if known.error is ErrorCode.NONE]
         if used and rng.random() < 0.1:
             self._start_again(rng.choice(used))
@@ -180,7 +180,7 @@ class Redrives:
         self._world.call("cancel_redrive", CancelRedriveRequest(name), 0, self._world.connect()).on_complete(answered)
 
     def _describe(self) -> None:
-        """What is over stays so."""
+        """Describe the redrives. One that is over stays so."""
         self._world.settle()
         for name in self.known:
             self._report(name)
@@ -203,7 +203,7 @@ class Redrives:
     # -- what they say of themselves
 
     def _report(self, name: str) -> DescribedRedrive:
-        """As it is described when nothing is under way; without a state while it cannot be looked up."""
+        """Return its description when nothing is under way; without a state while it cannot be looked up."""
         world = self._world
         pending = world.call("describe_redrives", DescribeRedrivesRequest([name]), 0, world.connect())
         world.settle()
@@ -264,7 +264,7 @@ class Redrives:
                     raise InvariantBroken(f"{name} has sent {letter} back, as {other} had")
 
     def _went_back_with_another(self, known: Known, at: Letter) -> bool:
-        """Whether another redrive of the queue has sent the letter, or was cancelled when it was about to."""
+        """Return True if another redrive of the queue has sent the letter, or was cancelled when it was about to."""
         others = [
             name
             for name, other in self.known.items()
@@ -297,7 +297,7 @@ class Redrives:
         self._world.seen["letters that went back"] += len(sent)
 
     def _check_letters(self, name: str, row: DescribedRedrive) -> None:
-        """Those that were looked at went back if they were meant, with what was in them; no others did."""
+        """Check that letters looked at went back if they were meant, with their content; no others did."""
         known, sent = self.known[name], dict(self._sent_records(name))
         queue = self._logs(known.request.queue)
         looked_at = {each.partition: range(self._first(known), each.next_offset) for each in row.partitions}
@@ -330,7 +330,7 @@ class Redrives:
 
 
 def _beyond(sent: Iterable[Letter], row: DescribedRedrive) -> set[Letter]:
-    """Of the letters that went back, those behind where the redrive was when it ended."""
+    """Return which of the letters that went back are behind where the redrive was when it ended."""
     upto = {each.partition: each.next_offset for each in row.partitions}
     return {at for at in sent if at[1] >= upto.get(at[0], at[1] + 1)}
 

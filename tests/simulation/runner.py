@@ -20,7 +20,7 @@ CHUNK = 25  # seeds that a process takes at a time
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a seed came to. `failure` is empty when all invariants held; `tail` is the end of its transcript."""
+    """The result of a seed. `failure` is empty if all invariants held; `tail` is the end of its transcript."""
 
     seed: int
     failure: str = ""
@@ -28,13 +28,13 @@ class Outcome:
     seen: Counter[str] = field(default_factory=Counter)
 
     def reported(self) -> str:
-        """For people who want to know what happened."""
+        """Return a report for people who want to know what happened."""
         return "\n".join((f"seed {self.seed}: {self.failure}", *self.tail))
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Without the broker's log: thousands of planned faults make it long."""
+    """Silence the broker's log: thousands of planned faults make it long."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -12,7 +12,7 @@ MOST_MEMBERS: Final = ("2", "4", "200", "200")
 
 
 def first_settings(rng: Random, *, synced: bool) -> dict[str, str]:
-    """What the broker starts with."""
+    """Return the settings that the broker starts with."""
     properties = {
         "log.dirs": "data",
         "offsets.topic.num.partitions": "1",
@@ -32,7 +32,10 @@ def first_settings(rng: Random, *, synced: bool) -> dict[str, str]:
 
 
 def disk_settings(seed: int) -> dict[str, str]:
-    """In one of eight worlds a full disk refuses records and there is a reserve; in the others writes just fail."""
+    """Return the disk's settings: in one of eight worlds a full disk refuses records and there is a reserve.
+
+    Writes just fail in the others.
+    """
     guarded = seed % 8 == 7
     return {
         "shareq.disk.warn.bytes": "0",
@@ -42,7 +45,7 @@ def disk_settings(seed: int) -> dict[str, str]:
 
 
 def changed_settings(rng: Random) -> dict[str, str]:
-    """What may be different after a restart."""
+    """Return the settings that may be different after a restart."""
     return {
         "offsets.topic.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
         "share.coordinator.state.topic.segment.bytes": str(rng.choice((300, 400, 2_000, 1 << 20))),

@@ -35,11 +35,11 @@ Batch = tuple[int, int, int, int]  # position, end (exclusive), first and last o
 
 
 class SeedIsOver(Exception):
-    """What has happened leaves nothing to go on with: the seed has been judged."""
+    """The end of a seed after which nothing is left to go on with: it has been judged."""
 
 
 class Promise(Enum):
-    """What a seed's disk and settings leave of what is answered."""
+    """The part of the answers that a seed's disk and settings keep."""
 
     ALL = 0
     WHAT_WAS_SYNCED = 1  # nobody asked for a sync before the answer, and power is lost
@@ -59,7 +59,7 @@ def promise_of(seed: int) -> Promise:
 
 
 class Storage:
-    """What the disk does to the data, and which records that may have cost. `on`: in seeds about it."""
+    """The disk's damage to the data, and the records that it may have cost. `on`: in seeds about it."""
 
     def __init__(self, world: World, seed: int) -> None:
         self._world = world
@@ -96,16 +96,19 @@ class Storage:
     # -- damage
 
     def strike_at_rest(self, synced: dict[str, int]) -> None:
-        """Between two lives of the broker, now and then. `synced`: so much of each file was on stable storage."""
+        """Strike between two lives of the broker, now and then.
+
+        `synced`: so much of each file was on stable storage.
+        """
         if self.on and self._world.rng.random() < 0.4:
             self._strike(synced, ("flip", "flip", "zero", "eio", "cut", "gone"))
 
     def strike(self) -> None:
-        """While the broker runs: bytes rot."""
+        """Strike while the broker runs: bytes rot."""
         self._strike(self.synced(), ("flip", "zero", "eio"))
 
     def synced(self) -> dict[str, int]:
-        """How much of each file is on stable storage now."""
+        """Return how much of each file is on stable storage now."""
         inodes = self._world.fs.inodes() if self.on else {}
         return {path: inode.durable_size for path, inode in inodes.items() if path.endswith(".log")}
 
@@ -137,8 +140,10 @@ class Storage:
         world.note(f"DAMAGE ({kind}) of {path}, bytes {start} to {end}: offsets {sorted(offsets)} of slot {slot.index}")
 
     def _is_promised(self, slot: Slot) -> bool:
-        """Whether a start will know that everything answered was synced. The manifest is synced within a second: what
-        is damaged before that and meets a loss of power cannot be distinguished from a write that was cut off.
+        """Return True if a start will know that everything answered was synced.
+
+        The manifest is synced within a second: what is damaged before that and meets a loss of power cannot be
+        distinguished from a write that was cut off.
         """
         inode = self._world.fs.inodes().get(f"data/{MANIFEST_FILE}")
         loses_power = self._world.model is CrashModel.POWER_LOSS
@@ -149,7 +154,7 @@ class Storage:
         return True
 
     def _row(self, slot: Slot, size: int | None) -> LogRow | None:
-        """What the first `size` bytes of the manifest promise of the slot's log."""
+        """Return the promise about the slot's log in the first `size` bytes of the manifest."""
         content = self._world.fs.content(f"data/{MANIFEST_FILE}")
         manifest = parse_manifest(bytes(content[:size]))
         return None if manifest is None else manifest.rows.get((slot.topic, slot.partition))
@@ -162,7 +167,9 @@ class Storage:
         return [path for path in self._world.fs.paths() if path.startswith(folder) and path.endswith(".log")]
 
     def _batches(self, path: str, synced: int) -> list[Batch]:
-        """Also those that are written and not synced, unless a loss of power may have made anything of them."""
+        """Return the batches, also those written and not synced, unless a loss of power may have
+        made anything of them.
+        """
         content = bytes(self._world.fs.content(path))
         if self._world.model is CrashModel.POWER_LOSS:
             content = content[:synced]

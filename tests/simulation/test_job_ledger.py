@@ -1,4 +1,4 @@
-"""What the ledger of committed offsets makes of answers that never came."""
+"""The ledger of committed offsets and answers that never came."""
 
 from __future__ import annotations
 

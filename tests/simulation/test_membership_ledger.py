@@ -1,4 +1,4 @@
-"""What the ledger of a share group's members makes of heartbeats that are under way at the same time."""
+"""The ledger of a share group's members and heartbeats that are under way at the same time."""
 
 from __future__ import annotations
 

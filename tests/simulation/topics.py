@@ -32,7 +32,7 @@ class Slot:
 
 
 class Topics:
-    """Which topics there are, as far as they were answered, and what was put into them."""
+    """The topics there are, as far as they were answered, and what was put into them."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -71,7 +71,7 @@ class Topics:
             self._world.seen["topics created"] += 1
 
     def grow(self, name: str) -> None:
-        """Nothing while there is no such topic."""
+        """Add a partition; do nothing while there is no such topic."""
         if name not in self._known:
             return
         count = self._known[name][1] + 1

@@ -33,7 +33,7 @@ STEPS_MS: Final = (0, 0, 700, -700, 20_000, -20_000)
 
 
 def is_about_waits(seed: int) -> bool:
-    """About one seed in ten; none about jobs or storage."""
+    """Return True for about one seed in ten; for none about jobs or storage."""
     if any(seed % every == rest for every, rest in _SHARE_SEEDS_ALONE):
         return False
     return any(seed % every == rest for every, rest in _AMONG)
@@ -50,7 +50,7 @@ def backoff_of(seed: int) -> RedeliveryBackoff:
 
 
 def properties_of(backoff: RedeliveryBackoff) -> dict[str, str]:
-    """As a group is configured."""
+    """Return the properties of a group's configuration."""
     if not backoff.initial_ms:
         return {}
     names = ("max.ms", "multiplier", "jitter", "ms")
@@ -60,7 +60,7 @@ def properties_of(backoff: RedeliveryBackoff) -> dict[str, str]:
 
 @dataclass
 class Waits:
-    """When records of one group may come again, as far as clients can know."""
+    """The times when records of one group may come again, as far as clients can know."""
 
     backoff: RedeliveryBackoff = NO_BACKOFF
     # The delivery count, and when that delivery can have failed at the earliest.
@@ -85,7 +85,7 @@ class Waits:
             self.failed[place] = (known[0], min(known[1], now_ms))
 
     def forget(self, slot: int | None = None) -> None:
-        """Nothing is known any more, of the slot or at all."""
+        """Forget what is known, of the slot or at all."""
         self.failed = {} if slot is None else {place: each for place, each in self.failed.items() if place[0] != slot}
 
     def on_lost(self, place: Place) -> None:
@@ -104,7 +104,7 @@ class Waits:
 
 
 def check_waits(world: World) -> None:
-    """After time has passed: nothing waits that is due, or longer than it may; no fetch waits for what is there."""
+    """Check, after time has passed, that nothing waits that is due, or too long; no fetch waits for what is there."""
     for group in world.groups:
         for slot in world.topics.live:
             leader = world.services.share.partitions.get(world.key(group, slot))
@@ -159,7 +159,10 @@ def _check_nothing_is_there(
 
 
 def check_persisted(world: World, ranges: Sequence[RangeView], state: ShareState, index: int) -> None:
-    """What waits in memory, and is persisted as available after so many deliveries, is persisted to wait as long."""
+    """Check that waits in memory are persisted.
+
+    A record that is persisted as available after so many deliveries is persisted to wait as long.
+    """
     ahead = world.clock.wall_ms() - world.clock.now_ms()
     counts = {
         offset: batch.delivery_count

@@ -170,7 +170,7 @@ class World:
 
     @property
     def folder(self) -> DataFolderGround:
-        """What the broker of now stands on."""
+        """The ground that the broker of now stands on."""
         return data_folder_of(self.broker.services)
 
     # -- the broker's lives
@@ -248,7 +248,10 @@ class World:
 
     @property
     def syncs_every_append(self) -> bool:
-        """Where power may be lost, everything is synced before it is answered, but where that is what is tried."""
+        """True if everything is synced before it is answered.
+
+        It is where power may be lost, except in worlds that try what is lost without it.
+        """
         return self.model is CrashModel.POWER_LOSS and self.storage.promise is not Promise.WHAT_WAS_SYNCED
 
     def _started(self) -> None:
@@ -330,7 +333,7 @@ class World:
         drain(self)
 
     def settle(self) -> None:
-        """Until nothing is under way."""
+        """Run until nothing is under way."""
         self.clock.run_until_idle()
         self.admin.look()
 
@@ -339,7 +342,9 @@ class World:
         return [*self.producers, *self.producers, *self.transactional]
 
     def _actions(self) -> tuple[list[Callable[[], None]], list[float]]:
-        """What may happen, with cumulated weights: seeds are about consuming, what surrounds it, or jobs."""
+        """Return the possible actions, with cumulated weights: seeds are about consuming, what
+        surrounds it, or jobs.
+        """
         rng, faults = self.rng, self.faults
         table: tuple[tuple[Callable[[], None], float, float, float, float], ...] = (
             (lambda: rng.choice(self._all_producers()).act(), 25, 14, 22, 25),
@@ -472,7 +477,7 @@ class World:
         ]
 
     def left_initializing(self, group: Group, slot: Slot) -> bool:
-        """Whether the slot has a state that the group has not recorded yet: the next join takes it as it is."""
+        """Return True if the slot has a state that the group has not recorded yet: the next join takes it as it is."""
         live = self.live_group(group.id)
         topics = {} if live is None else live.initializing
         noted = slot.topic_id in topics and slot.partition in topics[slot.topic_id].partitions
@@ -500,7 +505,7 @@ class World:
         return all(log.refusal is ErrorCode.NONE for log in logs)
 
     def look_inside(self) -> None:
-        """What holds after every step."""
+        """Check what holds after every step."""
         for group in self.groups:
             group.pauses.look(group)
             if group.administered:
@@ -528,7 +533,7 @@ class World:
             raise InvariantBroken(f"the group coordinator has forgotten {group.id}")
 
     def audit(self) -> None:
-        """Nothing is under way: memory and disk agree."""
+        """Check, while nothing is under way, that memory and disk agree."""
         self.look_inside()
         replayed = replayed_groups(self)
         audit(self, replayed)

@@ -65,7 +65,7 @@ def _no_java_of_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark_folder() -> Iterator[Path]:
-    """Where sessions write; on a path of its own, since pytest's may be long."""
+    """Make a folder for sessions to write to; on a path of its own, since pytest's may be long."""
     folder = Path(tempfile.mkdtemp(prefix="shareq-spark-"))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)

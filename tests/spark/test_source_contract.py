@@ -34,7 +34,7 @@ class SinkFailed(Exception):
 
 
 def test_a_record_is_acknowledged_only_after_spark_has_committed_its_micro_batch(stream: ShareStream) -> None:
-    """While the sink works nothing of it is finished at the broker; after the commit everything is."""
+    """No record of it is finished at the broker while the sink works; after the commit all are."""
     stream.create().produce(10)
     stream.drain()
     stream.produce(60, start=10)
@@ -150,7 +150,7 @@ def test_another_member_may_receive_what_this_query_lost_before_acknowledging(st
 
 
 def test_a_competing_member_and_the_query_share_the_topic_without_overlap(stream: ShareStream) -> None:
-    """As long as nothing is lost, a record is either here or there."""
+    """A record is either here or there, as long as nothing is lost."""
     stream.create()
     rows: list[Batch] = []
     ledger = Ledger()
@@ -173,7 +173,7 @@ def test_a_competing_member_and_the_query_share_the_topic_without_overlap(stream
 
 
 def test_ack_log_acknowledges_when_the_offset_log_has_the_range(stream: ShareStream) -> None:
-    """While the sink works, other members see nothing of it any more; the sink fails, and the replay is the same."""
+    """Other members see nothing of it any more while the sink works; the sink fails, and the replay is the same."""
     stream.partitions = 1
     stream.create().produce(40)
     seen: list[int] = []
@@ -191,7 +191,7 @@ def test_ack_log_acknowledges_when_the_offset_log_has_the_range(stream: ShareStr
 
 
 def test_ack_log_the_group_no_longer_protects_what_an_abandoned_checkpoint_had(stream: ShareStream) -> None:
-    """With another checkpoint ack=log has lost the unfinished micro-batch to the group, and ack=commit has not."""
+    """Another checkpoint has lost the unfinished micro-batch to the group with ack=log, and not with ack=commit."""
     for ack, left in (("log", 0), ("commit", 40)):
         one = ShareStream(
             stream.spark, stream.bootstrap, f"{stream.topic}-{ack}", f"{stream.group}-{ack}", stream.folder
@@ -235,7 +235,7 @@ def test_two_queries_in_one_group_share_one_topic_without_overlap(stream: ShareS
 
 
 def test_max_delivery_count_rejects_at_acquisition(stream: ShareStream) -> None:
-    """What a member has released often enough is rejected, counted and not emitted; the rest goes on."""
+    """Records that a member has released often enough are rejected, counted and not emitted; the rest goes on."""
     stream.create().produce(20)
     ledger = Ledger()
     with members(stream.bootstrap, stream.group, stream.topic, ledger, decide=release_all) as joined:

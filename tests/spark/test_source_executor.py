@@ -91,7 +91,7 @@ def test_records_below_the_start_of_the_log(topic: Topic, caplog: pytest.LogCapt
 
 
 def test_a_log_that_lost_its_end(topic: Topic) -> None:
-    """After a power loss, say: what is beyond it is gone."""
+    """A power loss may cause it: what is beyond the end is gone."""
     with pytest.raises(DataLoss, match="has 0 to 2999 now"):
         topic.read((3500, 3600))
     assert topic.read((3500, 3600), fail_on_data_loss=False) == []

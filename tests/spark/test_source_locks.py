@@ -68,7 +68,7 @@ def test_renewing_ends_with_max_renew_ms(stream: ShareStream) -> None:
 
 
 def test_what_came_back_after_its_lock_was_lost_is_swallowed_and_counted(stream: ShareStream) -> None:
-    """Without renewals the lock runs out while the sink works: the records come again here, and are accepted only."""
+    """The lock runs out while the sink works: the records come again here, and are accepted only."""
     stream.produce(30)
     taken: list[Batch] = []
     slept: list[int] = []

@@ -108,7 +108,10 @@ def test_an_offset_of_a_newer_release_is_refused(stream: ShareStream) -> None:
 def test_spark_finds_the_source_by_itself_and_registering_it_does_no_harm(
     stream: ShareStream, spark: SparkSession
 ) -> None:
-    """By its look-up of modules, by `import shareq.spark` with a session, by `register`, with and without one."""
+    """Spark finds it by its look-up of modules, by `import shareq.spark` with a session, and by `register`.
+
+    The latter works with and without a session.
+    """
     import shareq.spark
 
     stream.spark = spark.newSession()  # knows nothing of what is registered in others

@@ -40,14 +40,14 @@ def stream_of(
 
 
 def options(broker: TlsBroker, way: Way) -> dict[str, str]:
-    """What lets the source in there."""
+    """Return the options that let the source in there."""
     place: Any = way.place(broker)
     return {f"kafka.{name}": value for name, value in java_security(place["login"], place["tls"]).items()}
 
 
 @pytest.fixture(scope="module")
 def cells(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Cells]:
-    """What happened, written into the document at the end when that is asked for."""
+    """Collect what happened, written into the document at the end when that is asked for."""
     seen: Cells = {}
     yield seen
     if request.config.getoption("--update-security-matrix"):

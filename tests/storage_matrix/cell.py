@@ -30,7 +30,7 @@ LOSS: Final = re.compile("damaged|missing|cannot be read|cut off")  # what a lin
 
 
 class Verdict(IntEnum):
-    """From best to worst."""
+    """The verdict, from best to worst."""
 
     WHOLE = 0
     LOST_WHAT_WAS_HIT = 1
@@ -50,7 +50,7 @@ SAID = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one damage. `reported`: how the broker reports it, or what is wrong."""
+    """The outcome of one damage. `reported`: how the broker reports it, or what is wrong."""
 
     target: Target
     damage: Damage
@@ -66,7 +66,7 @@ class Outcome:
 
 
 class Log(logging.Handler):
-    """What the broker has logged, from warnings on."""
+    """The broker's log, from warnings on."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -100,7 +100,7 @@ def traceback_of(error: BaseException) -> str:
 
 
 def baseline(template: str, stop: Stop, work: str) -> Facts:
-    """What a start finds when nothing was damaged."""
+    """Return what a start finds if nothing was damaged."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(template, work)
     with broker_log() as log:
@@ -188,7 +188,7 @@ def _go_on(world: RealWorld) -> None:
 
 
 def _is_about(line: str, target: Target) -> bool:
-    """Whether a line of the log names what was damaged, or where it belongs."""
+    """Return True if a line of the log names what was damaged, or where it belongs."""
     return target.path in line or (target.partition != "" and target.partition in line)
 
 

@@ -1,4 +1,4 @@
-"""What happens to a file: a flipped bit, an end that is gone, zeros, nothing left of it, an older copy in its place.
+"""The damages of a file: a flipped bit, an end that is gone, zeros, nothing left of it, an older copy in its place.
 
 Each also returns which bytes of the file it hit, for the judge of what may be missing.
 """
@@ -69,7 +69,7 @@ def _flips(path: str, size: int) -> Iterator[Damage]:
 
 
 def _second_batch(path: str) -> int:
-    """Where the second batch of a segment begins; the first, if there is no other."""
+    """Return where the second batch of a segment begins; the first, if there is no other."""
     with open(path, "rb") as file:
         head = file.read(12)
         size = 12 + int.from_bytes(head[8:12], "big")
@@ -115,7 +115,7 @@ def _remove(path: str) -> Hit:
 
 
 def _replacing(copy: str) -> Callable[[str], Hit | None]:
-    """What was put in the place of the file is one that a backup may have had, not one that never was."""
+    """Return a damage that puts a copy in the file's place, one that a backup may have had."""
 
     def replace(path: str) -> Hit | None:
         if os.path.isdir(copy):

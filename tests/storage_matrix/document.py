@@ -69,7 +69,7 @@ LETTERS = {waiver: chr(ord("a") + at) for at, waiver in enumerate(Waiver)}
 
 
 def _waived(results: Sequence[Result]) -> Iterable[str]:
-    """What was waived, why, and how often."""
+    """Yield what was waived, why, and how often."""
     counted = Counter(waiver for result in results for waiver in result.waived)
     yield "## What is not held against the broker"
     yield ""
@@ -126,7 +126,7 @@ def _cell(results: Sequence[Result]) -> str:
 
 
 def _reported(results: Iterable[Result]) -> Iterable[str]:
-    """How each kind of file's damage is reported: one sentence of each kind, with its numbers left out."""
+    """Yield how each kind of file's damage is reported: one sentence of each kind, with its numbers left out."""
     yield "## How it is reported"
     yield ""
     yield "One line of the log, or the refusal, for each; `#` stands for numbers and names that are random."

@@ -1,4 +1,4 @@
-"""What is missing of what there was before the damage, and whether it may be."""
+"""The judgement of what is missing after the damage, and whether it may be."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SNAPSHOT: Final = r"b'\x00\x00"
 
 
 class Red(Exception):
-    """What must not happen has happened."""
+    """An event that must not happen."""
 
 
 class Waiver(Enum):
-    """What is not held against the broker, and why."""
+    """The losses that are not held against the broker, and why."""
 
     LATER_END = (
         "A log ends later than it did. What was damaged may have been promised up to there; offsets that are not given "
@@ -60,7 +60,7 @@ class Allowed:
 
 
 def judge(sound: Facts, facts: Facts, allowed: Allowed) -> list[str]:
-    """What is missing of what there was. Red when that was not hit, or something else is in its place."""
+    """Return what is missing. Raise Red if it was not hit, or something else is in its place."""
     lost = [name for name, was in sound.items() if _is_lost(name, was, facts, allowed)]
     for name in facts.keys() - sound.keys():
         log, is_record, offset = name.partition(" record ")
@@ -97,7 +97,7 @@ def _judge_appeared(name: str, fact: str, allowed: Allowed) -> None:
 
 
 def judge_later(facts: Facts, again: Facts, waived: set[Waiver]) -> str:
-    """What is lost at a second start that was there at the first one; "" if nothing is."""
+    """Return what is lost at a second start that was there at the first one; "" if nothing is."""
     allowed = Allowed(set(facts))  # that the log goes on is not waived
     timeless = {name: fact for name, fact in facts.items() if not name.endswith(" ms")}
     for name in judge(timeless, again, allowed):
@@ -108,7 +108,7 @@ def judge_later(facts: Facts, again: Facts, waived: set[Waiver]) -> str:
 
 
 def _was_cleaned(name: str, fact: str, again: Facts) -> bool:
-    """Whether a later record of its key is there, in a log that is compacted."""
+    """Return True if a later record of its key is there, in a log that is compacted."""
     log, is_record, offset = name.partition(" record ")
     if not is_record or name in again or fact == UNREADABLE or log.removeprefix("log ") in TOPICS_NEVER_CLEANED:
         return False
@@ -123,14 +123,20 @@ def _offset_in(log: str, name: str) -> int:
 
 
 def _key_of(log: str, fact: str) -> str:
-    """Without the version in front, by which the cleaner does not distinguish a share partition's records."""
+    """Return the key without the version in front.
+
+    The cleaner does not distinguish a share partition's records by it.
+    """
     found = _KEY.match(fact)
     key = found.group() if found is not None else fact
     return key.removeprefix(_UPDATE).removeprefix(_SNAPSHOT) if "__share" in log else key
 
 
 def allowed_after(template: str, target: Target, hit: Hit, sound: Facts, copy: str) -> Allowed:
-    """What may be missing and what may be back, after damage to the bytes `hit`; `copy`: what was put in its place."""
+    """Return what may be missing and what may be back, after damage to the bytes `hit`.
+
+    `copy`: what was put in its place.
+    """
     allowed = Allowed()
     if target.kind.endswith(FOLDER):
         names = sorted(os.listdir(f"{template}/{target.path}"))

@@ -78,7 +78,7 @@ class Target:
 
     @property
     def is_transient(self) -> bool:
-        """Whether only a broker in the midst of something leaves it."""
+        """True if only a broker in the midst of something leaves it."""
         return self.path.endswith(TRANSIENT) or self.kind.startswith(DELETED)
 
 
@@ -123,12 +123,12 @@ def _of_partition(folder: str, partition: str, said: str) -> Iterator[Target]:
 
 
 def suffix_of(name: str) -> str:
-    """What a file is, without the offset that it is named by, and with # for other numbers."""
+    """Return what a file is, without the offset that it is named by, and with # for other numbers."""
     return re.sub(r"\d+", "#", name[20:] if name[:20].isdigit() else name)
 
 
 def _places(segments: list[str]) -> Iterator[tuple[str, str]]:
-    """Which segment stands for which place in the log."""
+    """Yield which segment stands for which place in the log."""
     if len(segments) < 2:
         yield from (("active segment", name) for name in segments)
         return

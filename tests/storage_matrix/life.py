@@ -1,4 +1,4 @@
-"""What the data folder of the matrix holds, and how it comes about: one life, looked at in the midst and at its end."""
+"""The data folder of the matrix and its making: one life, looked at in the midst and at its end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SMALL: Final = {"internal.segment.bytes": "1500", "index.interval.bytes": "200"}
 
 
 class Stop(Enum):
-    """How the broker ended before its files were damaged."""
+    """The end of the broker before its files were damaged."""
 
     CLEAN = "clean stop"
     KILL = "kill -9"
@@ -39,7 +39,7 @@ class Stop(Enum):
 
     @property
     def boot(self) -> str:
-        """What this machine's start is called at the broker's next start."""
+        """The name of this machine's start at the broker's next start."""
         return "second" if self is Stop.POWER else "first"
 
 
@@ -93,7 +93,10 @@ MOMENTS: Final[dict[str, Callable[[str, str], bool]]] = {
 
 
 def _leave_behind(folder: str) -> None:
-    """What takes longer than this life, or a kill in a narrower place: bytes that were cut off, files half written."""
+    """Leave behind what takes longer than this life, or a kill in a narrower place.
+
+    Such are bytes that were cut off, and files half written.
+    """
     base = max(name for name in os.listdir(f"{folder}/orders-0") if name.endswith(".log"))
     shutil.copyfile(f"{folder}/orders-0/{base}", f"{folder}/orders-0/{base}.700.cut")
     shutil.copyfile(f"{folder}/log-manifest", f"{folder}/log-manifest.new")

@@ -95,7 +95,7 @@ def _run_row(row: Row, templates: Templates, folder: str, few: int) -> list[Resu
 
 
 def sound_facts(row: Row, work: str) -> Facts:
-    """What the row's template holds; found out once in each process."""
+    """Return what the row's template holds; found out once in each process."""
     key = row.template, row.stop
     if key not in _sound:
         _sound[key] = baseline(row.template, row.stop, work)
@@ -103,5 +103,5 @@ def sound_facts(row: Row, work: str) -> Facts:
 
 
 def worst(results: Iterable[Result]) -> Result:
-    """Of one cell of the table."""
+    """Return the worst result of one cell of the table."""
     return max(results, key=lambda result: result.verdict)

@@ -91,7 +91,7 @@ class PairResult:
 
 @dataclass
 class _Course:
-    """What has happened so far."""
+    """The events so far."""
 
     refusal: str = ""
     command: str = ""
@@ -99,7 +99,7 @@ class _Course:
 
 
 def pairs(templates: Templates) -> list[Pair]:
-    """Of all files that are there after each way to end."""
+    """Return the pairs of all files that are there after each way to end."""
     return [
         Pair(stop, files, ways)
         for stop in ENDS
@@ -180,7 +180,7 @@ def _facts(facts: Facts) -> Facts:
 
 
 def _allowed(pair: Pair, template: str, sound: Facts) -> Allowed:
-    """What nothing but the two damaged files said."""
+    """Return what nothing but the two damaged files said."""
     files = set(pair.files)
     allowed = Allowed()
     if files in RECORDS_OF_METADATA:

@@ -126,7 +126,7 @@ def believe_in_an_end(patch: pytest.MonkeyPatch) -> None:
 
 
 class _TimidWalk(BatchWalk):
-    """As before there was a walk across damage: it ends there."""
+    """The walk of before there was one across damage: it ends there."""
 
     damaged: tuple[DamagedRange, ...] = ()
 

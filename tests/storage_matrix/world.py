@@ -93,7 +93,7 @@ class RealWorld(BrokerWorld):
         return start_broker(env, self.config, self._data_dir, endpoint)
 
     def stop(self) -> None:
-        """As by SIGTERM."""
+        """Stop the broker as SIGTERM does."""
         self.clock.run_until_idle()
         self.broker.stop_waiting()
         self.clock.run_until_idle()
@@ -104,14 +104,14 @@ class RealWorld(BrokerWorld):
         self.broker = self._boot()
 
     def abandon(self) -> None:
-        """What a kill leaves in this process: open files, given back without a word to the disk."""
+        """Give back what a kill leaves in this process: open files, without a word to the disk."""
         self.clock.drop_everything()
         with suppress(OSError, sqlite3.Error):
             self.broker.close(clean=False)
 
 
 def start_broker(env: Environment, config: BrokerConfig, data_dir: str, endpoint: Endpoint) -> Broker:
-    """In the order of `Server`, which needs an event loop. ServeError."""
+    """Start a broker in the order of `Server`, which needs an event loop. Raise ServeError."""
     with ExitStack() as undo:
         try:
             database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", env.random_uuid().hex()[:8])

@@ -84,7 +84,7 @@ def records(shell: Shell) -> None:
 
 
 def committed(shell: Shell) -> None:
-    """Of transactions, consume --committed shows what was committed."""
+    """Show only the committed records of transactions by consume --committed."""
     shell.ok("topics", "create", "r.tx")
     producer = Producer(
         {"bootstrap.servers": shell.environment["SHAREQ_BOOTSTRAP_SERVERS"], "transactional.id": "r.tx"}
@@ -102,7 +102,7 @@ def committed(shell: Shell) -> None:
 
 
 def share_records(shell: Shell) -> None:
-    """What becomes of each record, as any cluster has it written down; and the records themselves."""
+    """Show the fate of each record, as any cluster has it written down; and the records themselves."""
     shell.ok("topics", "create", "sr.a", "--partitions", "2")
     shell.ok("produce", "sr.a", "-p", "0", "--key", "k", "--header", "from=shell", stdin='{"n": 1}\ntwo\nthree\nfour\n')
     shell.ok("configs", "alter", "group", "sr.g", "--set", "share.auto.offset.reset=earliest")
@@ -355,7 +355,7 @@ def access(shell: Shell, folder: Path) -> None:
 
 
 def is_level(shell: Shell, level: int) -> bool:
-    """Whether the level of transactions is that, by the table of features."""
+    """Return True if the level of transactions is that, by the table of features."""
     return ["transaction.version", str(level)] in [line.split()[:2] for line in shell.ok("features", "list")]
 
 

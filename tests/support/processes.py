@@ -27,7 +27,7 @@ def finished(
 
 
 def runs(pid: int) -> bool:
-    """Whether the process exists, and is no zombie."""
+    """Return True if the process exists, and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except _ENDED:

@@ -11,7 +11,7 @@ from shareq.broker.share.core.window.key_order import waiting
 
 @contextmanager
 def new_statuses() -> Iterator[None]:
-    """None is known at first. Afterwards those of before are again, which constants of modules hold."""
+    """Run the block without known statuses. Then restore those of before, which constants of modules hold."""
     before = dict(SETTLED)
     SETTLED.clear()
     waiting.cache_clear()

@@ -1,4 +1,4 @@
-"""What an installation compiles: each module by itself, and the rest runs as Python. Without a compiler."""
+"""The modules that an installation compiles, each by itself, and the rest runs as Python. Without a compiler."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class Build:
         hook.finalize(version, self.data, "")
 
     def in_checkout(self) -> set[str]:
-        """What is compiled in the checkout of the sources as they are."""
+        """Return what is compiled in the checkout of the sources as they are."""
         return {file.name.removesuffix(self.script.SUFFIX) for file in self.script.place(self.root).glob("*")}
 
     def in_wheel(self) -> set[str]:
-        """What is compiled in the wheel, where it is looked for."""
+        """Return what is compiled in the wheel, where it is looked for."""
         place = f"shareq/{self.script.place(self.root).relative_to(self.root)}/"
         paths: list[str] = list(self.data["force_include"].values())
         assert all(path.startswith(place) for path in paths)
@@ -83,7 +83,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> str:
-    """What the installation said, in one line if anything."""
+    """Return the installation's message, in one line if anything."""
     text = capsys.readouterr().err
     assert text.count("\n") <= 1
     return text

@@ -1,4 +1,4 @@
-"""Where packages are: folders at the root, to which `src/shareq/` has links."""
+"""The places of packages: folders at the root, to which `src/shareq/` has links."""
 
 from __future__ import annotations
 

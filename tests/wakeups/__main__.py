@@ -33,7 +33,7 @@ CONFIG: Final = {"group.share.max.partition.max.record.locks": "300000"}
 
 
 class Lateness(NamedTuple):
-    """Of so many delays, in milliseconds."""
+    """The lateness of so many delays, in milliseconds."""
 
     what: str
     delays: int
@@ -87,7 +87,7 @@ def measured(delays: int, others: int) -> list[Lateness]:
 
 
 def _release_every_second(member: Member, records: int) -> None:
-    """As many ranges wait as half of the records."""
+    """Release every second record: as many ranges wait as half of the records."""
     taken = 0
     while taken < records:
         for first, last, _ in member.take(5_000):

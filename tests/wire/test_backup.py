@@ -158,7 +158,7 @@ def manifest_of(data: Path) -> dict[tuple[str, int], LogRow]:
 
 
 def test_a_restored_folder_has_a_manifest_of_what_is_in_it(tmp_path: Path) -> None:
-    """Else a start takes bytes that were lost since for a write that was cut off."""
+    """Otherwise a start takes bytes that were lost since for a write that was cut off."""
     data, dest, new = tmp_path / "data", tmp_path / "backups", tmp_path / "new"
     with Broker(data_dir=data) as broker:
         make(broker)

@@ -1,4 +1,4 @@
-"""What a client must not be able to do to the broker: each bad input costs one connection and one log line."""
+"""The harm that a client must not do to the broker: each bad input costs one connection and one log line."""
 
 from __future__ import annotations
 

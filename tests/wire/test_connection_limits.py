@@ -1,4 +1,4 @@
-"""How many connections there may be, how fast they may come, and what few open files leave for them."""
+"""The limits of connections: their number, their rate, and what few open files leave for them."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def serve_with_files(limit: int, data_dir: Path, *, synced: bool = False) -> sub
 @pytest.mark.parametrize("limit", [64, 80, 128])
 @pytest.mark.parametrize("every_message", [False, True])
 def test_few_files_are_shared_by_connections_and_logs(tmp_path: Path, limit: int, every_message: bool) -> None:
-    """At the limit nothing could be accepted, written or imported any more: with more logs than files, for ever."""
+    """Nothing could be accepted, written or imported any more at the limit: with more logs than files, for ever."""
     allowed = (limit - 40) // 2
     with serve_with_files(limit, tmp_path, synced=every_message) as process, contextlib.ExitStack() as stack:
         stack.callback(process.kill)  # harmless when it has ended

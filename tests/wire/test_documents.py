@@ -1,4 +1,4 @@
-"""What an operator copies from the documents: commands and files as they are, but for names, ports and folders."""
+"""The commands and files that an operator copies from the documents, except for names, ports and folders."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def sh(command: str, folder: Path, **environment: str) -> str:
 
 @contextmanager
 def serving(command: str, folder: Path, says: str = "listening on") -> Iterator[None]:
-    """Until the block ends; it has to end with 0 then. `says`: in its first line."""
+    """Serve until the block ends; it has to end with 0 then. `says`: in its first line."""
     broker = subprocess.Popen(["sh", "-c", f"exec {command}"], cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE)
     try:
         assert broker.stdout is not None

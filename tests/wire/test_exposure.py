@@ -1,4 +1,4 @@
-"""Who may reach a broker without authentication, what clients connect to, and properties of containers."""
+"""The reach of a broker without authentication, the addresses that clients connect to, and containers' properties."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refused(tmp_path: Path, *arguments: str) -> str:
 
 
 def first_line(tmp_path: Path, *arguments: str) -> str:
-    """What a broker says when it listens; it is stopped then."""
+    """Return what a broker says when it listens; then stop it."""
     command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(tmp_path / "data"), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=child_environment()) as process:
         assert process.stdout is not None

@@ -1,4 +1,6 @@
-"""What a node forwards, over real connections, with shareq itself as the cluster: another implementation of brokers."""
+"""The forwarding of a node, over real connections, with shareq itself as the cluster: another implementation of
+brokers.
+"""
 
 from __future__ import annotations
 

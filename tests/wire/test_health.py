@@ -107,7 +107,7 @@ def test_a_server_that_does_not_answer_as_a_broker_is_unhealthy(answer: bytes, t
 
 
 def test_silence_ends_at_the_timeout() -> None:
-    """Nobody accepts, but the system takes the connection: what a broker that hangs looks like."""
+    """Nobody accepts, but the system takes the connection: a broker that hangs looks like this."""
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         pytest.raises(UnhealthyError, match=r"no answer within 0\.2 s"),

@@ -144,7 +144,7 @@ async def test_a_cluster_that_is_not_reached_is_one_line_with_its_addresses(monk
 
 
 async def test_brokers_at_addresses_that_are_not_reached_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is wrong most often: the advertised listeners are not for machines where the node is."""
+    """The most frequent fault: the advertised listeners are not for machines where the node is."""
     monkeypatch.setattr(command, "PATIENCE_MS", 600)
     elsewhere = f"127.0.0.1:{free_port()}"
     with (

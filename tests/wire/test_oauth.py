@@ -60,7 +60,7 @@ def network_of(broker: Broker, token: Callable[[], str]) -> Network:
 
 
 def asks(network: Network) -> bool:
-    """Whether the broker says that this user may alter the cluster, as a super user may."""
+    """Return True if the broker says that this user may alter the cluster, as a super user may."""
     answer = network.request(None, DescribeClusterRequest(include_cluster_authorized_operations=True))
     assert isinstance(answer, DescribeClusterResponse)
     assert answer.error_code == 0
@@ -121,7 +121,7 @@ def test_a_wrong_token_does_not(broker: Broker, token: Callable[[], str], reason
 
 
 def test_a_client_logs_in_again_before_its_token_ends(broker: Broker) -> None:
-    """On the same connection: nothing is closed, and the client need not know."""
+    """The connection stays: nothing is closed, and the client need not know."""
     asked: list[int] = []
 
     def token() -> str:

@@ -52,7 +52,10 @@ def commands(page: str, bootstrap: str) -> Iterator[tuple[str, str]]:
 
 
 def run(block: str, bootstrap: str = "") -> list[str]:
-    """What a block prints. Commands of `shareq` run in this process: an interpreter for each would take a minute."""
+    """Return what a block prints.
+
+    Commands of `shareq` run in this process: an interpreter for each would take a minute.
+    """
     if block.startswith("python "):
         return sh(block, ROOT, SHAREQ_BOOTSTRAP_SERVERS=bootstrap).splitlines()
     shell, printed = Shell(bootstrap), list[str]()

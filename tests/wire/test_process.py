@@ -130,7 +130,7 @@ def stopped_cleanly(process: subprocess.Popen[bytes], data: Path) -> bool:
 
 @pytest.mark.parametrize("redirections", ["<&-", ">&-", ">&- 2>&-", "<&- >&- 2>&-"])
 def test_closed_standard_streams_are_none_of_the_brokers_files(tmp_path: Path, redirections: str) -> None:
-    """Else the first files it opens get their numbers, and libuv aborts when it is to close one of them."""
+    """Otherwise the first files it opens get their numbers, and libuv aborts when it is to close one of them."""
     with serving(tmp_path / "data", redirections) as (process, _):
         process.terminate()
         assert stopped_cleanly(process, tmp_path / "data")

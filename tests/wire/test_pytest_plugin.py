@@ -1,4 +1,4 @@
-"""What the plugin does to a run of pytest in a user's project."""
+"""The plugin's effects on a run of pytest in a user's project."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Recipes:
         )
 
     def outcomes(self) -> dict[str, str]:
-        """Of each module: why its test failed, or nothing if it passed."""
+        """Return by module why its test failed, or nothing if it passed."""
         printed, _ = self._pytest.communicate(timeout=300)
         found = {}
         for case in ElementTree.parse(self._report).iter("testcase"):
@@ -75,7 +75,7 @@ def test_right_code_passes_and_wrong_code_fails_for_what_is_wrong_with_it(mode: 
 
 
 def test_suites_for_testcontainers_pass_with_our_container() -> None:
-    """With FastStream and Quix Streams: tests/interop/test_frameworks.py; with Spark: tests/spark/test_drop_in.py."""
+    """FastStream and Quix Streams are in tests/interop/test_frameworks.py, Spark in tests/spark/test_drop_in.py."""
     suites = [f"examples/testing/drop_in/test_{name}.py" for name in ("aiokafka", "confluent_kafka")]
     done = finished(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *suites],

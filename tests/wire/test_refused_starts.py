@@ -63,7 +63,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def take(data: Path, source: Path, *names: str) -> None:
-    """These files, and what SQLite keeps beside them, as they are in another folder."""
+    """Take these files, and what SQLite keeps beside them, as they are in another folder."""
     for name in names:
         for path in data.glob(f"{name}*"):
             path.unlink()

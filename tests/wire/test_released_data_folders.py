@@ -118,7 +118,9 @@ def letters(shell: Shell) -> list[object]:
 
 
 def test_there_is_a_folder_of_each_format_and_each_kind_of_stop() -> None:
-    """Of format 2 twice: its first builds knew neither `log-manifest` nor a `clean-shutdown` with anything in it."""
+    """Format 2 is there twice: its first builds knew neither `log-manifest` nor a `clean-shutdown`
+    with anything in it.
+    """
     eras = ("format-1", "format-2", "format-2-manifest")
     kept = {f"{era}-{stop}.tar.gz" for era in eras for stop in STOPS}
     assert {path.name for path in ARCHIVES} == kept
@@ -132,6 +134,6 @@ def test_there_is_a_folder_of_each_format_and_each_kind_of_stop() -> None:
 
 
 def names_in(archive: Path) -> set[str]:
-    """Of the files beside the partitions' folders."""
+    """Return the names of the files beside the partitions' folders."""
     with tarfile.open(archive) as packed:
         return {Path(name).name for name in packed.getnames() if name.count("/") == 1}

@@ -171,7 +171,7 @@ def test_a_property_of_a_container_that_there_is_not_is_refused_and_what_is_of_t
 
 @pytest.mark.parametrize("mode", ["process", "thread", "command"])
 def test_nothing_is_left_open_at_the_end_of_a_program(mode: str) -> None:
-    """Also of a broker that did not start."""
+    """This holds also for a broker that did not start."""
     script = f"""
 from shareq.testing import Broker, BrokerFailed, KafkaContainer
 
@@ -193,7 +193,7 @@ for one in (Broker(mode="{mode}", config={{"num.partitions": "x"}}), KafkaContai
 
 
 class Unittest(TestCase):
-    """Without pytest's fixtures."""
+    """A test case without pytest's fixtures."""
 
     def setUp(self) -> None:
         self.broker = Broker(mode="thread")
@@ -266,7 +266,9 @@ def test_an_ephemeral_broker_ends_with_a_parent_that_is_killed(tmp_path: Path) -
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_an_ephemeral_broker_whose_parent_was_faster_ends_with_the_shell_of_the_session(tmp_path: Path) -> None:
-    """As of `(shareq serve --ephemeral &)`: its parent is a shell that has ended before the broker looks."""
+    """The command `(shareq serve --ephemeral &)` does so: its parent is a shell that has ended
+    before the broker looks.
+    """
     out = tmp_path / "out"
     command = f"(exec {shlex.join(EPHEMERAL)} > {shlex.quote(str(out))} 2>/dev/null &); read -r _"
     shell = subprocess.Popen(

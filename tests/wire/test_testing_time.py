@@ -1,4 +1,4 @@
-"""What ends by itself in a broker of `shareq.testing` ends when its time is moved, and not before."""
+"""The timeouts in a broker of `shareq.testing` end when its time is moved, and not before."""
 
 from __future__ import annotations
 
@@ -144,7 +144,9 @@ def release(settings: dict[str, str], topic: str, delivery: int) -> None:
 
 
 def no_record(broker: Broker, settings: dict[str, str], topic: str) -> bool:
-    """Whether a member gets nothing though the broker has had its fetch: an answer with records leaves at once."""
+    """Return True if a member gets nothing though the broker has had its fetch: an answer with
+    records leaves at once.
+    """
 
     def fetches() -> int:
         return sum(" ShareFetch v" in line for line in broker.transcript())

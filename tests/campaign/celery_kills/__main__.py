@@ -106,7 +106,7 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """Nothing is wrong; or, of what was planted, something was found, and nothing else."""
+        """True if nothing is wrong; or if something planted was found, and nothing else."""
         if not self.planted:
             return self.verdict.good
         found = set(self.verdict.unexplained)
@@ -171,7 +171,7 @@ def ended(journal: Path) -> set[int]:
 
 
 def wait_for(condition: object, seconds: float) -> None:
-    """Until it is so, or the time is over: the judge says what is missing."""
+    """Wait until the condition holds, or the time is over: the judge says what is missing."""
     assert callable(condition)
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:

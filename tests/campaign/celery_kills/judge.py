@@ -1,4 +1,4 @@
-"""What a campaign's journal shows: no task is lost, and one is done again only after a kill of what had it. Pure."""
+"""A campaign's judgement by its journal: no task is lost, one is repeated only after a kill of what had it. Pure."""
 
 from __future__ import annotations
 

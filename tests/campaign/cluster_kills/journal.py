@@ -1,9 +1,7 @@
-"""What a consumer writes down, a line for each step, with the monotonic time, which all processes of a machine share:
+"""A consumer's journal, a line for each step, with the monotonic time, which all processes of a machine share:
 
-D TIME PARTITION OFFSET       delivered
-A TIME PARTITION OFFSET,...   about to be confirmed
-C TIME PARTITION OFFSET,...   confirmed
-E TIME WHAT                   an error that the client got
+D TIME PARTITION OFFSET       delivered A TIME PARTITION OFFSET,...   about to be confirmed C TIME PARTITION OFFSET,...
+confirmed E TIME WHAT                   an error that the client got
 """
 
 from __future__ import annotations

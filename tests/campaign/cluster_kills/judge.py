@@ -1,4 +1,4 @@
-"""What the journals say: nothing is lost, nothing comes again after its confirmation, the states agree. Pure."""
+"""The judgement of the journals: nothing is lost or comes again after its confirmation, the states agree. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BEFORE_S: Final = 0.2
 
 @dataclass
 class Seen:
-    """What consumers wrote down, and when. `delivered` in the order of time for each record."""
+    """The entries of the consumers' journals, and their times. `delivered` in the order of time for each record."""
 
     delivered: dict[Place, list[float]] = field(default_factory=dict)
     tried: set[Place] = field(default_factory=set)
@@ -55,7 +55,10 @@ def read_journals(journals: Iterable[str]) -> Seen:
 
 @dataclass
 class Verdict:
-    """What a run came to. `broken` has a line for each fault; `gaps_s` how long each round had no confirmation."""
+    """The result of a run.
+
+    `broken` has a line for each fault; `gaps_s` how long each round had no confirmation.
+    """
 
     records: int
     lost: list[Place]

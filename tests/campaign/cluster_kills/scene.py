@@ -104,11 +104,11 @@ class Scene:
 
     @property
     def confirmed(self) -> int:
-        """How many lines of confirmations there are by now."""
+        """The number of lines of confirmations by now."""
         return sum(journal.count("\nC ") for journal in self.journals())
 
     def journals(self) -> list[str]:
-        """What each consumer has written down."""
+        """Return the journal of each consumer."""
         return [path.read_text() for path in sorted(self._folder.glob("journal-*.txt"))]
 
     def produced(self) -> set[Place]:

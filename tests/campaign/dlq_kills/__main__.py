@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def markdown_of_removals(result: Removed, seed: int) -> list[str]:
-    """As `markdown`, of operations that remove states."""
+    """Return the table, like `markdown`, of operations that remove states."""
     lines = [
         f"{result.kills} kills, {result.seen['records']:,} records, all of them rejected, seed {seed}, "
         f"{result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",

@@ -58,7 +58,7 @@ REMOVAL_FAULTS: Final[dict[str, Fault]] = {
 
 
 class Aim(Enum):
-    """When a broker dies."""
+    """The moment at which a broker dies."""
 
     ANY = "any moment"
     DEATH = "before a death is written"
@@ -113,7 +113,9 @@ def fail_writes(queues: Sequence[str]) -> None:
 
 
 def note_handed_out(path: str) -> None:
-    """Before a fetch is answered, a line for each range: group, partition, first, last, for the how manieth time."""
+    """Write a line for each range before a fetch is answered: group, partition, first, last, for
+    the how manieth time.
+    """
     original = ShareFetch._fetch_one
     journal = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 

@@ -81,8 +81,10 @@ Broken = (OSError, ConnectionClosed)
 
 
 class Result(NamedTuple):
-    """Of a campaign. `met`: kills by their moment; `seen` of members, records and letters; `broken`: must be empty.
-    `troubles`: lives by what was wrong with queues.
+    """The result of a campaign.
+
+    `met`: kills by their moment; `seen` of members, records and letters; `broken`: must be empty. `troubles`: lives by
+    what was wrong with queues.
     """
 
     kills: int

@@ -20,7 +20,7 @@ _EXCEEDED: Final = b"Offset delivery count exceeded the threshold."
 
 
 class Group(NamedTuple):
-    """How a group is configured. With `has_trouble` its queue refuses letters now and then."""
+    """A group and its configuration. With `has_trouble` its queue refuses letters now and then."""
 
     name: str
     limit: int
@@ -32,7 +32,7 @@ class Group(NamedTuple):
 
     @property
     def may_lose(self) -> bool:
-        """Whether a dead record may be archived without a letter."""
+        """True if a dead record may be archived without a letter."""
         return self.has_trouble and not self.keeps
 
     @property
@@ -41,7 +41,7 @@ class Group(NamedTuple):
 
     @property
     def properties(self) -> dict[str, str]:
-        """As the group's configs."""
+        """The group's configs."""
         given = {
             "share.auto.offset.reset": "earliest",
             "share.delivery.count.limit": str(self.limit),
@@ -62,7 +62,7 @@ class Source(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """What became of a group's records, and what is wrong."""
+    """The outcomes of a group's records, and the faults."""
 
     seen: Counter[str]
     broken: list[str]
@@ -98,7 +98,7 @@ def judge(
 
 
 def _end_of(ledger: Ledger, place: Place, has_letter: bool, group: Group) -> str:
-    """What became of a record that is over; with "!" what must not be."""
+    """Return the outcome of a record that is over; with "!" if it must not be."""
     if place in ledger.accepted:
         return "!accepted, and has a letter" if has_letter else "accepted"
     if has_letter:
@@ -115,7 +115,7 @@ def _end_of(ledger: Ledger, place: Place, has_letter: bool, group: Group) -> str
 
 
 def _problem(group: Group, topic: str, ledger: Ledger, source: Source, place: Place, letter: Record) -> str:
-    """What is wrong with a letter; "": nothing."""
+    """Return the fault of a letter; "" if it has none."""
     record = source.records.get(place)
     if record is None:
         return "" if place in source.markers else "is of no record"

@@ -1,4 +1,4 @@
-"""What the members of one group with a dead-letter queue got and said, and what must be of it."""
+"""The ledger of one group with a dead-letter queue: what its members got and said, and what must be of it."""
 
 from __future__ import annotations
 

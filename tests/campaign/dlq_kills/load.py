@@ -1,4 +1,4 @@
-"""What the campaign writes and reads itself: records of all kinds, redrives, whole topics."""
+"""The campaign's own writes and reads: records of all kinds, redrives, whole topics."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Load:
             transactor.end(commit=end < 0.6)
 
     def end_transactions(self, client: WireClient, transactor: Transactor | None = None) -> None:
-        """What was left open is aborted by the next one."""
+        """End what was left open: the next transaction aborts it."""
         transactor = transactor or Transactor(client, transactional_id="writer")
         deadline = time.monotonic() + 30
         while (error := transactor.init()) is not ErrorCode.NONE:

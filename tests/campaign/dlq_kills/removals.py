@@ -65,7 +65,7 @@ Broken = (OSError, ConnectionClosed)
 
 
 class Operation(Enum):
-    """What removes states."""
+    """An operation that removes states."""
 
     ALTER = "offsets are altered"
     OFFSETS = "offsets are deleted"
@@ -73,7 +73,10 @@ class Operation(Enum):
 
 
 class Removed(NamedTuple):
-    """Of a campaign. `met`: kills by their moment; `operations`: those that were begun; `broken`: must be empty."""
+    """The result of a campaign.
+
+    `met`: kills by their moment; `operations`: those that were begun; `broken`: must be empty.
+    """
 
     kills: int
     met: Counter[Aim]
@@ -149,7 +152,7 @@ class Scene:
             self.ledger.answered(place, REJECT, True)
 
     def owed(self, client: WireClient) -> int:
-        """How many records whose rejection was answered have no letter."""
+        """Return how many records whose rejection was answered have no letter."""
         letters = load.plain_records(client, self.group.queue, 0)
         written = {(header[1][1], header[2][1]) for header in (_dlq_headers(letter.headers) for letter in letters)}
         return len(self.ledger.rejected) - len(written)

@@ -1,4 +1,4 @@
-"""What the campaign makes of an operation's answer."""
+"""The campaign's reading of an operation's answer."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _TAKES: Final = {ENABLE: "true", "max.message.bytes": "1048588"}
 
 
 class Trouble(Enum):
-    """What is wrong with the queues of the groups that have trouble, in one life of the broker."""
+    """The fault of the queues of the groups that have trouble, in one life of the broker."""
 
     NONE = "works"
     MISSING = "is missing, and may not be created"
@@ -67,14 +67,14 @@ class Queues:
             _set(client, _GROUP, group.name, **{"errors.deadletterqueue.topic.name": name})
 
     def _appear(self, client: WireClient) -> None:
-        """What was missing in the life before is there; the groups still name it."""
+        """Create what was missing in the life before; the groups still name it."""
         for name in self._later.values():
             if not exists(client, name):
                 create_topic(client, name, 1, _TAKES)
 
 
 def exists(client: WireClient, topic: str) -> bool:
-    """Whether there is a topic of that name."""
+    """Return True if there is a topic of that name."""
     request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
     return client.call(request, 12, MetadataResponse).topics[0].error_code == ErrorCode.NONE
 

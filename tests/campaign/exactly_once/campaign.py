@@ -38,7 +38,7 @@ RESERVE: Final = 100  # records that are left when a kill comes at the latest, s
 
 
 class Aim(Enum):
-    """What a kill waits for."""
+    """The event that a kill waits for."""
 
     SOON = "soon after the start before, whether the job is back or not"
     ANY = "any moment"
@@ -76,7 +76,7 @@ class Kill(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one client's job came to. `lost` and `doubled` are values of records."""
+    """The result of one client's job. `lost` and `doubled` are values of records."""
 
     client: str
     records_in: int
@@ -94,12 +94,12 @@ class Result:
         return not self.lost and not self.doubled
 
     def at(self, *moments: Moment) -> int:
-        """How many kills found the job at one of them."""
+        """Return how many kills found the job at one of the moments."""
         return sum(kill.at.moment in moments for kill in self.kills)
 
 
 def lost_and_doubled(count: int, values: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Which of the numbers below `count` are not among the values, and which are there more than once."""
+    """Return which numbers below `count` are not among the values, and which are there more than once."""
     times = Counter(values)
     return [number for number in range(count) if not times[number]], sorted(
         n for n, there in times.items() if there > 1

@@ -1,4 +1,4 @@
-"""How far a transactional job has come, and where in its transaction it is, read from the files of its broker.
+"""The progress of a transactional job, and its place in its transaction, read from the files of its broker.
 
 Whole batches, as they are appended; a broker that is stopped or dead stands still between two of them. The files are
 Apache Kafka's, so either broker may have written them.
@@ -27,7 +27,7 @@ _OFFSET_SERDE = TypedRecordSerde(OFFSET_RECORD_TYPES)
 
 
 class Moment(Enum):
-    """Where a transactional id is in its transaction. The value is what tables say."""
+    """The place of a transactional id in its transaction. The value is what tables say."""
 
     BETWEEN = "between two transactions"
     OPEN = "in an open transaction"
@@ -73,7 +73,7 @@ class LogTail:
     _position: int = 0
 
     def read(self) -> Iterator[tuple[BatchHeader, bytes]]:
-        """What has come since the last time; nothing while there is no such folder."""
+        """Yield what has come since the last time; nothing while there is no such folder."""
         if not self.folder.exists():
             return
         for file in sorted(self.folder.glob("*.log")):
@@ -106,7 +106,7 @@ class Committed:
                 self._open.setdefault(header.producer_id, []).append(batch)
 
     def is_open(self, producer_id: int) -> bool:
-        """Whether the producer has written here, up to the last `read`, and no marker has followed."""
+        """Return True if the producer has written here, up to the last `read`, and no marker has followed."""
         return producer_id in self._open
 
 
@@ -131,7 +131,7 @@ class JobOnDisk:
         self._records_in = self._records_out = 0
 
     def look(self) -> Look:
-        """What the files say now. ENDED is for a caller that looks twice: an end comes and goes between two calls.
+        """Look at the files. ENDED is for a caller that looks twice: an end comes and goes between two calls.
 
         A partition that belongs to a transaction and was never written to counts as one with its marker.
         """
@@ -145,9 +145,9 @@ class JobOnDisk:
         return Look(self._moment(), aborting, commits, aborts, self._records_in, self._records_out)
 
     def hanging(self) -> list[TopicPartition]:
-        """Where the job has written in a transaction that is over, without a marker: nobody will ever read that.
+        """Return where the job has written in a finished transaction without a marker: nobody will ever read that.
 
-        As of the last look, at a broker that stood still. Kafka calls it a hanging transaction (KIP-664).
+        It is as of the last look, at a broker that stood still. Kafka calls it a hanging transaction (KIP-664).
         """
         if self._state is TransactionState.ONGOING or self._state in PREPARING:
             return []

@@ -1,4 +1,4 @@
-"""What campaigns came to, as the table that is committed."""
+"""The results of campaigns, as the table that is committed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Report:
     seed: int
 
     def markdown(self) -> list[str]:
-        """What was run, then a column for each client."""
+        """Return the table: what was run, then a column for each client."""
         facts = [
             ("broker", self.broker),
             ("seed", str(self.seed)),

@@ -1,4 +1,4 @@
-"""What the checker finds."""
+"""The findings of the checker."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Analysis(Enum):
-    """What is looked for. The first part bears the names of jepsen.tests.kafka, whose analyses these are."""
+    """An analysis. The first ones bear the names of jepsen.tests.kafka, whose analyses these are."""
 
     ABORTED_READ = "aborted-read (G1a)"
     INTERMEDIATE_READ = "intermediate-read (G1b)"

@@ -18,7 +18,7 @@ from tests.campaign.history.operations import History
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What was promised, when not all that was answered: nothing that makes no sense, some values, some registers."""
+    """A promise of less than all that was answered: nothing that makes no sense, some values, some registers."""
 
     values: Container[str]
     registers: tuple[str, ...]

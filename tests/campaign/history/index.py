@@ -25,7 +25,7 @@ from tests.campaign.history.operations import (
 
 @dataclass(slots=True)
 class Log:
-    """What is known of one place. `order`: what stands at each offset, as first seen."""
+    """The knowledge of one place. `order`: what stands at each offset, as first seen."""
 
     order: dict[int, str] = field(default_factory=dict)
     conflicts: list[tuple[int, str, str]] = field(default_factory=list)
@@ -146,7 +146,9 @@ class Index:
             )
 
     def is_durable(self, value: str) -> bool:
-        """Whether the record must be in its log from now on: its writer was answered, or a reader saw it committed."""
+        """Return True if the record must be in its log from now on: its writer was answered, or a reader saw it
+        committed.
+        """
         writer = self.writers.get(value)
         return writer is not None and (writer[0].outcome is Outcome.OK or value in self.read_committed)
 
@@ -158,7 +160,7 @@ class Index:
         return key is not None and self.logs[place].last_of_key.get(key, -1) > offset
 
     def may_be_gone(self, place: Place, offset: int, value: str) -> bool:
-        """Whether a client asked for something that removes it, or a later record has its key."""
+        """Return True if a client asked for something that removes it, or a later record has its key."""
         return (
             bool(self.deleted.get(place.topic))
             or offset < self.logs[place].floor

@@ -81,7 +81,7 @@ def _reads(one: Operation) -> tuple[Record, ...]:
 
 
 def _read_values(index: Index) -> set[str]:
-    """What was read last: by the drain of its place, else by anybody."""
+    """Return what was read last: by the drain of its place, otherwise by anybody."""
     drained = {place for place, log in index.logs.items() if log.drained is not None}
     found: set[str] = set()
     for one in index.history.operations:
@@ -91,7 +91,7 @@ def _read_values(index: Index) -> set[str]:
 
 
 def aborted_and_garbage_reads(index: Index) -> Iterator[Anomaly]:
-    """What was read was sent, and not by a transaction that was aborted."""
+    """Check that every read record was sent, and not by an aborted transaction."""
     for one in index.history.operations:
         committed_only = not isinstance(one.value, Transfer) or one.value.read_committed
         for record in _reads(one):
@@ -186,7 +186,7 @@ def _step(
 
 
 def nonmonotonic_sends(index: Index) -> Iterator[Anomaly]:
-    """What a process sends one after the other stands in the log in that order."""
+    """Check that a process's sends stand in the log in their order."""
     last: dict[tuple[str, Place], int] = {}
     for one, transfer in index.transfers():
         for place, sends in _by_place(transfer.sends).items():
@@ -210,7 +210,7 @@ def _by_place(records: tuple[Record, ...]) -> dict[Place, list[Record]]:
 
 
 def deleted_reads(index: Index) -> Iterator[Anomaly]:
-    """What was deleted, and answered as such, is never read again."""
+    """Check that records whose deletion was answered are never read again."""
     for one in index.history.operations:
         for record in _reads(one):
             for deletion in index.deleted.get(record.place.topic, ()):

@@ -1,4 +1,4 @@
-"""What clients did and what they were answered: the history that the checker judges. Nothing here knows the broker.
+"""Clients' operations and their answers: the history that the checker judges. Nothing here knows the broker.
 
 An operation has two ends: when the client began it, and when the answer was there. Its outcome is
 
@@ -127,7 +127,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a log was seen to start, and its end (exclusive)."""
+    """The start of a log as it was seen, and its end (exclusive)."""
 
     place: Place
     start: int
@@ -146,7 +146,7 @@ class Drained:
 
 @dataclass(frozen=True, slots=True)
 class Acquired:
-    """What a member of a share group was handed."""
+    """The deliveries to a member of a share group."""
 
     group: str
     member: str
@@ -155,7 +155,7 @@ class Acquired:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """What a member answered, and the broker took (OK), refused (FAIL)."""
+    """The answers of a member, which the broker took (OK) or refused (FAIL)."""
 
     group: str
     member: str
@@ -181,7 +181,7 @@ class ShareReset:
 
 @dataclass(frozen=True, slots=True)
 class ShareStart:
-    """Where the group was seen to start."""
+    """The start of the group as it was seen."""
 
     group: str
     place: Place
@@ -239,17 +239,17 @@ class Operation:
 
     @property
     def end(self) -> float:
-        """When it was over at the latest."""
+        """The latest time at which it was over."""
         return float("inf") if self.completed is None or self.outcome is Outcome.INFO else self.completed
 
     def is_before(self, other: Operation) -> bool:
-        """Whether it was answered before the other one began."""
+        """Return True if it was answered before the other one began."""
         return self.end < other.invoked
 
 
 @dataclass(frozen=True, slots=True)
 class ShareRules:
-    """What a share group is configured to keep to. `lock_ns`: how long an acquired record belongs to its member."""
+    """The configured rules of a share group. `lock_ns`: how long an acquired record belongs to its member."""
 
     lock_ns: int
     delivery_limit: int
@@ -263,7 +263,7 @@ class History:
     rules: Mapping[str, ShareRules] = field(default_factory=dict)
 
     def until(self, moment: int) -> History:
-        """What had been answered by `moment`; what was under way is unknown, what began later never was."""
+        """Return what was answered by `moment`; what was under way is unknown, what began later never was."""
         return replace(self, operations=[_cut(one, moment) for one in self.operations if one.invoked <= moment])
 
     def then(self, later: Iterable[Operation]) -> History:
@@ -280,7 +280,7 @@ def _cut(one: Operation, moment: int) -> Operation:
 
 
 def _unanswered(value: Value) -> Value:
-    """Without what only the answer said: a record's offset, what was read."""
+    """Return the value without what only the answer said: a record's offset, what was read."""
     if isinstance(value, Transfer):
         return replace(value, sends=tuple(one._replace(offset=None) for one in value.sends), reads=(), observed={})
     if isinstance(value, Acquired):

@@ -1,4 +1,4 @@
-"""What share groups promise (KIP-932), over the history of their members.
+"""The promises of share groups (KIP-932), over the history of their members.
 
 * A record whose ACCEPT or REJECT was answered is never delivered again, unless offsets are altered.
 * One owner at a time, until the lock times out, the owner answers or leaves, or the broker dies.
@@ -57,7 +57,7 @@ class _Answer(NamedTuple):
 
 @dataclass(slots=True)
 class _Life:
-    """What became of one record in one group."""
+    """The life of one record in one group."""
 
     holds: list[_Hold] = field(default_factory=list)
     answers: list[_Answer] = field(default_factory=list)
@@ -104,7 +104,7 @@ class Shares:
         return shares
 
     def _dead_after(self, moment: int) -> float:
-        """Until when the broker may have lived that took a request of that moment; infinity without a kill."""
+        """Return until when the broker may have lived that took a request of that moment; infinity without a kill."""
         at = bisect_left(self.deaths, moment)
         return self.deaths[at] if at < len(self.deaths) else float("inf")
 
@@ -142,7 +142,7 @@ class Shares:
         return bisect_left(self.kills, begin) < bisect_right(self.kills, end)
 
     def reset_between(self, group: str, place: Place, begin: float, end: float) -> bool:
-        """Whether offsets may have been altered in that time."""
+        """Return True if offsets may have been altered in that time."""
         return any(one.invoked <= end and one.end >= begin for one in self.resets.get((group, place), ()))
 
 
@@ -161,7 +161,7 @@ def acknowledged_again(shares: Shares) -> Iterator[Anomaly]:
 
 
 def _is_after(shares: Shares, answer: _Answer, hold: _Hold, life: _Life) -> bool:
-    """Whether the delivery certainly came after the answer: it was asked for later, or its count is greater."""
+    """Return True if the delivery certainly came after the answer: it was asked for later, or its count is greater."""
     if answer.one.is_before(hold.one):
         return True
     if hold.one.end < answer.one.end or shares.killed_between(hold.one.invoked, hold.one.end):
@@ -190,7 +190,7 @@ def two_owners(shares: Shares) -> Iterator[Anomaly]:
 
 
 def _free_at(shares: Shares, group: str, life: _Life, hold: _Hold, lock_ns: int) -> float:
-    """Until when the record certainly belonged to the member.
+    """Return until when the record certainly belonged to the member.
 
     Brokers count whole milliseconds from the last one that began: a lock that ends beside others may be so much short.
     """
@@ -207,7 +207,7 @@ def _free_at(shares: Shares, group: str, life: _Life, hold: _Hold, lock_ns: int)
 
 
 def undelivered(shares: Shares) -> Iterator[Anomaly]:
-    """After a drain of the group: every record of the log was accepted, rejected, or used up its deliveries."""
+    """Check after a drain of the group that all records were accepted, rejected, or used up their deliveries."""
     for group, place in sorted(shares.drained):
         log = shares.index.logs.get(place)
         if log is None or log.drained is None:
@@ -221,7 +221,7 @@ def undelivered(shares: Shares) -> Iterator[Anomaly]:
 
 
 def _lowest_start(shares: Shares, group: str, place: Place) -> int:
-    """From where on the group has to be handed everything: an administrator may have skipped records."""
+    """Return from where on the group has to be handed everything: an administrator may have skipped records."""
     starts = [one.value.start for one in shares.resets.get((group, place), ()) if isinstance(one.value, ShareReset)]
     return max((start for start in starts if start is not None), default=0)
 
@@ -240,7 +240,9 @@ def _most_deliveries(shares: Shares, group: str, record: Record, life: _Life) ->
 
 
 def _last_holds(life: _Life) -> list[_Hold]:
-    """Those after which certainly no other one was seen: a kill may have taken what an earlier one had counted."""
+    """Return the holds after which no other was certainly seen: a kill may have taken what an
+    earlier one had counted.
+    """
     return [hold for hold in life.holds if not any(hold.one.is_before(other.one) for other in life.holds)]
 
 
@@ -315,7 +317,7 @@ def moved_share_starts(shares: Shares) -> Iterator[Anomaly]:
 
 
 def wrong_records(shares: Shares) -> Iterator[Anomaly]:
-    """What a group is handed is what stands at that offset, and was not deleted or aborted before."""
+    """Check that delivered records are those at their offsets, and were not deleted or aborted before."""
     for group, place, offset, life in _every(shares):
         known = shares.index.logs[place].order.get(offset)
         for hold in life.holds:

@@ -1,4 +1,4 @@
-"""What members of a group with order by key may get, judged by what they got and said alone."""
+"""A judge of a group with order by key, by what its members got and said alone."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Judge:
 
     @property
     def over(self) -> int:
-        """How many records are known to have ended, or may have."""
+        """The number of records that are known to have ended, or may have."""
         with self._lock:
             at_limit = {place for place, count in self._counts.items() if count >= self._limit}
             return len(self._finished | self._sent | at_limit)
@@ -115,8 +115,9 @@ class Judge:
                     del held[offset]
 
     def left(self) -> list[Place]:
-        """After all was drained: records that neither ended nor were delivered as often as they may be, but for one
-        time: an answer may have been lost with its connection.
+        """Return, after a drain, the records that neither ended nor reached the delivery limit, less one.
+
+        One answer may have been lost with its connection.
         """
         return [place for place in self.unseen_ends() if self._counts.get(place, 0) < self._limit - 1]
 

@@ -1,4 +1,4 @@
-"""What befalls the broker and its clients, in turns: each once before one comes again, by chance of a seed."""
+"""The disturbances of broker and clients, in turns: each once before one comes again, by chance of a seed."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Disturbances:
         self._held = True
 
     def go(self) -> None:
-        """After `hold`: go on. Harmless without."""
+        """Go on after `hold`. Harmless without."""
         if self._held:
             self._held = False
             self._busy.release()

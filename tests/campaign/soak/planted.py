@@ -27,7 +27,7 @@ LEAKED_A_SECOND: Final = 2_000_000
 
 
 class Fault(Enum):
-    """What is wrong with the broker."""
+    """A fault of the broker."""
 
     LEAK = "writes to logs leave memory behind, 2 MB a second"
     DESCRIPTOR = "writes to logs leave files open, three a second at most"
@@ -61,7 +61,7 @@ class Levers:
         return int(_NUMBERS.unpack_from(self._map)[2])
 
     def set_disk_ns(self, value: int) -> None:
-        """How long the loop has waited for the disk by now."""
+        """Set how long the loop has waited for the disk by now."""
         _ONE.pack_into(self._map, _DISK_AT, value)
 
     def set(self, *, clock_ms: int | None = None, sync_ms: int | None = None) -> None:
@@ -91,8 +91,10 @@ def _obey(levers: Levers) -> None:
 
 
 class DiskWait:
-    """How long one thread, that which makes this, waits for the disk: the time that calls take beyond their work, and
-    beyond what the thread wants a processor and has none."""
+    """The wait of one thread, that which makes this, for the disk.
+
+    It is the time that calls take beyond their work, and beyond what the thread wants a processor and has none.
+    """
 
     def __init__(self, levers: Levers, clock_ns: Callable[[], int] = time.monotonic_ns) -> None:
         self._levers = levers

@@ -1,4 +1,4 @@
-"""What a soak came to, as it is committed: verdicts, turns, and memory and open files over time."""
+"""The committed report of a soak: verdicts, turns, and memory and open files over time."""
 
 from __future__ import annotations
 

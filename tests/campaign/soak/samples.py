@@ -1,4 +1,4 @@
-"""What a broker process shows of itself, looked at every second: /proc and its own metrics."""
+"""Samples of a broker process, taken every second: /proc and its own metrics."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Sampler:
 
 
 def _targets(folder: Path) -> list[str]:
-    """Where the descriptors lead; one that was closed meanwhile is left out."""
+    """Return the targets of the descriptors; one that was closed meanwhile is left out."""
     targets = []
     for one in folder.iterdir():
         with contextlib.suppress(OSError):
@@ -117,7 +117,7 @@ def _targets(folder: Path) -> list[str]:
 
 
 def kinds_of(targets: Iterable[str]) -> Counter[str]:
-    """How many descriptors of each kind, from their links in /proc.
+    """Count the descriptors of each kind, from their links in /proc.
 
     `logs` are files of segments, each counted once, `logs again` further descriptors of the same files, `removed` are
     files without a name; the others are `sockets` and `others`.
@@ -146,7 +146,7 @@ def _waited_ns(thread: Path) -> int:
 
 
 def read_metrics(text: str) -> tuple[int | None, float, dict[str, float]]:
-    """How often the loop was held over 100 ms, how long in all, and `GAUGES`, each summed over its labels.
+    """Return how often the loop was held over 100 ms, how long in all, and `GAUGES`, each summed over its labels.
 
     None, 0 and nothing out of an empty text.
     """

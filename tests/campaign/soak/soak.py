@@ -49,7 +49,7 @@ STALLING: Final = ("broker stands still", "slow syncs")
 
 @dataclass(slots=True)
 class SoakResult:
-    """What was seen. `began_s` on the clock of samples and turns."""
+    """The observations of a soak. `began_s` on the clock of samples and turns."""
 
     seed: int
     minutes: float

@@ -1,4 +1,4 @@
-"""What a soak is judged by. Pure: samples, disturbances and texts go in, verdicts come out."""
+"""The judgement of a soak. Pure: samples, disturbances and texts go in, verdicts come out."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def slope_a_minute(points: Sequence[tuple[float, float]]) -> float:
 
 
 def thirds(samples: Sequence[Sample]) -> tuple[Sequence[Sample], Sequence[Sample], Sequence[Sample]]:
-    """By time, not by number: the broker is looked at less often while it is slow."""
+    """Split by time, not by number: the broker is looked at less often while it is slow."""
     if not samples:
         return (), (), ()
     begin, end = samples[0].at_s, samples[-1].at_s
@@ -170,7 +170,7 @@ def log(text: str) -> Verdict:
 
 
 def history(operations: int, anomalies: Sequence[str], failures: Sequence[str]) -> Verdict:
-    """What the clients saw makes sense, and no client failed."""
+    """Judge that the clients' history makes sense, and that no client failed."""
     found = f"{operations:,} operations, {len(anomalies)} anomalies, {len(failures)} failures of clients"
     first = [*anomalies[:3], *(failure.strip()[-300:] for failure in failures[:2])]
     return Verdict("history", bool(operations) and not anomalies and not failures, "; ".join([found, *first]))
@@ -192,6 +192,6 @@ def _rss(samples: Sequence[Sample]) -> list[float]:
 
 
 def _waited_part(samples: Sequence[Sample]) -> float:
-    """How much of the time the threads had no processor; over 1 when several waited at once."""
+    """Return how much of the time the threads had no processor; over 1 if several waited at once."""
     took_s = samples[-1].at_s - samples[0].at_s if samples else 0.0
     return (samples[-1].waited_s - samples[0].waited_s) / took_s if took_s else 0.0

@@ -80,7 +80,7 @@ class Admin(Process):
         ]
 
     def set_up(self) -> None:
-        """What there is before the others begin."""
+        """Create what there is before the others begin."""
         for plan in PLANS:
             self.create(plan)
         for group in GROUP_TOPICS:

@@ -65,7 +65,7 @@ class FileNode:
                 del versions[1]
 
     def snapshot(self) -> tuple[int, dict[int, bytes]]:
-        """What a sync that begins now brings to disk."""
+        """Return what a sync that begins now brings to disk."""
         return len(self.now), {page: bytes(self.now[page * PAGE : (page + 1) * PAGE]) for page in self.dirty}
 
     def note_synced(self, size: int, pages: dict[int, bytes]) -> None:
@@ -345,7 +345,7 @@ class Disk:
 
     @contextlib.contextmanager
     def torn(self, call: Call | Begun | None, rng: random.Random) -> Iterator[None]:
-        """Within: with a part of the write, if it is one, that comes next."""
+        """Apply a part of the write that comes next, if it is one, for the block."""
         opened = self._opened(call) if isinstance(call, Call) and call.name in _APPENDS else None
         if not isinstance(call, Call) or opened is None or not isinstance(opened.node, FileNode):
             yield
@@ -361,7 +361,7 @@ class Disk:
     # -- images
 
     def as_it_is(self) -> Image:
-        """What a process that is killed leaves."""
+        """Return what a process that is killed leaves."""
         return Image(list(_walk("", self._top, lambda folder: folder.now, lambda node: bytes(node.now))))
 
     def after_power_loss(self, rng: random.Random) -> Image:
@@ -409,7 +409,7 @@ _APPENDS: Final = frozenset({"write", "writev"})
 
 
 def actual_files(root: Path) -> dict[str, bytes]:
-    """What is in a folder now, by path."""
+    """Return what is in a folder now, by path."""
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")

@@ -26,7 +26,7 @@ EARLIEST, LATEST = -2, -1
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What one fetch brought. `end` is the high watermark, `stable` the last stable offset."""
+    """The records of one fetch. `end` is the high watermark, `stable` the last stable offset."""
 
     records: list[Record]
     start: int

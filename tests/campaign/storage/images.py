@@ -36,7 +36,7 @@ _VALUE: Final = re.compile(rb"((?:plain|idempotent)\.\d+)\|")
 
 
 class Kind(Enum):
-    """What happened to the machine, at which setting, on which file system."""
+    """The machine's fate, the setting, and the file system."""
 
     KILL = "kill -9"
     POWER = "power loss, each write synced, names in order as ext4 has them"
@@ -68,7 +68,7 @@ SHARES: Final[Mapping[Kind, float]] = {
 
 @dataclass(slots=True)
 class ImageResult:
-    """What became of one image. `start_s` None: the broker did not start."""
+    """The outcome of one image. `start_s` None: the broker did not start."""
 
     kind: Kind
     number: int
@@ -248,12 +248,12 @@ class Images:
 
 
 def _synced(disk: Disk) -> Promise:
-    """At default settings: metadata, and what a sync had brought to disk."""
+    """Return the promise at default settings: metadata, and what a sync had brought to disk."""
     values = {value.decode() for content in disk.synced_logs() for value in _VALUE.findall(content)}
     return Promise(values, ("topic ", "config "))
 
 
 def share_of(kinds: Sequence[Kind], count: int) -> dict[Kind, int]:
-    """How many images of each kind."""
+    """Return the number of images of each kind."""
     whole = sum(SHARES[kind] for kind in kinds)
     return {kind: max(1, round(count * SHARES[kind] / whole)) for kind in kinds}

@@ -1,4 +1,4 @@
-"""What the images came to, as the table that is committed."""
+"""The results of the images, as the table that is committed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COLUMNS: Final[Sequence[tuple[str, Callable[[Sequence[ImageResult]], str]]]] = 
 
 
 def markdown(results: Sequence[ImageResult], took_s: float) -> list[str]:
-    """Where the figures come from, then a row for each kind of image, then what was found."""
+    """Return the origin of the figures, a row for each kind of image, and what was found."""
     found = Counter(anomaly.analysis.value for one in results for anomaly in one.anomalies)
     rows = [*facts([one.seed for one in results]), ("duration", f"{took_s:.0f} s")]
     lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), ""]

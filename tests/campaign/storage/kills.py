@@ -29,7 +29,7 @@ LAST_LIFE_S: Final = (0.75 * LOCK_MS / 1000, 1.25 * LOCK_MS / 1000)
 
 
 class Aim(Enum):
-    """What a kill waits for."""
+    """The event that a kill waits for."""
 
     ANY = "any moment"
     START = "while it starts"
@@ -158,7 +158,7 @@ class Round:
 
 
 class _Files:
-    """What a data folder shows of the work in it, from one look to the next."""
+    """The traces of work in a data folder, from one look to the next."""
 
     _SUFFIXES: Final[Mapping[Aim, Sequence[str]]] = {
         Aim.CLEANING: (".cleaned", ".swap"),

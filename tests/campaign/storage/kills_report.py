@@ -1,4 +1,4 @@
-"""What the kills came to, as the table that is committed."""
+"""The results of the kills, as the table that is committed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BEGIN, END = "<!-- kills -->", "<!-- end of kills -->"
 
 
 def facts(seeds: Sequence[int]) -> list[tuple[str, str]]:
-    """Where the figures come from."""
+    """Return the origin of the figures."""
     return [
         ("seeds", f"{min(seeds)} to {max(seeds)}"),
         ("commit", commit(*RUNS)),

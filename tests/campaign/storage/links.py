@@ -59,7 +59,7 @@ class Link:
             raise Cut from error
 
     def send_and_hang_up(self, request: Message, version: int) -> None:
-        """As when the network fails: the broker gets the request, the client no answer. Raises Cut, Stopped."""
+        """Send as if the network failed: the broker gets the request, the client no answer. Raise Cut, Stopped."""
         self.ready()
         assert self._wire is not None
         try:

@@ -49,7 +49,7 @@ class Looker:
         return {topic.name: topic.topic_id for topic in response.topics if topic.name is not None}
 
     def topics(self) -> dict[str, bytes]:
-        """As `topic_ids`, noted."""
+        """Return the ids of `topic_ids`, and note them."""
         invoked = self._scene.recorder.now()
         found = self.topic_ids()
         ids = {plan.name: found.get(plan.name) for plan in PLANS}
@@ -84,7 +84,7 @@ class Looker:
             self._scene.recorder.ok(self._process, invoked, Transfer(observed=observed))
 
     def share_starts(self, group: str) -> dict[Place, int]:
-        """Where a group starts, by place."""
+        """Return the starts of a group, by place."""
         invoked = self._scene.recorder.now()
         topics = [
             DescribeShareGroupOffsetsRequestTopic(plan.name, list(range(plan.partitions)))

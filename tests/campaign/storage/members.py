@@ -125,7 +125,9 @@ class ShareMember(Process):
     # -- records
 
     def answer_to(self, delivery: Delivery) -> Ack | None:
-        """None: it keeps the record, without a word, until the lock times out."""
+        """Return the answer to a delivery; None: the member keeps the record, without a word, until
+        the lock times out.
+        """
         chance = self.rng.random()
         if chance < self.KEEPS:
             return None
@@ -250,7 +252,7 @@ class ShareMember(Process):
 
 
 def deliveries_of(place: Place, part: PartitionData) -> list[Delivery]:
-    """What a share fetch handed out of one partition, with the values of the records; None where there is none."""
+    """Return a share fetch's deliveries of one partition, with the records' values; None where there is none."""
     values: dict[int, str] = {}
     data = bytes(part.records or b"")
     for at, header in batch_headers(data):

@@ -20,7 +20,7 @@ VARIABLE: Final = "SHAREQ_PLANTED"
 
 
 class Fault(Enum):
-    """What is wrong with the broker."""
+    """A fault of the broker."""
 
     CUTS_LOGS = "each start cuts off the last batches of the topics' logs"
     CUTS_SHARE_STATE = "each start cuts off the last half of the share groups' state"

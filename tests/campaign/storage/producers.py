@@ -69,7 +69,7 @@ def data_of(records: list[Record]) -> list[RecordData]:
 
 
 def numbered(records: list[Record], base: int) -> tuple[Record, ...]:
-    """With the offsets that follow from the first one."""
+    """Return the records with the offsets that follow from the first one."""
     return tuple(one._replace(offset=base + number) for number, one in enumerate(records))
 
 
@@ -253,7 +253,10 @@ class TransactionalProducer(Process):
             self.rewind()
 
     def _ask_again(self) -> ErrorCode:
-        """As clients do: the same EndTxn at the broker that is back. NETWORK_EXCEPTION when it stays unknown."""
+        """Ask again as clients do: the same EndTxn at the broker that is back.
+
+        NETWORK_EXCEPTION if it stays unknown.
+        """
         if self.rng.random() < 0.5:
             return ErrorCode.NETWORK_EXCEPTION
         try:

@@ -1,4 +1,4 @@
-"""What the clients of the workload share: topics, settings, the history, and when to stop."""
+"""The common scene of the workload's clients: topics, settings, the history, and when to stop."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Scene:
         return random.Random(f"{self.seed} {name}")
 
     def place(self, topic: str, partition: int) -> Place | None:
-        """None while there is no such topic."""
+        """Return the place; None while there is no such topic."""
         with self.lock:
             topic_id = self.ids.get(topic)
         return None if topic_id is None else Place(topic_id.hex(), partition)
@@ -137,7 +137,7 @@ class Process:
         """The connection was lost. What was under way has been noted already."""
 
     def at_end(self) -> None:
-        """What is done when the scene is over, while the broker still runs."""
+        """Do what is due when the scene is over, while the broker still runs."""
 
     def pause(self, upto_s: float) -> None:
         self.scene.stop.wait(self.rng.uniform(0, upto_s))

@@ -23,13 +23,13 @@ CALLS: Final = (
 
 
 def command(output: Path) -> list[str]:
-    """What to run a broker under."""
+    """Return the command to run a broker under."""
     strace = ["strace", "-f", "-q", "-s", "2000000", "-xx", "-T", "--seccomp-bpf", "-e", "signal=none"]
     return [*strace, "--absolute-timestamps=format:unix,precision:ns", "-e", f"trace={CALLS}", "-o", str(output)]
 
 
 def why_not_here() -> str | None:
-    """Why strace cannot be used; None when it can."""
+    """Return why strace cannot be used; None if it can."""
     return None if shutil.which("strace") else "strace is not installed"
 
 

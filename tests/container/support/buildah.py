@@ -34,7 +34,7 @@ class Buildah:
         return [*self._command, *arguments]
 
     def run(self, *arguments: str) -> str:
-        """What the command prints. RuntimeError, with the end of all it said, when it fails."""
+        """Return what the command prints. Raise RuntimeError, with the end of all its output, if it fails."""
         done = finished(self.command(*arguments))
         if done.returncode:
             said = (done.stdout + done.stderr)[-3000:]
@@ -69,7 +69,7 @@ class Image:
 
     @property
     def command(self) -> list[str]:
-        """What a container runs that is given no command."""
+        """The command of a container that is given none."""
         return [*self.config["Entrypoint"], *self.config["Cmd"]]
 
     @property
@@ -104,7 +104,7 @@ class Container:
 
     @property
     def log(self) -> str:
-        """What the main process has written so far."""
+        """The output of the main process so far."""
         return "".join(self._lines)
 
     def execute(self, *command: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ _READ: Final = "import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdi
 
 
 def why_no_yaml() -> str | None:
-    """Why a compose file cannot be read here; None if it can."""
+    """Return why a compose file cannot be read here; None if it can."""
     try:
         subprocess.run([_PYTHON, "-c", "import yaml"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):

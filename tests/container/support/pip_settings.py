@@ -1,4 +1,4 @@
-"""How pip reaches its packages on this machine, for a build that happens in an image."""
+"""The settings by which pip reaches its packages on this machine, for a build that happens in an image."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def pip_volumes(work: Path) -> list[str]:
 
 
 def _settings() -> dict[str, str]:
-    """What counts here, from files and the environment; `pip config list` has the environment before the files."""
+    """Return the settings in force, from files and the environment.
+
+    `pip config list` has the environment before the files.
+    """
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     result: dict[str, str] = {}

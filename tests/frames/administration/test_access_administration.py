@@ -106,7 +106,7 @@ def test_each_row_has_its_reason(world: AccessWorld) -> None:
 
 @pytest.mark.parametrize("field", range(7))
 def test_each_field_of_a_filter_counts(field: int) -> None:
-    """Of two rules that differ in this field alone, a filter for one finds and deletes that one."""
+    """A filter for one of two rules that differ in this field alone finds and deletes that one."""
     one: Row = (2, "t", 3, "User:x", "1.1.1.1", 3, 3)
     others: Row = (3, "u", 4, "User:y", "2.2.2.2", 4, 2)
     world = AccessWorld()
@@ -121,7 +121,7 @@ def test_each_field_of_a_filter_counts(field: int) -> None:
 
 
 def test_without_an_authorizer_acls_are_disabled() -> None:
-    """With the texts of Apache Kafka's AclApis."""
+    """The texts are those of Apache Kafka's AclApis."""
     client = BrokerWorld().connect()
     text = "No Authorizer is configured."
     created = client.call(CreateAclsRequest([AclCreation(*READ_T)] * 2), 3, CreateAclsResponse)
@@ -241,7 +241,7 @@ def test_what_cannot_be_described_is_explained(world: AccessWorld) -> None:
 
 @pytest.mark.parametrize("salt", [b"", b"short"])
 def test_a_short_salt_is_taken(salt: bytes, world: AccessWorld) -> None:
-    """As by Apache Kafka's ScramControlManager."""
+    """Apache Kafka's ScramControlManager takes it, too."""
     assert alter(world, [upsert("u", salt=salt)]) == {"u": 0}
     assert world.services.metadata.credentials[CredentialKey("u", "SCRAM-SHA-256")].salt == salt
 
@@ -255,7 +255,7 @@ def test_a_user_named_twice_is_left_alone(world: AccessWorld) -> None:
 
 
 def test_the_database_is_its_owners_alone(tmp_path: Path) -> None:
-    """There is enough in it to guess passwords from."""
+    """The database has enough in it to guess passwords from."""
     database = SqliteMetaDb(f"{tmp_path}/meta.db")
     database.commit([PutScram(CredentialKey("u", "SCRAM-SHA-256"), None)])
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
@@ -265,7 +265,7 @@ def test_the_database_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_both_databases_keep_the_same(tmp_path: Path, world: AccessWorld) -> None:
-    """What the simulation uses, and SQLite."""
+    """The two are the one that the simulation uses, and SQLite."""
     create(world, READ_T, WRITE_T, READ_PREFIX)
     alter(world, [upsert("a"), upsert("b", 2)])
     kept = MemoryMetaDb.load(world.db)

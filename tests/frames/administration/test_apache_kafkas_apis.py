@@ -1,4 +1,4 @@
-"""What Apache Kafka 4.4.0 serves and one broker has no use for: answered as where it is switched off there.
+"""The APIs that Apache Kafka 4.4.0 serves and one broker has no use for: answered as if switched off there.
 
 Tools and clients guess a broker's version from the APIs it names.
 """
@@ -38,7 +38,7 @@ UNNAMED = {"GetTelemetrySubscriptionsRequest", "PushTelemetryRequest"}
 
 
 def test_the_apis_of_apache_kafka() -> None:
-    """As `kafka-broker-api-versions.sh` shows them there, by the listeners in its schemas."""
+    """The expected list is what `kafka-broker-api-versions.sh` shows there, by the listeners in its schemas."""
     of_brokers = {
         ApiKey(spec.api_key or 0): (
             spec.valid_versions.lowest,

@@ -305,7 +305,7 @@ def test_refused_properties_change_nothing(world: BrokerWorld, client: MockConne
 
 @pytest.mark.parametrize("key", sorted({case[0] for case in RIGHT_CASES}), ids=lambda key: key.name)
 def test_a_refusal_can_be_said_in_every_version(key: ApiKey) -> None:
-    """Where an early version has no place for it, no error is returned."""
+    """An early version without a place for an error returns none."""
     world = AccessWorld()
     served = HANDLERS[key].served
     for _, _, request, right in (case for case in RIGHT_CASES if case[0] is key):

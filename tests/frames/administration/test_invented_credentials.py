@@ -21,7 +21,7 @@ STRANGERS = [f"stranger {number}" for number in range(40)]
 
 
 def text_salt(chance: Random) -> bytes:
-    """As Apache Kafka's tools make it: 130 random bits, in base 36."""
+    """Return a salt as Apache Kafka's tools make it: 130 random bits, in base 36."""
     number, digits = chance.getrandbits(130), ""
     while number:
         number, digit = divmod(number, 36)
@@ -63,7 +63,7 @@ class Door:
         return base64.b64decode(fields["s"]), int(fields["i"])
 
     def restart(self) -> None:
-        """With other random numbers than the start before."""
+        """Restart with other random numbers than at the start before."""
         self.world._seed += 1
         self.world.restart()
 

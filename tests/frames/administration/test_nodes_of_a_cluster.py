@@ -49,13 +49,13 @@ LISTENERS: Final = ("PLAINTEXT", "INSIDE")
 
 
 class Named(NamedTuple):
-    """What a field has in all answers together that clients of one listener get."""
+    """The values of a field in all answers together that clients of one listener get."""
 
     values: Callable[[str], set[object]]
 
 
 class Left(NamedTuple):
-    """Why a field names no broker of ours."""
+    """The reason why a field names no broker of ours."""
 
     reason: str
 
@@ -210,7 +210,7 @@ def _leaves(fields: list[dict[str, Any]], path: str, shared: dict[str, Any]) -> 
 
 
 def values(found: object, names: list[str]) -> Iterator[object]:
-    """What a field has in a response, wherever it stands."""
+    """Yield the values of a field in a response, wherever it stands."""
     if isinstance(found, list):
         for each in found:
             yield from values(each, names)

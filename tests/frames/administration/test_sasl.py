@@ -175,7 +175,7 @@ def test_a_long_name_is_cut_in_the_log(caplog: pytest.LogCaptureFixture) -> None
 
 @pytest.mark.parametrize(("properties", "delay_ms"), [({}, 100), ({DELAY: "7"}, 7)])
 def test_a_failure_takes_a_while_in_which_nothing_else_is_answered(properties: dict[str, str], delay_ms: int) -> None:
-    """So that guessing takes time: the answer, and the end of the connection behind it."""
+    """The answer, and the end of the connection behind it, come late, so that guessing takes time."""
     client = SaslWorld({**sasl_properties(), **properties}).stranger()
     client.handshake("PLAIN")
     client.connection.send(SaslAuthenticateRequest(b"\0alice\0hunter2"), 2)
@@ -316,7 +316,7 @@ def test_authenticating_again_prolongs_the_session(late: bool) -> None:
 
 
 def test_nobody_authenticates_again_within_a_second() -> None:
-    """Since the last time it began to do so, as at Apache Kafka; the first time may come at once."""
+    """The second counts from its last beginning, as at Apache Kafka; the first time may come at once."""
     world = reauthenticating()
     client = world.stranger()
     client.plain()

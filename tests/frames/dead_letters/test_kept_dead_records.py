@@ -26,7 +26,7 @@ class KeptWorld(DeadLetterWorld):
         configure(self.world, "g", **{"shareq_dlq_keep": "true", **of_group})
 
     def archiving(self) -> int:
-        """How many dead records wait for their letters."""
+        """Return how many dead records wait for their letters."""
         queues = self.world.services.share.dead_letters.queues
         return 0 if queues is None else queues.waiting().get("g", 0)
 
@@ -124,7 +124,7 @@ def test_each_kind_of_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -
 
 
 def test_what_waits_fills_the_window_and_delivery_stands_still() -> None:
-    """Else the queue's failure would cost the group all of its records."""
+    """Otherwise the queue's failure would cost the group all of its records."""
     world = KeptWorld(creates=False, share_partition_max_record_locks="100")
     world.produce(*[b"v"] * 100)
     world.produce(b"next")
@@ -277,7 +277,7 @@ def test_a_crash_at_any_step_loses_no_record() -> None:
 
 
 def _crashed_after(turns: int) -> str:
-    """What was durable at the crash; all is well in the end."""
+    """Return what was durable at the crash; all is well in the end."""
     world = KeptWorld()
     world.produce(*[b"v"] * 4)
     world.take()

@@ -108,7 +108,7 @@ def test_letters_under_way_are_written_before_the_state_is_removed(operation: Op
 
 @OPERATIONS
 def test_letters_of_a_state_that_no_leader_has_are_written_before_it_is_removed(operation: Operation) -> None:
-    """After a crash, before any member of the group comes back."""
+    """The letters are written after a crash, before any member of the group comes back."""
     world = begin()
     reject(world)
     world.world.crash()
@@ -179,7 +179,7 @@ def test_an_operation_is_refused_when_a_member_joined_while_letters_were_awaited
 
 
 def test_letters_under_way_go_on_without_content_when_their_topic_is_deleted() -> None:
-    """As in Apache Kafka 4.4.0, whose handlers finish."""
+    """Apache Kafka 4.4.0 does so, too: its handlers finish."""
     world = begin()
     reject(world)
     written = len(world.letters())

@@ -67,7 +67,7 @@ def test_a_client_that_asks_for_all_it_may_see_is_denied_nothing(caplog: pytest.
 
 
 def resources(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Of all lines, in order."""
+    """Return the resources of all lines, in order."""
     return [name for _, fields in decisions(caplog) for name in fields.get("resources") or [fields["resource"]]]
 
 

@@ -1,4 +1,4 @@
-"""What a request was noted in is given back some at a time."""
+"""The notes of a request are given back some at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From frames to answers: the table of handlers, headers, and the three kinds of failure."""
+"""The way from frames to answers: the table of handlers, headers, and the three kinds of failure."""
 
 from __future__ import annotations
 

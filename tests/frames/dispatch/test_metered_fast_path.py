@@ -24,7 +24,7 @@ APPEND_NS = 30_000_000
 
 
 class Seen(NamedTuple):
-    """What a run shows of its quotas from outside, and within."""
+    """The quotas of a run, from outside and within."""
 
     answers: list[tuple[int, bytes]]  # when each came, and of whom
     throttles: dict[str, tuple[int, int]]

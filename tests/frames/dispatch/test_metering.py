@@ -319,7 +319,7 @@ def test_a_frame_decodes_as_what_it_is() -> None:
 
 
 def test_the_turns_of_a_long_request_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What came after the handler's first turn was free: of 20,000 topics that are looked up in turns, nearly all."""
+    """Turns after the handler's first used to be free: nearly all of 20,000 topics that are looked up in turns."""
     world = world_with(QuotaEntity(None, "mock"), "request_percentage", 1.0)
     client, used = world.connect(), list[int]()
     count_used, look_up, count = Account.used, MetadataStore.topic_by_id, BoundedReader._count

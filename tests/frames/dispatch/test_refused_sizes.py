@@ -1,4 +1,4 @@
-"""What one stranger sends is refused by its size, before memory is taken for it."""
+"""Requests of a stranger that are refused by their size, before memory is taken for them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_list_of_groups_takes_the_filters_there_are() -> None:
 
 
 def test_a_million_topic_names_in_a_heartbeat_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What could be no record is refused by its size, what has more names than a turn takes by their number."""
+    """Names that could be no record are refused by size, more names than a turn takes by their number."""
     world, work = BrokerWorld(), Work()
     monkeypatch.setattr(ShareGroupService, "heartbeat", work.count(ShareGroupService.heartbeat))
     for count in (5_000, 5_001, 100_000, 1_000_000):

@@ -297,7 +297,7 @@ def test_records_behind_a_long_aborted_transaction_are_found_in_one_fetch(topic:
 
 
 def test_a_fetch_that_may_not_wait_answers_with_nothing_and_has_got_further(topic: Topic) -> None:
-    """As Apache Kafka does for every fetch of which nothing is left."""
+    """Apache Kafka does so for every fetch of which nothing is left."""
     topic.add(b"aborted", producer=1)
     topic.end(1, commit=False)
     topic.add(b"x" * 100)
@@ -343,7 +343,7 @@ def test_min_bytes_count_up_to_the_last_stable_offset(topic: Topic) -> None:
 
 
 def test_min_bytes_are_not_waited_for_when_the_segment_ends() -> None:
-    """As Apache Kafka: a read from an older segment is enough, it cannot bring what is in the next one anyway."""
+    """Apache Kafka does so: a read from an older segment is enough, it cannot bring what is in the next one anyway."""
     topic = Topic(segment_bytes="1048576")
     member = topic.member()
     topic.add(b"x" * 500_000)
@@ -475,7 +475,7 @@ def test_aborted_records_that_were_passed_over_do_not_come_back_with_the_level(t
 
 
 def first_fetch(topic: Topic, member: ShareClient) -> ShareFetchResponse:
-    """Of a share partition that nobody has fetched yet: waits a little, since its start offset is written down."""
+    """Fetch a share partition that nobody has fetched yet: waits a little, since its start offset is written down."""
     member.send_fetch(topic.place(), max_wait_ms=10)
     topic.world.clock.run_until_idle()
     topic.world.clock.advance(10)
@@ -491,7 +491,7 @@ def begin(topic: Topic, reset: str) -> ShareClient:
 
 
 def test_latest_is_the_high_watermark_also_for_a_committed_group(topic: Topic) -> None:
-    """Also in the middle of a transaction, of which no record is delivered then."""
+    """This holds also in the middle of a transaction, of which no record is delivered then."""
     topic.add(b"open", producer=1)
     topic.add(b"plain")
     member = begin(topic, "latest")
@@ -547,8 +547,10 @@ def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched(
 def test_the_start_offset_is_kept_from_the_first_acquire_on(
     reset: str, crash: Callable[[BrokerWorld], None], topic: Topic
 ) -> None:
-    """Nothing was acknowledged: resolved again, `latest` would skip what came meanwhile, `earliest` repeat what was
-    deleted since, and a duration begin wherever the clock is by then.
+    """No record was acknowledged: a new resolution would be wrong.
+
+    `latest` would skip what came meanwhile, `earliest` repeat what was deleted since, and a duration begin wherever the
+    clock is by then.
     """
     topic.add(b"before")
     topic.world.clock.advance(1_000)

@@ -372,7 +372,7 @@ def test_versions_are_ours_cut_to_the_clusters(world: ForwardingWorld) -> None:
 
 
 def test_a_redrive_is_refused(world: ForwardingWorld) -> None:
-    """That it is offered says to clients of ours, and to no others, that the broker is one of ours."""
+    """Its offer says to clients of ours, and to no others, that the broker is one of ours."""
     client = world.connect()
     for software in ("other", "shareq"):
         request = api_versions.ApiVersionsRequest(software, "1")

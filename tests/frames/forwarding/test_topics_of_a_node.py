@@ -1,4 +1,4 @@
-"""What a node's clients see of topics: the cluster's, those that the node has not heard of, too."""
+"""A node's clients see the cluster's topics, including those that the node has not heard of."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_nothing_is_created_that_client_or_node_do_not_want(properties: dict[str
 
 
 def test_the_cluster_is_not_asked_for_what_the_client_may_not_describe() -> None:
-    """What an outsider makes up is not remembered."""
+    """Names that an outsider makes up are not remembered."""
     properties = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
     world = NodeMetadataWorld(properties=properties)
     for name in ("mine", "secret"):

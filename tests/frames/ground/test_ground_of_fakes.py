@@ -27,7 +27,7 @@ def world() -> GroundWorld:
 
 
 def records_in(world: GroundWorld, topic: str) -> int:
-    """How many records the coordinators have written to a topic."""
+    """Return how many records the coordinators have written to a topic."""
     image = world.stands_on.metadata.topic(topic)
     count = 0 if image is None else image.partitions
     return sum(len(world.stands_on.logs.get(topic, partition).records()) for partition in range(count))

@@ -92,7 +92,7 @@ class Runner:
 
 
 def failing(times: int) -> Callable[[str, str], OSError | None]:
-    """So many writes to the groups' log fail, the next ones."""
+    """Return a fault that fails the next writes to the groups' log, so many of them."""
     left = times
 
     def fail(kind: str, path: str) -> OSError | None:
@@ -106,7 +106,7 @@ def failing(times: int) -> Callable[[str, str], OSError | None]:
 
 
 class Trouble:
-    """What goes wrong, by chance."""
+    """The trouble that comes by chance."""
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)

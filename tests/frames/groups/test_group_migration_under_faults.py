@@ -144,7 +144,7 @@ def _dealt(members: list[JoinGroupResponseMember]) -> dict[str, bytes]:
 
 
 class Trouble:
-    """What goes wrong, by chance. `new` come and go, so that the group is now of one kind, now of the other."""
+    """The trouble that comes by chance. `new` come and go, so that the group is now of one kind, now of the other."""
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)

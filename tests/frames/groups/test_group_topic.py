@@ -1,4 +1,4 @@
-"""What a share group's life leaves in `__consumer_offsets`, and the life of its records in `__share_group_state`."""
+"""A share group's records in `__consumer_offsets`, and the life of its records in `__share_group_state`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def group_records(world: BrokerWorld, group: str = "g") -> list[CoordinatorRecor
 
 
 def last_of_each_key(written: list[CoordinatorRecord]) -> dict[str, CoordinatorRecord]:
-    """As compaction would keep them."""
+    """Return the records that compaction would keep."""
     return {repr(record.key): record for record in written}
 
 

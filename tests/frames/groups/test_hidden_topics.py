@@ -26,7 +26,7 @@ NAMES = [f"t{number}" for number in range(TOPICS)]
 
 @pytest.fixture
 def ctx(monkeypatch: pytest.MonkeyPatch) -> RequestContext:
-    """Of a client that has rights on groups and on the first topic alone."""
+    """Return the context of a client that has rights on groups and on the first topic alone."""
 
     def may(_: RequestContext, right: Right, name: str = CLUSTER_NAME) -> bool:
         return right in (READ_GROUP, DESCRIBE_GROUP) or name == NAMES[0]

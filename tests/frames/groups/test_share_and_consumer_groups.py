@@ -94,7 +94,7 @@ def test_both_kinds_get_every_record_and_go_on_after_a_crash(world: BrokerWorld)
 
 
 def records_from(world: BrokerWorld, offset: int) -> int:
-    """How many records a consumer gets from there."""
+    """Return how many records a consumer gets from there."""
     found = fetch(world.connect(), fetch_request("t", offset))
     assert found.records is not None
     return sum(1 for record in decode_records(found.records) if record.offset >= offset)

@@ -75,7 +75,7 @@ def a_member_joins(world: BrokerWorld, _member: ShareClient) -> None:
 
 
 def a_member_leaves(world: BrokerWorld, member: ShareClient) -> None:
-    """Which it has joined, so that there are two epochs."""
+    """Let another member join and leave, so that there are two epochs."""
     other = ShareClient(world, "other")
     other.join("t")
     member.heartbeat()
@@ -320,7 +320,7 @@ def test_an_empty_group_stays_for_ever(world: BrokerWorld) -> None:
 
 @pytest.mark.parametrize("end", [BrokerWorld.restart, BrokerWorld.crash], ids=["stop", "kill"])
 def test_members_go_on_after_a_restart(end: Callable[[BrokerWorld], None], world: BrokerWorld) -> None:
-    """With the epoch and the assignment they had, and a whole session to be heard of again."""
+    """They keep their epoch and assignment, and have a whole session to be heard of again."""
     world.create_topic("t", 2)
     one, two = ShareClient(world, "one"), ShareClient(world, "two")
     one.join("t")

@@ -36,7 +36,7 @@ class LongWork:
         world.services.turns.run(by_turns(self._turns()), self._failed)
 
     def one_turn(self) -> None:
-        """Until the next turn has been."""
+        """Go on until the next turn has been."""
         before = self.had
         while self.had == before:
             assert self.world.clock.run_tick()

@@ -145,7 +145,7 @@ def test_a_commit_that_pauses_everywhere_answers_and_keeps_the_same(
 
 
 def test_more_than_a_batch_takes_is_refused_and_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Apache Kafka refuses records that are too large; without records of all of them."""
+    """Apache Kafka refuses records that are too large, too; without records of all of them."""
     world = world_of(40_000)
     client = world.connect()
     made: list[int] = []

@@ -1,4 +1,4 @@
-"""What one stranger asks holds nobody up: it is handled so much in a turn of the loop."""
+"""A stranger's long request holds nobody up: only so much is handled in a turn of the loop."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_markers_are_written_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_partitions_of_transactions_are_looked_at_in_turns(
     monkeypatch: pytest.MonkeyPatch, version: int, topics: list[tuple[str, int]]
 ) -> None:
-    """Of 5 µs each; in one transaction, or in thirty of brokers."""
+    """The partitions take 5 µs each; in one transaction, or in thirty of brokers."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 2)
     stranger, neighbour = world.connect(), world.connect()
@@ -327,7 +327,7 @@ def test_a_large_batch_is_looked_into_in_steps(time_ms: int, offset: int, monkey
 
 
 def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered(world: BrokerWorld) -> None:
-    """As if it had been deleted afterwards."""
+    """The answer is as if it had been deleted afterwards."""
     client = by_time(world, 1_000 + 77_777)
     for _ in range(3):
         world.clock.run_tick()

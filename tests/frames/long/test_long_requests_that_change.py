@@ -131,7 +131,7 @@ ROWS: Rows = [
 
 @pytest.mark.parametrize("version", [5, 6])
 def test_offsets_in_a_transaction_are_answered_as_those_of_short_requests(version: int) -> None:
-    """Of a partition that is named twice the last row counts."""
+    """The last row of a partition that is named twice counts."""
     unknown = ErrorCode.UNKNOWN_TOPIC_ID if version >= 6 else UNKNOWN
     too_long = ErrorCode.OFFSET_METADATA_TOO_LARGE
     long, short = Committing(), Committing()

@@ -133,7 +133,7 @@ def join_of(
 
 
 def count_join_stages(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
-    """As `count_stages`, and what a JoinGroup alone goes through."""
+    """Count the stages of `count_stages`, and those that a JoinGroup alone goes through."""
     count_stages(monkeypatch, work)
     for name in ("subscription_of", "owned_partitions"):
         counted = work.count(getattr(joining, name), lambda *_: TOPICS)
@@ -220,7 +220,9 @@ def test_a_small_member_of_a_large_group_is_decided_in_steps(monkeypatch: pytest
 
 
 def world_of_a_static_member() -> BrokerWorld:
-    """Whose place a member of the classic protocol may take; it is the last one of the other."""
+    """Return a world with a static member whose place a classic member may take; it is the last one of the other
+    protocol.
+    """
     world = world_of_topics()
     request = request_of("g", NAMES)
     request.instance_id = "i"

@@ -1,4 +1,4 @@
-"""What an administrator names at once, thousands of things, is done some in a turn of the loop and in a commit."""
+"""An administrator's thousands of things named at once, done some in a turn of the loop and in a commit."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def topics(count: int) -> list[str]:
 
 
 def everything() -> dict[str, tuple[tuple[Message, int], int]]:
-    """By name a request of many elements, with its version, and the commits that it may take."""
+    """Return by name a request of many elements, with its version, and the commits that it may take."""
     new = CreateTopicsRequest([CreatableTopic(f"n{number}", 1, 1) for number in range(1_200)], 60_000)
     grown = CreatePartitionsRequest([CreatePartitionsTopic(name, 2, None) for name in topics(1_200)], 60_000)
     doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in topics(1_200)], timeout_ms=60_000)
@@ -275,7 +275,7 @@ def test_a_newcomer_does_not_overtake_a_commit_that_waits(monkeypatch: pytest.Mo
 def test_the_elements_of_a_slice_fail_together_where_the_disk_fails_and_only_they(
     monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
-    """What is wrong with one of them is its own affair."""
+    """A fault of one of them is its own affair."""
     client = world.connect()
     world.clock.run_until_idle()
 

@@ -65,7 +65,7 @@ def share_offsets_forgotten() -> Request:
 
 
 def replicas_moved() -> Request:
-    """Of a partition with several paths the last counts."""
+    """Build the request; the last path of a partition with several counts."""
     topic = moving.AlterReplicaLogDirTopic
     folders = [
         moving.AlterReplicaLogDir("/nowhere", [topic("t", [*range(20)]), topic("u", [1, 40])]),

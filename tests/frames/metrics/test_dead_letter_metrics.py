@@ -1,4 +1,4 @@
-"""What a scrape returns of dead letters (KIP-1191)."""
+"""A scrape's metrics of dead letters (KIP-1191)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMES = {
 
 
 def counts(world: DeadLetterWorld) -> dict[str, float]:
-    """Those that are not zero."""
+    """Return the counts that are not zero."""
     reported = scraped(world.world)
     return {short: value for short, name in NAMES.items() if (value := reported.value(name, group="g"))}
 

@@ -41,7 +41,7 @@ REQUEST = "kafka_network_request_metrics"
 
 
 def shares(number: int, name: Callable[[int], str] = lambda _at: "g", **seen: Any) -> Snapshot:
-    """So many share partitions, each of a group of the name, each as it is seen."""
+    """Return a snapshot of so many share partitions, each of a group of the name, each as it is seen."""
     snapshot = Snapshot()
     counters = SharePartitionCounters()
     counters.deliveries, counters.redeliveries, counters.new_batches = 2, 1, 1

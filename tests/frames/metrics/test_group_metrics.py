@@ -1,4 +1,4 @@
-"""What a scrape returns of classic and consumer groups, and of committed offsets, after things that clients did."""
+"""A scrape's metrics of classic and consumer groups, and of committed offsets, after things that clients did."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_rebalances_of_classic_groups_are_not_counted_again_when_they_are_loaded
 
 
 def test_a_consumer_group_from_its_first_member_to_its_last(world: BrokerWorld) -> None:
-    """Those who join or subscribe again raise the epoch and count, those who leave only raise it."""
+    """Members who join or subscribe again raise the epoch and count, those who leave only raise it."""
     world.create_topic("t", 2)
     epoch = heartbeat(world, "one", topics=["t"]).member_epoch
     joined = scraped(world)
@@ -167,7 +167,7 @@ def test_states_of_many_groups_are_taken_in_slices() -> None:
 
 
 def test_committed_offsets_and_lag(offsets: Offsets) -> None:
-    """As kafka-consumer-groups.sh --describe: the end of the partition less the committed offset."""
+    """The lag is that of kafka-consumer-groups.sh --describe: the partition's end less the committed offset."""
     offsets.client.committed({("t", 0): 4, ("t", 1): 0})
     reported = offsets.scrape()
     assert reported.value(OFFSET, group="g", topic="t", partition="0") == 4
@@ -192,7 +192,7 @@ def test_lag_is_never_below_0_and_unknown_without_an_offset(offsets: Offsets) ->
 
 
 def test_lag_counts_what_open_transactions_have_written(offsets: Offsets) -> None:
-    """As the tool does, whose reader of the ends reads uncommitted records."""
+    """The tool counts them, too: its reader of the ends reads uncommitted records."""
     offsets.client.committed({("t", 0): 4})
     producer = Transactor(offsets.world.connect())
     producer.init()
@@ -299,7 +299,7 @@ def test_offsets_that_expire() -> None:
 
 
 def lengths(world: BrokerWorld, table: Table) -> list[int]:
-    """How many rows of a table the snapshot has at each pause, and at its end."""
+    """Return how many rows of a table the snapshot has at each pause, and at its end."""
     taken, found = Snapshot(), list[int]()
     finished(
         snapshot.take(taken, world.services, data_folder, {}, [], 0),

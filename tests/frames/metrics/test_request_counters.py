@@ -1,4 +1,4 @@
-"""What is counted of requests: how many, how long they took, and the errors in their answers."""
+"""The counters of requests: how many, how long they took, and the errors in their answers."""
 
 from __future__ import annotations
 

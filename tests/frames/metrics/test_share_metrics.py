@@ -1,4 +1,4 @@
-"""What a scrape returns of share groups, after things that clients did over frames."""
+"""A scrape's metrics of share groups, after things that clients did over frames."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_groups_that_are_paused(world: BrokerWorld) -> None:
 
 
 def test_groups_of_every_kind(world: BrokerWorld) -> None:
-    """As Apache Kafka 4.3.1 has it: one number for each protocol, also while it is 0."""
+    """Apache Kafka 4.3.1 has it so: one number for each protocol, also while it is 0."""
     world.create_topic("t")
     ShareClient(world).join("t")
     for group in ("c", "d"):

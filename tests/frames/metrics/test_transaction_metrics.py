@@ -1,4 +1,4 @@
-"""What a scrape returns of transactions, after things that producers did, and did not do, over frames."""
+"""A scrape's metrics of transactions, after things that producers did, and did not do, over frames."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_transaction_that_its_producer_leaves_behind_is_aborted_but_has_not_ti
 
 
 def test_an_abort_of_nothing_is_no_transaction(world: World) -> None:
-    """With transaction version 2 it raises the epoch all the same."""
+    """Transaction version 2 raises the epoch all the same."""
     producer = world.producer()
     assert producer.abort() is NONE
     assert world.states() == {"complete_abort": 1}

@@ -130,7 +130,7 @@ def test_letters_that_a_killed_node_owed_are_written_by_its_successor_with_their
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_letters_that_are_owed_outlive_the_topic_of_their_records(killed: bool) -> None:
-    """Also where the owner has only the state of them, and a member that asked for more."""
+    """This holds also if the owner has only their state, and a member that asked for more."""
     world = node(shareq_dlq_keep="true")
     client = ShareClient(world)
     assigned(client, "t")

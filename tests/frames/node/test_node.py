@@ -134,7 +134,7 @@ def shown_leader(world: NodeWorld, topic: str) -> tuple[ErrorCode, int, int]:
 
 
 def test_records_that_were_deleted_by_way_of_a_node_are_handed_out_no_more(world: NodeWorld) -> None:
-    """At once: the consumer may ask before the node hears of it with its next fetch."""
+    """The effect is immediate: the consumer may ask before the node hears of it with its next fetch."""
     client = ShareClient(world)
     assigned(client, "t")
     append(world, "t", 5)

@@ -56,7 +56,7 @@ def test_a_topic_that_is_deleted_by_way_of_a_node_is_not_shown_any_more(world: N
 
 
 def test_a_topic_that_is_made_again_is_read_from_its_start_at_once(world: NodeWorld) -> None:
-    """What was confirmed of the old topic says nothing of the new one."""
+    """Confirmations of the old topic say nothing of the new one."""
     client = ShareClient(world)
     place = create(world, "t"), 0
     assigned(client, "t")

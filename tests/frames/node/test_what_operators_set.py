@@ -145,7 +145,7 @@ def test_an_answer_waits_until_the_cluster_has_the_change(node: Node, change: Ca
 
 @pytest.mark.parametrize("change", CHANGES, ids=IDS)
 def test_a_change_that_may_be_lost_is_answered_as_timed_out(node: Node, change: Callable[[Node], ErrorCode]) -> None:
-    """As Apache Kafka's controller answers that does not know; clients try again."""
+    """Apache Kafka's controller answers so if it does not know; clients try again."""
     node.behind.cluster.lose_request("config-0", node.behind.cluster.leader(CONFIG_TOPIC), ProduceRequest)
     assert change(node) is ErrorCode.REQUEST_TIMED_OUT
     assert change(node) is ErrorCode.NONE

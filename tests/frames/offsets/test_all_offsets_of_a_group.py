@@ -173,7 +173,7 @@ def test_reading_offsets_makes_no_group_and_no_member(world: World) -> None:
 
 
 def test_a_group_without_members_is_found_described_and_has_its_offsets(world: World) -> None:
-    """What a tool asks for to show them: one FindCoordinator, one description, one OffsetFetch."""
+    """A tool asks for this to show them: one FindCoordinator, one description, one OffsetFetch."""
     offsets = {T0: Row(5, metadata="me"), T1: Row(0), U0: Row(7)}
     world.offsets.committed(offsets)
     found = world.connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4, FindCoordinatorResponse)
@@ -200,13 +200,13 @@ def test_offsets_of_topics_that_no_member_reads(world: World) -> None:
 
 
 def subscription(*topics: str) -> bytes:
-    """What a consumer sends of itself as it joins, version 0: topics, no user data."""
+    """Return a joining consumer's own data, version 0: topics, no user data."""
     names = b"".join(len(name).to_bytes(2, "big") + name.encode() for name in topics)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
 
 
 def test_a_failed_append_is_no_readers_error(world: World) -> None:
-    """What was refused is not there; what was committed before is."""
+    """Refused offsets are not there; those committed before are."""
     world.offsets.committed({T0: 5})
 
     def broken(kind: str, path: str) -> OSError | None:

@@ -1,4 +1,4 @@
-"""Who may read and commit offsets, in every version: errors of the group as KIP-88 has them, of topics in rows."""
+"""The rights to read and commit offsets, in every version: errors of the group as in KIP-88, of topics in rows."""
 
 from __future__ import annotations
 

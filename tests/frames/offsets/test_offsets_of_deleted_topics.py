@@ -80,7 +80,7 @@ def test_a_crash_just_after_the_deletion_takes_offsets_with_a_retention_of_their
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
 def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
-    """Until the next start, which deletes it."""
+    """The next start deletes them."""
     world = World(is_open=False)
     world.world.fs.fail = broken(CONSUMER_OFFSETS)
     world.world.folder.metadata.delete_topics(["t"])

@@ -113,7 +113,7 @@ def test_a_topic_that_was_deleted_and_made_again_is_noticed(version: int, world:
 
 @pytest.mark.parametrize("requests", [1, 3])
 def test_a_disk_that_is_full_is_a_storage_error_and_nothing_more(requests: int, world: BrokerWorld) -> None:
-    """What was answered before stays readable, and with space again the broker goes on."""
+    """Records answered before stay readable, and with space again the broker goes on."""
     world.create_topic("t")
     client = world.connect()
     for _ in range(requests):

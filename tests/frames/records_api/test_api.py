@@ -435,7 +435,7 @@ def test_the_sums_of_a_large_window_are_made_in_turns(site: Site) -> None:
 def test_groups_and_partitions_in_great_numbers_are_sorted_in_turns(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As those of 5,000 names are, by 50."""
+    """The sorting is like that of 5,000 names, by 50."""
     monkeypatch.setattr(views, "NAMES_AT_ONCE", 50)
     site.world.create_topic("wide", 500)
     ShareClient(site.world, "m", group="g").join("wide")

@@ -51,7 +51,7 @@ COUNTS = {"REDRIVEN": 2 * LETTERS - 4, "FILTERED": 2, "REFUSED": 2}
 
 
 def run(world: RedriveWorld) -> None:
-    """To the end. SimulatedCrash in the middle."""
+    """Run to the end. Raise SimulatedCrash in the middle."""
     error = world.start(group_id="g", records_per_second=60)
     assert error in (ErrorCode.NONE, ErrorCode.DUPLICATE_RESOURCE), error
     world.finish()
@@ -92,8 +92,9 @@ def test_a_crash_at_every_disk_operation(model: CrashModel) -> None:
 
 
 def crash_again_and_again(model: CrashModel, seed: int) -> RedriveWorld:
-    """To the end, with crashes every few disk operations, also of starts and while what may have been done is looked
-    for.
+    """Run to the end, with crashes every few disk operations.
+
+    They also hit starts, and the search for what may have been done.
     """
     rng = Random(seed)
     world = queue_of_letters()

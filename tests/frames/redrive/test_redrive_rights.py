@@ -1,4 +1,4 @@
-"""By whose rights a redrive reads and writes, which client may see and end it, and progress that others commit."""
+"""The rights by which a redrive reads and writes, the clients that may see and end it, and commits of others."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def committed(world: GuardedWorld) -> tuple[int, str]:
 
 
 def commit(world: GuardedWorld, name: str, offset: int, text: str) -> None:
-    """As a client that may use the group."""
+    """Commit as a client that may use the group."""
     rows = [OffsetCommitRequestPartition(0, offset, committed_metadata=text)]
     request = OffsetCommitRequest(f"shareq.redrive.{name}", topics=[OffsetCommitRequestTopic(QUEUE, partitions=rows)])
     answer = world.world.connect().call(request, 9, OffsetCommitResponse)
@@ -160,7 +160,7 @@ TAMPERED = [
 def test_progress_that_a_client_has_committed_is_not_believed(
     world: GuardedWorld, name: str, offset: int, change: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Else a client with the right to a group would write by the rights of another."""
+    """Otherwise a client with the right to a group would write by the rights of another."""
     world.bury(*(letter(b"%d" % number, number) for number in range(4)))
     world.grant(READS_QUEUE, WRITES_TOPIC)
     world.start(client=world.alice, records_per_second=1)

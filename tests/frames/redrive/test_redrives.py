@@ -157,7 +157,7 @@ def test_one_or_some_or_all(filters: dict[str, Any], expected: list[int]) -> Non
 
 
 def test_only_what_was_there_when_it_began_goes_back(world: RedriveWorld) -> None:
-    """What dies again meanwhile does not go round in circles."""
+    """Letters of records that die again meanwhile do not go round in circles."""
     world.bury(letter(b"a", 0), letter(b"b", 1))
     assert world.start(records_per_second=1) is ErrorCode.NONE
     world.bury(letter(b"later", 2))

@@ -105,7 +105,7 @@ def test_a_queue_that_was_made_again_begins_without_what_was_known_of_the_other(
 
 
 def test_many_letters_that_stay_one_by_one_end_a_redrive_with_what_helps(world: RedriveWorld) -> None:
-    """Nothing of what is known is cut off: the next redrive goes on from there."""
+    """No knowledge is cut off: the next redrive goes on from there."""
     world.bury(*(letter(b"%d" % number, number, topic="tu"[number % 2]) for number in range(1_000)))
     done = world.run("first")
     assert (done.state, done.trouble) == (

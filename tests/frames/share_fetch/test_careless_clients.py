@@ -108,7 +108,7 @@ def begin(partitions: int = 1) -> tuple[BrokerWorld, list[Place]]:
 
 
 def start_offset(world: BrokerWorld, place: Place) -> int:
-    """As it is stored."""
+    """Return the stored start offset."""
     return StateCaller(world.connect(), "g", place[0]).read().start_offset
 
 
@@ -170,7 +170,7 @@ def test_alone_it_gets_each_record_as_often_as_the_limit_allows(kind: int | None
 
 
 def waits_ms(world: BrokerWorld, client: ShareClient, place: Place, most_ms: int = 5_000) -> tuple[int, int]:
-    """How long a fetch of one record is without an answer, and how many records it brings."""
+    """Return how long a fetch of one record is without an answer, and how many records it brings."""
     began = world.clock.now_ms()
     client.send_fetch(place, max_wait_ms=most_ms, max_records=1)
     world.clock.run_until_idle()
@@ -180,7 +180,9 @@ def waits_ms(world: BrokerWorld, client: ShareClient, place: Place, most_ms: int
 
 
 def test_a_member_whose_locks_ran_out_leaves_records_to_others_while_it_waits() -> None:
-    """Until its time is up, or it acknowledges something, or the others have not come for as long as a lock."""
+    """It does so until its time is up, or it acknowledges something, or the others have not come
+    for as long as a lock.
+    """
     world, (place,) = begin()
     slow, other = ShareClient(world, "slow"), ShareClient(world, "other")
     append(world, "t", 1, batches=20)

@@ -1,4 +1,4 @@
-"""What share groups cost a broker, counted in operations on its disk: reads, writes, bytes. Time is `make bench`'s."""
+"""The cost of share groups, counted in operations on the disk: reads, writes, bytes. Time is `make bench`'s."""
 
 from __future__ import annotations
 

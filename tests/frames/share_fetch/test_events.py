@@ -1,4 +1,4 @@
-"""What the log says of share groups: members that come, leave and are fenced, locks that run out, records given up."""
+"""The log of share groups: members that come, leave and are fenced, locks that run out, records given up."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def member_of(partitions: int) -> tuple[ShareClient, list[Place]]:
 
 
 def waited(member: ShareClient) -> int:
-    """After how many milliseconds a fetch without records is answered that would wait for `WAIT_MS`."""
+    """Return after how many milliseconds a fetch without records is answered that would wait for `WAIT_MS`."""
     clock = member.world.clock
     member.send_fetch(max_wait_ms=WAIT_MS)
     began = clock.now_ms()

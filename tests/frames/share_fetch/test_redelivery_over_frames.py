@@ -48,7 +48,7 @@ def begin(records: int = 10) -> tuple[BrokerWorld, ShareClient, Place]:
 
 
 def wait_for(world: BrokerWorld, member: ShareClient, place: Place, most_ms: int = 60_000) -> tuple[int, list[int]]:
-    """How long a fetch that waits is without answer, in milliseconds, and the offsets it brings."""
+    """Return how long a waiting fetch is without answer, in milliseconds, and the offsets it brings."""
     began = world.clock.now_ms()
     member.send_fetch(place, max_wait_ms=most_ms)
     while not member.connection.frames:

@@ -32,7 +32,7 @@ Place = tuple[bytes, int]
 
 
 def half_done(properties: dict[str, str] | None = None) -> tuple[BrokerWorld, ShareClient, Place]:
-    """Of ten records a member has finished five."""
+    """Return a world where a member has finished five of ten records."""
     world = BrokerWorld(properties)
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
@@ -107,7 +107,7 @@ STRANGE = pack(">h", 999) + b"whatever a later release keeps"
 
 
 def test_records_of_unknown_types_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
-    """Also those of the consumer groups that another release had here: committed offsets, members."""
+    """They include those of consumer groups that another release had here: committed offsets, members."""
     world, member, place = half_done()
     before = member.describe()
     groups = group_partition_for("g", 50)
@@ -128,7 +128,7 @@ def test_records_of_unknown_types_are_skipped(caplog: pytest.LogCaptureFixture) 
 def test_a_known_record_in_an_unknown_version_is_skipped_and_logged(
     topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """In Apache Kafka no group of that partition works any more. Here one record is left out, and the log says so."""
+    """Apache Kafka stops all groups of that partition. Here one record is left out, and the log says so."""
     world, member, place = half_done()
     key = SharePartitionKey("g", *place)
     if topic == "__consumer_offsets":
@@ -178,7 +178,7 @@ def delete_topic(world: BrokerWorld, name: str) -> ErrorCode:
 
 
 def test_a_state_topic_that_is_removed_at_work_is_made_again() -> None:
-    """What was in it is gone, and what comes is kept: the group starts over with its next heartbeat."""
+    """Its content is gone, and what comes is kept: the group starts over with its next heartbeat."""
     world, member, place = half_done(ONE_SHARD)
     assert delete_topic(world, "__share_group_state") is ErrorCode.NONE
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # forgotten

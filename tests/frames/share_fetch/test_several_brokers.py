@@ -1,4 +1,4 @@
-"""What share groups do when group coordinator, share coordinator and leader are different brokers (KIP-932).
+"""Share groups with group coordinator, share coordinator and leader at different brokers (KIP-932).
 
 The brokers know nothing of each other but a map of leaders, and reach each other by the state RPCs alone.
 """
@@ -153,7 +153,7 @@ def test_who_is_not_the_share_coordinator_says_so(work: Work) -> None:
 
 
 def test_who_is_not_the_leader_names_it(work: Work) -> None:
-    """With CurrentLeader and its address, so that the client need not ask for metadata first."""
+    """The answer has CurrentLeader and its address, so that the client need not ask for metadata first."""
     work.member.join("t")
     for world in (work.cluster.groups, work.cluster.states):
         stranger = ShareClient(world)
@@ -167,7 +167,7 @@ def test_who_is_not_the_leader_names_it(work: Work) -> None:
 
 
 def test_without_the_group_coordinator_records_are_delivered_and_acknowledged(work: Work) -> None:
-    """Also by a member whose session has expired: nothing fences it from the records."""
+    """This holds also for a member whose session has expired: nothing fences it from the records."""
     work.member.join("t")
     assert work.consumer.acquire(work.place, max_records=4) == [(0, 3, 1)]
     work.cluster.clock.advance(3_600_000)

@@ -115,7 +115,7 @@ def test_a_fetch_of_no_records_only_acknowledges(queue: Queue) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
-    """Nobody asks for one in the request. Version 1 of ShareAcknowledge does not return it."""
+    """The request has no place for one. Version 1 of ShareAcknowledge does not return it."""
     queue = Queue(group_share_record_lock_duration_ms="20000")
     client = queue.member.connection
     assert client.call(queue.fetch_request(0), version, ShareFetchResponse).acquisition_lock_timeout_ms == 20_000
@@ -140,7 +140,7 @@ def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
 
 
 def test_fetching_and_acknowledging_have_errors_of_their_own(queue: Queue) -> None:
-    """In one answer for one partition; only that of acknowledging comes with words, as by Apache Kafka 4.3.1."""
+    """One answer has both for one partition; only that of acknowledging comes with words, as by Apache Kafka 4.3.1."""
     member = queue.holding()
     append(queue.world, "t", 5)
     other = queue.open("other")
@@ -167,7 +167,7 @@ def test_what_cannot_be_read_is_reported_and_given_out_later(queue: Queue) -> No
 
 
 def test_a_log_that_is_offline_after_a_failed_sync() -> None:
-    """Nothing more of it is given out; what was acquired before is acknowledged, as its state is in another log."""
+    """Nothing more of it is given out; acquired records are acknowledged, as their state is in another log."""
     queue = Queue(log_flush_interval_messages="1")
     member = queue.holding()
     failing_disk(queue.world, "sync", "/t-0/")
@@ -290,7 +290,7 @@ def test_an_acknowledgement_by_a_fenced_leader_names_who_leads(fence: str) -> No
 
 @pytest.mark.parametrize("fence", ["leader epoch", "state epoch"])
 def test_within_a_fetch_it_does_not(fence: str) -> None:
-    """There only the fetch's own error names the leader; without, it is 0 in epoch 0."""
+    """Only the fetch's own error names the leader there; without, it is 0 in epoch 0."""
     queue, _ = fenced(fence)
     part = only(queue.member.fetch(acks={queue.place: [(0, 4, ACCEPT)]}, max_records=0))
     assert (part.error_code, part.acknowledge_error_code) == (NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -429,7 +429,7 @@ def test_who_is_no_member_may_fetch_and_acknowledge(queue: Queue) -> None:
 
 
 def test_forgetting_a_partition_keeps_its_locks_even_when_the_session_ends(queue: Queue) -> None:
-    """Only what is in the session is given back with it; the rest waits for its locks to run out."""
+    """Only records in the session are given back with it; the rest waits for its locks to run out."""
     member = queue.holding()
     member.fetch(queue.other)
     member.fetch(forgotten=[queue.place])

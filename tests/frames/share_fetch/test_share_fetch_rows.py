@@ -142,8 +142,9 @@ def test_a_partition_of_acknowledgements_alone_is_listed(topic: Topic) -> None:
 def test_a_topic_that_becomes_known_later_is_fetched_in_the_same_session(
     topic: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where topics are mirrored from a cluster a client may know one before the broker does. Clients keep a partition
-    in their session when they get UNKNOWN_TOPIC_ID, and do not name it again.
+    """A client may know a topic before a broker does that mirrors a cluster's topics.
+
+    Clients keep a partition in their session when they get UNKNOWN_TOPIC_ID, and do not name it again.
     """
     metadata, place = topic.world.services.metadata, topic.places[0]
     with monkeypatch.context() as patched:

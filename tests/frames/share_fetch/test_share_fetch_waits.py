@@ -151,7 +151,7 @@ def test_a_topic_deleted_and_created_again_ends_the_wait_too(world: BrokerWorld)
 
 
 def test_a_negative_max_records_loads_the_share_partition_and_brings_nothing(world: BrokerWorld) -> None:
-    """As in Apache Kafka 4.3.1, where only 0 leaves everything as it is: an acknowledgement then finds the leader."""
+    """Apache Kafka 4.3.1 does so, where only 0 leaves everything as it is: an acknowledgement then finds the leader."""
     place = (world.create_topic("t").topic_id, 0)
     append(world, "t", 1)
     from_the_start(world)

@@ -77,7 +77,7 @@ def work() -> Work:
 
 
 def test_the_session_remembers_its_partitions(work: Work) -> None:
-    """What was listed once is fetched from until it is forgotten, and may be added to."""
+    """A listed partition is fetched from until it is forgotten, and may be added to."""
     assert acquired_of(work.one.fetch(work.first, max_records=4)) == [(0, 3, 1)]
     work.one.fetch(work.second, max_records=0)
     got = work.one.fetch()
@@ -93,7 +93,7 @@ def test_the_session_remembers_its_partitions(work: Work) -> None:
 
 
 def test_the_leader_picks_the_records_and_takes_released_ones_first(work: Work) -> None:
-    """There is no offset in a ShareFetch."""
+    """A ShareFetch has no offset."""
     assert work.one.acquire(work.first, max_records=6) == [(0, 5, 1)]
     assert work.one.acknowledge(work.first, (1, 2, RELEASE)) is NONE
     assert acquired_of(work.one.fetch(max_records=3)) == [(1, 2, 2), (6, 6, 1)]

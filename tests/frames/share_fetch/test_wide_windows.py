@@ -47,7 +47,7 @@ class Queue:
         assert ack_errors(self.member.acknowledge((first, last, kinds))) == [ErrorCode.NONE]
 
     def stored_ranges(self) -> int:
-        """How many separate ranges the share coordinator keeps."""
+        """Return how many separate ranges the share coordinator keeps."""
         shard = self.world.services.share_states.partitions.get(0).shard
         state = shard.state_of(SharePartitionKey("g", self.topic_id, 0))
         assert state is not None

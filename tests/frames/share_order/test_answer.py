@@ -1,4 +1,4 @@
-"""What a group with order by key is sent of record batches: large ones are cut to what was acquired."""
+"""Record batches sent to a group with order by key: large ones are cut to what was acquired."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def batch_of(base: int, count: int, size: int, codec: Compression = Compression.
 
 
 def sent_of(batch: bytes) -> int:
-    """How many records are sent when the first one was acquired of a batch that begins at offset 500."""
+    """Return how many records are sent when the first one was acquired of a batch that begins at offset 500."""
     return len(sent_records(cut_to(read_of([batch]), [AcquiredRange(500, 500, 1)])))
 
 

@@ -15,7 +15,7 @@ from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
 
 
 def rig_of(*keys: Sequence[bytes]) -> ShareRig:
-    """For each partition one batch with records of these keys."""
+    """Return a rig with one batch of records with these keys for each partition."""
     rig = ShareRig()
     rig.settings.share = ShareGroupSettings(record_lock_duration_ms=LOCK_MS, order_by_key=True)
     for partition, each in enumerate(keys):
@@ -114,7 +114,7 @@ KEYS = [b"%d" % (each % 10) for each in range(40)]
 
 
 def test_it_goes_on_to_other_partitions_until_it_has_as_much_as_a_record_batch() -> None:
-    """Without order it would have the forty records of the first one."""
+    """It would have the forty records of the first one without order."""
     rig = rig_of(KEYS, KEYS)
     assert ranges(rig.fetch(0, 1, max_records=5).start().value) == [(0, 9, 1), (0, 9, 1)]
 

@@ -1,4 +1,4 @@
-"""What is kept of large reads: what of it serves a fetch, and how much memory it takes."""
+"""Large reads that are kept: the part that serves a fetch, and the memory it takes."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ BIG = bytes(LEAST_BYTES)
 
 
 def kept_in(rig: ShareRig) -> KeptReads:
-    """What is kept when the first two of six record batches were read, of three records each."""
+    """Return what is kept when the first two of six record batches were read, of three records each."""
     for _ in range(6):
         rig.source().contents.add(build_batch([RecordData(b"k", BIG)] * 3, timestamp_ms=1))
     kept = KeptReads()
@@ -163,7 +163,7 @@ def kept_in(rig: ShareRig) -> KeptReads:
 
 
 def read_again(rig: ShareRig, kept: KeptReads, *wanted: int) -> list[tuple[int, int]]:
-    """From where and how much was read for these, and that what is brought is what the log would bring."""
+    """Return from where and how much was read for these; check that the log would bring the same."""
     before = len(rig.source().asked)
     found = kept.read(rig.leader(), *wanted)
     asked = rig.source().asked[before:]
@@ -223,7 +223,7 @@ def test_no_more_bytes_than_a_fetch_may_have_come_of_it(max_bytes: int) -> None:
 
 
 def test_behind_what_is_kept_no_more_is_read_than_a_fetch_has_room_for() -> None:
-    """Where that is nothing, all is read again at once."""
+    """All is read again at once if that is nothing."""
     for offset, batches, reads in ((0, 3, [(6, 1)]), (3, 2, [(6, 1)]), (0, 2, [(0, 2)])):
         rig = ShareRig()
         kept = kept_in(rig)

@@ -42,7 +42,7 @@ def member_of(world: BrokerWorld, place: Place, name: str = "m") -> ShareClient:
 
 
 def back_again(member: ShareClient, place: Place) -> None:
-    """On a new connection, with nothing in hand."""
+    """Come back on a new connection, with nothing in hand."""
     member.reconnect()
     member.join("t")
     member.fetch(place, max_records=0)

@@ -89,7 +89,7 @@ def test_a_state_that_cannot_be_initialised_is_tried_again_by_the_next_heartbeat
 
 
 def test_a_group_whose_initialisation_failed_halfway_is_deleted_with_what_there_is() -> None:
-    """Else the state that was left would fence the next group of that name, whose epochs start over."""
+    """Otherwise the state that was left would fence the next group of that name, whose epochs start over."""
     world = a_world()
     member = ShareClient(world)
     for _ in range(3):  # epochs rise
@@ -108,7 +108,7 @@ def test_a_group_whose_initialisation_failed_halfway_is_deleted_with_what_there_
 
 
 def test_what_was_done_before_an_initialisation_was_recorded_stays() -> None:
-    """Who is not assigned may fetch as well; the state is there although the group does not know it yet."""
+    """An outsider may fetch as well; the state is there although the group does not know it yet."""
     world = a_world(partitions=1)
     member, outsider = ShareClient(world), ShareClient(world, "outsider")
     world.fs.fail = failing_from(2, "__consumer_offsets")
@@ -142,7 +142,7 @@ def test_what_was_done_before_an_initialisation_was_recorded_outlives_a_new_epoc
 
 
 def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> None:
-    """Else the next join would go on where it was."""
+    """Otherwise the next join would go on where it was."""
     world = a_world(partitions=1)
     member, outsider = ShareClient(world), ShareClient(world, "outsider")
     member.join("t")
@@ -200,7 +200,7 @@ def after_crashes(
 
 
 def stage_of(world: BrokerWorld, group_id: str = "g") -> str:
-    """How far the group's record of its share partitions has come."""
+    """Return the stage of the group's record of its share partitions."""
     if not world.services.groups.coordinator.partitions.count:
         return "no group"
     partition = world.services.groups.coordinator.partitions.get(group_partition_for(group_id, 50))
@@ -211,7 +211,7 @@ def stage_of(world: BrokerWorld, group_id: str = "g") -> str:
 
 
 def test_a_crash_at_any_point_of_the_first_heartbeat() -> None:
-    """Also between the record of what is to be initialised and that of what was."""
+    """The points include that between the record of what is to be initialised and that of what was."""
     seen: Counter[str] = Counter()
     for world, member in after_crashes(lambda: joining(a_world()), lambda _world, member: member.join("t")):
         seen[stage_of(world)] += 1
@@ -258,7 +258,7 @@ def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> No
 
 
 def test_a_crash_at_any_point_of_a_topics_deletion() -> None:
-    """Nothing of it is left, neither in the group nor at the share coordinator, and its successor starts over."""
+    """No trace of it is left, in the group or at the share coordinator, and its successor starts over."""
 
     def delete(world: BrokerWorld, _member: ShareClient) -> None:
         world.folder.metadata.delete_topics(["t"])

@@ -49,7 +49,7 @@ class Outside:
         self.connect()
 
     def find(self, version: int = 6) -> int:
-        """What FindCoordinator answers for partition 0; it is what creates the coordinator's topic."""
+        """Return FindCoordinator's answer for partition 0, which creates the coordinator's topic."""
         request = FindCoordinatorRequest(key_type=2, coordinator_keys=[f"g:{uuid_to_text(self.topic_id)}:0"])
         (found,) = self.state.client.call(request, version, FindCoordinatorResponse).coordinators
         return found.error_code

@@ -1,4 +1,4 @@
-"""What loading a coordinator's log does with large batches, damaged ones, and a disk that does not read."""
+"""The load of a coordinator's log with large batches, damaged ones, and a disk that does not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the coordinators write and load their topics."""
+"""The coordinators' writes and loads of their topics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Group:
         assert self.member.heartbeat(["t"]).error_code == ErrorCode.NONE
 
     def codecs(self, topic: str) -> set[int]:
-        """Of the batches in a topic's one partition."""
+        """Return the codecs of the batches in a topic's one partition."""
         log = self.world.folder.logs.get(topic, 0)
         read = log.read(0, 1 << 20, upto=log.high_watermark)
         assert not isinstance(read, ErrorCode)

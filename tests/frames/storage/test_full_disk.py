@@ -99,7 +99,7 @@ def test_a_start_on_a_disk_that_is_nearly_full_takes_what_makes_nothing_worse(
 
 
 def test_retention_that_found_no_byte_is_tried_again_soon() -> None:
-    """Without a reserve: another program may have given up some of its own since."""
+    """Another program may have given up some space since; there is no reserve."""
     world = BrokerWorld({**PROPERTIES, "shareq.disk.reserve.bytes": "0", "log.retention.bytes": "1"})
     world.create_topic("t", segment_bytes="1048576")
     client = world.connect()

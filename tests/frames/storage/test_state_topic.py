@@ -1,4 +1,4 @@
-"""What the share coordinator leaves in `__share_group_state` (KIP-932, managing durable share-partition state)."""
+"""The share coordinator's records in `__share_group_state` (KIP-932, managing durable share-partition state)."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_the_start_offset_of_a_write_may_be_left_out() -> None:
 
 
 def test_a_snapshot_has_the_epoch_that_the_group_had_when_it_was_initialised() -> None:
-    """That is what fences writers from before; updates have none."""
+    """The epoch fences writers from before; updates have none."""
     life = Life()
     life.member.leave()
     epoch = life.member.describe().group_epoch

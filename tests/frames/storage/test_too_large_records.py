@@ -42,7 +42,7 @@ class Shard:
         self.state = self.partition.shard
 
     def check_undisturbed(self) -> None:
-        """Nobody was fenced or has to join again, and the shard was not reloaded."""
+        """Check that nobody was fenced or has to join again, and the shard was not reloaded."""
         assert [member.heartbeat() for member in self.classic] == [NONE, NONE]
         assert describe(self.world).group_state == "Stable"
         assert self.share.heartbeat().error_code == NONE

@@ -134,7 +134,7 @@ def live(world: BrokerWorld) -> None:
 
 @cache
 def life() -> dict[str, tuple[Stored, ...]]:
-    """What it wrote into each of the topics."""
+    """Return what it wrote into each of the topics."""
     world = new_world()
     begin = {topic: world.folder.logs.get(topic, 0).log_end_offset for topic in TOPICS}
     live(world)
@@ -271,13 +271,16 @@ def work_on(world: BrokerWorld) -> None:
 
 
 def longest_session_ms(world: BrokerWorld) -> int:
-    """Of the members of classic groups. One bit of their records makes weeks of seconds, and records may say that."""
+    """Return the longest session of classic members.
+
+    One bit of their records makes weeks of seconds, and records may say that.
+    """
     groups = [group for each in world.services.groups.coordinator.partitions for group in each.shard.classic.all()]
     return max((member.session_timeout_ms for group in groups for member in group.members.values()), default=0)
 
 
 def begin_again(world: BrokerWorld) -> None:
-    """After all members fell silent: each group can be deleted, and used as any kind."""
+    """Let all members fall silent; then each group can be deleted, and used as any kind."""
     world.clock.advance(400_000 + longest_session_ms(world))
     answer = world.connect().call(DeleteGroupsRequest([*GROUPS, "simple", "x"]), 2, DeleteGroupsResponse)
     errors = {each.group_id: ErrorCode(each.error_code) for each in answer.results}

@@ -107,7 +107,7 @@ def test_small_letters_of_many_partitions_are_compressed_so_many_in_a_turn(
 def test_what_a_redrive_sends_back_is_compressed_in_steps(
     codec: Compression, packed: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 20 logs together: a round has a batch for each."""
+    """The batches of 20 logs are compressed together: a round has a batch for each."""
     world = RedriveWorld(20, compression_type=codec.name.lower())
     for number in range(40):
         value = bytes(SMALL if number < 39 else LARGE)

@@ -85,7 +85,7 @@ def test_an_open_transaction_outlives_a_crash(world: World, producer: Transactor
 @pytest.mark.parametrize("commit", [True, False])
 @pytest.mark.parametrize("ticks", range(8))
 def test_a_crash_at_every_step_of_the_end(commit: bool, ticks: int, world: World, producer: Transactor) -> None:
-    """Before the decision is in the log nothing has happened; from then on every partition gets one marker, once."""
+    """No effect shows before the decision is in the log; from then on every partition gets one marker, once."""
     for topic, partition in (("a", 0), ("a", 1), ("b", 0)):
         assert producer.write(topic, b"x", partition=partition) is NONE
     assert producer.commit_offsets("g", {("a", 0): 1}) == [NONE]
@@ -123,7 +123,7 @@ def test_a_marker_that_cannot_be_written_is_tried_again(world: World, producer: 
 
 
 def test_a_batch_waits_a_little_for_markers_that_are_being_written(world: World, producer: Transactor) -> None:
-    """As Apache Kafka's leader does, so that a producer need not send it again."""
+    """Apache Kafka's leader does so, too, so that a producer need not send it again."""
     producer.write("a", b"x")
     producer.write("b", b"x")
     world.world.fs.fail = broken("/b-0/")

@@ -178,7 +178,7 @@ def test_a_batch_after_the_end_of_its_transaction(world: World) -> None:
 
 
 def test_a_late_batch_of_the_transaction_before(world: World) -> None:
-    """With version 2 the epoch distinguishes it from those of the next one."""
+    """The epoch distinguishes it with version 2 from those of the next one."""
     producer = world.producer(JAVA_TV2)
     producer.write("a", b"x")
     late = producer.produce_request("a", b"late")
@@ -295,7 +295,7 @@ def test_ending_nothing(world: World) -> None:
 
 
 def test_a_partition_without_records_gets_its_marker_all_the_same(world: World) -> None:
-    """As in Apache Kafka: whether there are any the coordinator does not know."""
+    """Apache Kafka does so, too: the coordinator does not know whether there are any."""
     producer = world.producer(JAVA_TV1)
     producer.add("a", 0)
     producer.commit()
@@ -352,7 +352,7 @@ def test_offsets_of_a_fenced_producer(versions: Versions, world: World) -> None:
 
 
 def test_many_offsets_in_one_request_are_not_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a request of 10,000 offsets stops the broker for a minute."""
+    """Otherwise a request of 10,000 offsets stops the broker for a minute."""
 
     def compared(one: object, other: object) -> bool:
         raise AssertionError(f"{one} == {other}")

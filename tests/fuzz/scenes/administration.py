@@ -328,7 +328,7 @@ def markers(facts: Facts, _version: int) -> Scene:
 
 
 def redrive(facts: Facts, _version: int) -> Scene:
-    """Of records that are no dead letters: none goes back, and what the neighbour reads stays as it is."""
+    """Redrive records that are no dead letters: none goes back, and what the neighbour reads stays as it is."""
     rng = facts.rng
     to_group = rng.random() < 0.3
     return {

@@ -77,7 +77,7 @@ def share_session(facts: Facts) -> tuple[Member, Scene]:
 
 
 def acknowledgements(facts: Facts, member: Member, *, empty: bool) -> Callable[[Random], list[Scene]]:
-    """Of ranges that the member has, each taken out of the facts; with `empty` also topics without any."""
+    """Acknowledge ranges that the member has, each taken out of the facts; with `empty` also topics without any."""
 
     def topics(rng: Random) -> list[Scene]:
         mine = [each for each in facts.acquired if each.member is member]

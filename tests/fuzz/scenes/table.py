@@ -1,4 +1,4 @@
-"""What belongs together in a request: by RPC, by element of an array, by field."""
+"""The parts of a request that belong together: by RPC, by element of an array, by field."""
 
 from __future__ import annotations
 

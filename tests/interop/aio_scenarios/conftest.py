@@ -36,7 +36,7 @@ def stage(broker: BrokerUnderTest) -> Iterator[Stage]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Of a test with parameters, the worst."""
+    """Note the outcome; the worst one of a test with parameters."""
     before, _, test = report.nodeid.partition("/aio_scenarios/")
     name = test.partition("[")[0]
     if before and test and (report.when == "call" or not report.passed) and _outcomes.get(name) != "failed":

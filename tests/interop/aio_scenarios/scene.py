@@ -1,4 +1,4 @@
-"""What the scenarios share: topics and groups of their own on one broker, members and producers, closed at the end."""
+"""The common scene of the scenarios: topics and groups on one broker, members and producers, closed at the end."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Scene:
         await asyncio.gather(*sent)
 
     async def left(self, group: str, *topics: str) -> list[bytes | None]:
-        """What another member of the group gets before records that are sent now; all of it is accepted."""
+        """Return what another member of the group gets before records that are sent now; all of it is accepted."""
         member = self.consumer(group, *topics)
         for topic in topics:
             await self.send(topic, MARKER)

@@ -36,7 +36,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def made_tests() -> dict[str, Mapping[str, str]]:
-    """What each test redoes, with what differs."""
+    """Return what each test redoes, with what differs."""
     return {
         f"{module.__name__.rpartition('.')[2]}.py::{name}": function.redoes
         for module in modules()
@@ -55,7 +55,7 @@ def redone() -> dict[str, list[Redone]]:
 
 
 def left_out() -> dict[str, str]:
-    """Why each is."""
+    """Return the reason why each is left out."""
     return {scenario: why for why, scenarios in LEFT_OUT.items() for scenario in scenarios.split()}
 
 
@@ -73,7 +73,7 @@ def update(kind: Kind, outcomes: Mapping[str, str]) -> None:
 
 
 def lines(known: Results) -> list[str]:
-    """What stands between the marks: figures, then a row for each scenario, by its file."""
+    """Return the lines between the marks: figures, then a row for each scenario, by its file."""
     by_scenario, why = redone(), left_out()
     total = sum(len(names.split()) for names in SCENARIOS.values())
     differing = sum(any(one.differs for one in of_one) for of_one in by_scenario.values())

@@ -1,4 +1,4 @@
-"""Which records come to whom: members, groups, topics, partitions, limits."""
+"""The delivery of records: members, groups, topics, partitions, limits."""
 
 from __future__ import annotations
 

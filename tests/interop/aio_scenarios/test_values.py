@@ -1,4 +1,4 @@
-"""What comes with a record: key, value, headers, time; values that cannot be decoded."""
+"""The parts of a record: key, value, headers, time; values that cannot be decoded."""
 
 from __future__ import annotations
 

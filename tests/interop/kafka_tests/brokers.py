@@ -19,7 +19,7 @@ _APACHE = {"broker.heartbeat.interval.ms": "500", "broker.session.timeout.ms": "
 
 
 class OneBroker:
-    """Of node id 0, at a port and over a data folder of its own.
+    """A broker of node id 0, at a port and over a data folder of its own.
 
     `settings` are those of the test, and win; `features` are levels by name.
     """

@@ -1,4 +1,4 @@
-"""Which of Apache Kafka's own tests are run, and with which of its libraries: fetched by Maven, once.
+"""The choice of Apache Kafka's own tests, and of the libraries they run with: fetched by Maven, once.
 
 The tests are those of 4.3.1, the newest that were published. What they use of Kafka's is that version's, too, but for
 those of the clients, which run with the clients of 4.4.0.
@@ -23,7 +23,7 @@ _OPENED: Final = ("java.base/java.lang", "java.base/java.util", "java.base/java.
 
 
 class Suite(NamedTuple):
-    """Of a class of tests those with `named` in their name and `but` not, in lower case; `but` empty: all of those.
+    """The tests of a class with `named` in their name and not `but`, in lower case; `but` empty: all of those.
 
     `libraries`: the version of Apache Kafka's jars that they run with.
     """
@@ -35,11 +35,13 @@ class Suite(NamedTuple):
 
     @property
     def short(self) -> str:
-        """Without its package, as in the names of tests."""
+        """The name without its package, as in the names of tests."""
         return self.name.rpartition(".")[2]
 
     def has(self, test: str) -> bool:
-        """Whether it is one of these; `test` as in the results: `Class.test`, with `#2` behind it or not."""
+        """Return True if the test is one of these; `test` as in the results: `Class.test`, with
+        `#2` behind it or not.
+        """
         of_class, _, name = test.lower().partition(".")
         return of_class == self.short.lower() and self.named in name and not (self.but and self.but in name)
 
@@ -69,7 +71,7 @@ INSIDE_ONLY: Final = {
 
 
 def why_not() -> str | None:
-    """What is missing to run them here; None when nothing is."""
+    """Return what is missing to run them here; None if nothing is."""
     if shutil.which("javac") is None:
         return "javac (17 or later) is not on the PATH"
     if shutil.which("mvn") is None and not all(_folder(one.libraries).exists() for one in CLASSES):
@@ -78,7 +80,7 @@ def why_not() -> str | None:
 
 
 def command(libraries: str, *arguments: str) -> list[str]:
-    """What starts the runner with a version of Apache Kafka's jars."""
+    """Return the command that starts the runner with a version of Apache Kafka's jars."""
     flags = ["-Xmx320M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+EnableDynamicAgentLoading"]
     flags += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]
     flags += [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
@@ -86,7 +88,7 @@ def command(libraries: str, *arguments: str) -> list[str]:
 
 
 def methods(suite: Suite) -> list[str]:
-    """Of the class, as the runner takes them. RuntimeError where it cannot be loaded."""
+    """Return the methods of the class, as the runner takes them. Raise RuntimeError if it cannot be loaded."""
     done = finished(command(suite.libraries, "list"), stdin=suite.name, timeout_s=120)
     listed = (line for line in done.stdout.splitlines() if line.startswith(f"{suite.name}#"))
     found = sorted({line for line in listed if suite.has(name_of(line))})
@@ -107,7 +109,7 @@ def _folder(libraries: str) -> Path:
 
 
 def _class_path(libraries: str) -> str:
-    """What 4.4.0 no longer has, a singleton that a clean-up of the tests uses, comes last."""
+    """Return the class path; a singleton that 4.4.0 no longer has, and a clean-up of the tests uses, comes last."""
     last = f"{_jars(TESTS_VERSION).removesuffix('*')}kafka_2.13-{TESTS_VERSION}.jar"
     return f"{_compiled(libraries)}:{_jars(libraries)}:{last}"
 

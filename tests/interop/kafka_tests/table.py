@@ -1,4 +1,4 @@
-"""What became of Apache Kafka's tests: what a run is compared with, and the table that is made of it.
+"""The outcomes of Apache Kafka's tests: what a run is compared with, and the table that is made of it.
 
 `expected.json` has a verdict of each test for each broker: `passed`, `failed`, or `left out: ` and why.
 """
@@ -29,13 +29,13 @@ Verdicts = dict[str, dict[str, str]]
 
 
 def expected() -> Verdicts:
-    """Those of both brokers."""
+    """Return the expected verdicts of both brokers."""
     found: Verdicts = json.loads(EXPECTED.read_text())
     return found
 
 
 def in_words(results: Mapping[str, Result]) -> dict[str, str]:
-    """As `expected.json` has them."""
+    """Return the verdicts in the words of `expected.json`."""
     return {
         name: f"{LEFT_OUT}{result.reason}" if result.verdict == "left out" else result.verdict
         for name, result in results.items()
@@ -43,7 +43,7 @@ def in_words(results: Mapping[str, Result]) -> dict[str, str]:
 
 
 def of_suite(verdicts: Mapping[str, str], suite: Suite) -> dict[str, str]:
-    """Those of its tests."""
+    """Return the verdicts of the suite's tests."""
     return {name: verdict for name, verdict in verdicts.items() if suite.has(name)}
 
 
@@ -57,7 +57,7 @@ def update(kind: Kind, suite: Suite, verdicts: Mapping[str, str]) -> None:
 
 
 def lines(both: Verdicts) -> list[str]:
-    """What stands between the marks: figures by class, failures, and what is left out by its reason."""
+    """Return the lines between the marks: figures by class, failures, and what is left out by its reason."""
     return [*_figures(both), *_failures(both), *_not_asked(both), *_left_out(both)]
 
 

@@ -22,7 +22,7 @@ Verdict = Literal["passed", "failed", "left out"]
 
 
 class Result(NamedTuple):
-    """What became of a test. `reason`: why it is left out, or what failed; `trace`: of a failure."""
+    """The outcome of a test. `reason`: why it is left out, or what failed; `trace`: of a failure."""
 
     verdict: Verdict
     reason: str = ""
@@ -87,7 +87,7 @@ class _Worker:
         """What ended `work` before the queue was empty."""
 
     def work(self) -> None:
-        """Until no method is left; a JVM that hangs or dies costs the test it was at, and is replaced."""
+        """Work until no method is left; a JVM that hangs or dies costs the test it was at, and is replaced."""
         jvm: _Jvm | None = None
         try:
             while True:
@@ -123,7 +123,7 @@ class _Worker:
             return _Jvm(process, connection.makefile("rw"))
 
     def _one(self, jvm: _Jvm, method: str) -> bool:
-        """Whether the JVM came to the end of it."""
+        """Run one test. Return True if the JVM came to the end of it."""
         assert jvm.process.stdin is not None
         jvm.process.stdin.write(method + "\n")
         jvm.process.stdin.flush()

@@ -93,12 +93,12 @@ class BrokerUnderTest:
 
     @property
     def data_dir(self) -> Path:
-        """Where the partition folders are."""
+        """The folder of the partition folders."""
         return self.folder / "data"
 
     @property
     def last_exit_code(self) -> int | None:
-        """Of the last process that ended; None while it runs. Negative: the signal that ended it."""
+        """The exit code of the last process that ended; None while it runs. Negative: the signal that ended it."""
         process = self._process.process
         return None if process is None else process.poll()
 
@@ -156,7 +156,7 @@ class BrokerUnderTest:
             thread.join()
 
     def serves(self, *api_keys: ApiKey) -> bool:
-        """Whether ApiVersions lists all of them."""
+        """Return True if ApiVersions lists all of them."""
         if not self._served:
             with WireClient(("127.0.0.1", self.port)) as client:
                 answer = client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
@@ -190,7 +190,7 @@ class BrokerUnderTest:
 
 
 def why_unavailable_here(kind: Kind) -> str | None:
-    """Why this kind of broker cannot run on this machine; None when it can."""
+    """Return why this kind of broker cannot run on this machine; None if it can."""
     match kind:
         case "ours":
             return None

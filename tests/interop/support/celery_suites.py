@@ -120,7 +120,7 @@ LEFT_OUT: Final = (
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the tests, by name; with the text of a failure, or why a test was skipped."""
+    """The outcomes of the tests, by name; with the text of a failure, or why a test was skipped."""
 
     passed: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
@@ -186,7 +186,7 @@ def _pytest(
 
 
 def outcome_of(results: Path) -> Outcome:
-    """What a file of pytest's says. A test that was run again counts as it ended."""
+    """Read a file of pytest's. A test that was run again counts as it ended."""
     found = Outcome()
     for case in ElementTree.parse(results).getroot().iter("testcase"):
         name = f"{case.attrib['classname'].rpartition('.')[2]}::{case.attrib['name']}"

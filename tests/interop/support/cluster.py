@@ -14,7 +14,7 @@ from tests.interop.support.broker_under_test import BrokerUnderTest
 
 
 class Cluster(Helpers):
-    """By the wire alone: what a group did is not counted by every broker."""
+    """A cluster reached by the wire alone: not every broker counts what a group did."""
 
     def __init__(self, broker: BrokerUnderTest) -> None:
         self._broker = broker

@@ -179,7 +179,7 @@ class Scene:
     # -- looking
 
     def partitions(self, topic: str) -> int:
-        """How many partitions the topic has; 0 if there is none of that name."""
+        """Return how many partitions the topic has; 0 if there is none of that name."""
         request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
         found = self.client.call(request, 12, MetadataResponse).topics[0]
         return 0 if found.error_code else len(found.partitions)
@@ -202,7 +202,7 @@ class Scene:
                 offset = header.next_offset
 
     def _fetched(self, queue: str, offset: int, partition: int) -> PartitionData | None:
-        """What a fetch brings; None while the partition has no leader yet."""
+        """Return what a fetch brings; None while the partition has no leader yet."""
         row = fetch(self.client, fetch_request(queue, offset, partition=partition, partition_max_bytes=1 << 23))
         return None if row.error_code in NOT_READY else row
 
@@ -210,7 +210,7 @@ class Scene:
         return [record for batch in self.batches(queue, partition) for record in decode_records(batch)]
 
     def letters(self, queue: str | None = None, partition: int = 0) -> list[Letter]:
-        """What the queue's letters say, by source offset."""
+        """Return the queue's letters, by source offset."""
         return sorted((_letter(self, record) for record in self.records(queue, partition)), key=lambda each: each[2])
 
 
@@ -249,7 +249,7 @@ def scenes(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Ma
 
 
 def has_flag(here: Scene, enabled: str) -> bool | None:
-    """Whether the queue's flag is that."""
+    """Return True if the queue's flag is that."""
     return describe(here, TOPIC, here.queue).get(ENABLE) == enabled or None
 
 

@@ -1,4 +1,4 @@
-"""Where our broker makes Apache Kafka's tools print something else than Apache Kafka does: every case, and why.
+"""The cases in which our broker makes Apache Kafka's tests print something else than Apache Kafka does, and why.
 
 A difference turns the output on Apache Kafka, and where it must, ours, into what has to be equal all the same. The list
 for people is in docs/kafka-tools.md.
@@ -61,12 +61,12 @@ def _meaning(lines: list[str], column: int) -> list[str]:
 
 
 def _one_epoch_less(line: str) -> str:
-    """Of a group's row: the group's epoch and the assignment's."""
+    """Lower the group's epoch and the assignment's in a group's row by one."""
     return re.sub(r"(?<=Empty           )(\d+)( +)(\d+)", lambda m: f"{int(m[1]) - 1}{m[2]}{int(m[3]) - 1}", line)
 
 
 def _with_half_the_epochs(lines: list[str]) -> list[str]:
-    """Of a group's records: the epoch in which new partitions are made and the next, that hands them out, as one."""
+    """Join in a group's records the epoch in which new partitions are made and the next, that hands them out."""
     shown: list[str] = []
     for line in lines:
         if '"topicPartitions": []' in line:
@@ -89,7 +89,7 @@ def _without(*patterns: str) -> Lines:
 
 
 def _outcome(text: str) -> Lines:
-    """Only that this is said."""
+    """Compare only that this is said."""
     return lambda lines: [] if any(text in line for line in lines) else lines
 
 

@@ -12,7 +12,7 @@ from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_u
 
 @pytest.fixture(scope="session")
 def broker_kind(request: pytest.FixtureRequest) -> Kind:
-    """By `--broker`; tests are skipped where it cannot be run."""
+    """Return the kind by `--broker`; tests are skipped if it cannot be run."""
     kind: Kind = request.config.getoption("--broker")
     missing = why_unavailable_here(kind)
     if missing is not None:

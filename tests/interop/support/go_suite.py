@@ -35,7 +35,7 @@ class Outcome:
 
     @property
     def causes(self) -> set[str]:
-        """What failed, without those that failed for a subtest."""
+        """The failed tests, without those that failed for a subtest."""
         return {name for name in self.failed if not any(other.startswith(f"{name}/") for other in self.failed)}
 
     def reported(self, name: str) -> str:
@@ -67,13 +67,13 @@ class Program:
         )
 
     def outcome(self) -> Outcome:
-        """When it has ended."""
+        """Return the outcome when it has ended."""
         self._process.wait(TIMEOUT_S + 30)
         self._reported.seek(0)
         return outcome_of(self._reported.readlines())
 
     def kill(self) -> None:
-        """With the tests that it runs, if they have not ended."""
+        """Kill it with the tests that it runs, if they have not ended."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -81,7 +81,7 @@ class Program:
 
 
 def outcome_of(lines: Sequence[str]) -> Outcome:
-    """What `go tool test2json` has printed."""
+    """Read what `go tool test2json` has printed."""
     found = Outcome()
     begun: set[str] = set()
     for line in lines:

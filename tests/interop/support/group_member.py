@@ -29,7 +29,7 @@ Place = tuple[int, int]
 
 
 class Ledger:
-    """What the members of one group were given. `places`: how often each record."""
+    """The records that the members of one group were given. `places`: how often each record."""
 
     def __init__(self) -> None:
         self.places: Counter[Place] = Counter()

@@ -96,7 +96,7 @@ def a_static_member_comes_back(work: Work, client: str) -> None:
 
 
 def a_group_goes_on_after_a_restart(work: Work, client: str, *, kill: bool) -> None:
-    """Nothing is missed, and what was committed does not come again."""
+    """Check that nothing is missed, and that committed records do not come again."""
     one, two = work.member(client), work.member(client)
     with started(one, two):
         work.wait_for_assignment(one, two)

@@ -85,7 +85,7 @@ def _dumped(text: str) -> Iterator[Record]:
 
 
 def _histories(run: Session, topic: str, records: Iterable[Record]) -> list[str]:
-    """Per key what it was, in order. Snapshots and updates of a share partition are one history."""
+    """Return by key what it was, in order. Snapshots and updates of a share partition are one history."""
     histories: dict[str, list[str]] = {}
     for record in records:
         key, value = record.key, record.value
@@ -102,7 +102,7 @@ def _histories(run: Session, topic: str, records: Iterable[Record]) -> list[str]
 
 
 def _value(value: dict[str, Any] | None) -> str:
-    """Without a hash over ids that are new in each run; 0 is a group without topics."""
+    """Format a value without a hash over ids that are new in each run; 0 is a group without topics."""
     if value is not None and value.get("metadataHash"):
         value["metadataHash"] = "<hash>"
     return json.dumps(value)

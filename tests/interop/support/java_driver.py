@@ -33,7 +33,7 @@ class Delivered(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """How a command-line tool ended, and what it printed."""
+    """The exit code of a command-line tool, and what it printed."""
 
     code: int
     out: str
@@ -46,7 +46,7 @@ class ToolResult(NamedTuple):
 
 
 def why_no_java() -> str | None:
-    """What is missing to compile and run the driver; None when nothing is."""
+    """Return what is missing to compile and run the driver; None if nothing is."""
     if shutil.which("javac") is None:
         return "javac (17 or later) is not on the PATH"
     return why_unavailable()

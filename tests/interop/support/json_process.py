@@ -12,7 +12,7 @@ from tests.interop.support.protocol import program_arguments
 
 
 class ProgramError(Exception):
-    """What went wrong within the program: its name for the error, and the message."""
+    """An error within the program: its name for the error, and the message."""
 
 
 class JsonProcess:
@@ -44,7 +44,7 @@ class JsonProcess:
         return answer
 
     def kill(self) -> None:
-        """At once, from any thread: a `call` that is under way raises `error`."""
+        """Kill it at once, from any thread: a `call` that is under way raises `error`."""
         self._process.kill()
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ _TXN_ENTRY = struct.Struct(">hqqqq")
 
 
 class AbortedEntry(NamedTuple):
-    """What a `.txnindex` says of one transaction. Offsets inclusive."""
+    """The entry of a `.txnindex` for one transaction. Offsets inclusive."""
 
     version: int
     producer_id: int
@@ -44,16 +44,16 @@ class Written:
 
     @property
     def stable_end(self) -> int:
-        """Where the first open transaction begins."""
+        """The offset at which the first open transaction begins."""
         return min(self.open)
 
     def committed_values(self) -> dict[int, bytes]:
-        """What a read_committed reader gets."""
+        """Return what a read_committed reader gets."""
         visible = {**self.plain, **self.committed}
         return {offset: visible[offset] for offset in sorted(visible) if offset < self.stable_end}
 
     def all_values(self) -> dict[int, bytes]:
-        """What a read_uncommitted reader gets."""
+        """Return what a read_uncommitted reader gets."""
         values = {**self.plain, **self.committed, **self.aborted, **self.open}
         return {offset: values[offset] for offset in sorted(values)}
 

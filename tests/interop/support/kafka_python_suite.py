@@ -34,7 +34,7 @@ class SpawnedService:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the tests, each named `file::test`; the reasons of those that skipped themselves, counted."""
+    """The outcomes of the tests, each named `file::test`; the reasons of those that skipped themselves, counted."""
 
     passed: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)

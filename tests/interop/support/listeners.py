@@ -21,7 +21,10 @@ _ALLOWED: Final = "-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls="
 def one_listener(
     kind: Literal["ours", "apache"], port: int, protocol: str, users: Sequence[str], password: str
 ) -> dict[str, str]:
-    """Of all mechanisms; `users` are those of PLAIN. Apache Kafka has a second one, INTERNAL, where it is ANONYMOUS."""
+    """Return the settings of a listener with all mechanisms; `users` are those of PLAIN.
+
+    Apache Kafka has a second one, INTERNAL, where it is ANONYMOUS.
+    """
     named = " ".join(f'user_{user}="{password}"' for user in users)
     shared = {
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
@@ -47,7 +50,7 @@ def one_listener(
 
 
 def scram_users(users: Sequence[str], password: str) -> list[str]:
-    """As `--add-scram` takes them, for both mechanisms."""
+    """Return the users as `--add-scram` takes them, for both mechanisms."""
     return [f"{mechanism}=[name={user},password={password}]" for mechanism in SCRAM for user in users]
 
 

@@ -1,4 +1,4 @@
-"""What a producer was promised and what the log holds, for producers and consumers by assignment."""
+"""The records promised to a producer and those in the log, for producers and consumers by assignment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Promised:
 
 @dataclass(slots=True)
 class Read:
-    """What one consumer read of all partitions, in the order it came within each."""
+    """The records that one consumer read of all partitions, in the order they came within each."""
 
     values: dict[int, list[tuple[int, bytes]]] = field(default_factory=dict)
 

@@ -80,7 +80,7 @@ def _files() -> _Files:
 
 
 class Listener(NamedTuple):
-    """What a broker needs to serve the suite's clients."""
+    """The settings that a broker needs to serve the suite's clients."""
 
     settings: Mapping[str, str]
     scram_users: Sequence[str]
@@ -89,7 +89,10 @@ class Listener(NamedTuple):
 
 
 def listener_for(kind: Literal["ours", "apache"], port: int, given: Mapping[str, str]) -> Listener | None:
-    """Of SASL_SSL, at `port`, which is secured from now on. None without the option, or with listeners of its own."""
+    """Return a listener of SASL_SSL at `port`, which is secured from now on.
+
+    None without the option, or with listeners of the test's own.
+    """
     if not _installed or "listeners" in given or "advertised.listeners" in given:
         return None
     _ports.add(port)
@@ -103,7 +106,7 @@ def listener_for(kind: Literal["ours", "apache"], port: int, given: Mapping[str,
 
 
 def secured(bootstrap: object) -> bool:
-    """Whether HOST:PORT, or a list of one, is a listener of `listener_for`."""
+    """Return True if HOST:PORT, or a list of one, is a listener of `listener_for`."""
     if isinstance(bootstrap, list):
         return any(map(secured, bootstrap))
     port = str(bootstrap).rpartition(":")[2]
@@ -114,7 +117,7 @@ def secured(bootstrap: object) -> bool:
 
 
 def tls() -> dict[str, str]:
-    """As the commands of client programs have it."""
+    """Return the arguments as the commands of client programs have them."""
     return {"ca": str(_files().authority)}
 
 
@@ -143,8 +146,10 @@ def program_arguments(arguments: Mapping[str, Any], login: Mapping[str, str] = L
 
 
 def tool_arguments(arguments: Sequence[str]) -> list[str]:
-    """Those of one of Apache Kafka's tools: `--command-config` behind the address, before any subcommand. A file that
-    the test gives has the properties added to it.
+    """Add `--command-config` to the arguments of one of Apache Kafka's tools: behind the address, before any
+    subcommand.
+
+    A file that the test gives has the properties added to it.
     """
     given = list(arguments)
     at = given.index("--bootstrap-server") + 1 if "--bootstrap-server" in given else len(given)
@@ -198,7 +203,7 @@ def _log_in(client: WireClient) -> None:
 
 
 def install() -> None:
-    """Before any test module is imported: the classes of clients learn of secured ports."""
+    """Change the clients' classes so that they learn of secured ports, before any test module is imported."""
     global _installed  # noqa: PLW0603 - the option of a run
     if _installed:
         return
@@ -214,7 +219,7 @@ Initialize = Callable[..., None]
 
 
 def _change(module: str, name: str, around: Callable[[Initialize], Initialize]) -> None:
-    """In place, but for a class of C, of which a subclass takes the place."""
+    """Change a class in place; a class of C is replaced by a subclass."""
     found = import_module(module)
     base: Any = getattr(found, name)
     changed = functools.wraps(base.__init__)(around(base.__init__))
@@ -272,5 +277,5 @@ CANNOT: Final[Mapping[str, str]] = {
 
 
 def why_not(node_id: str) -> str | None:
-    """Of a test; None when it runs."""
+    """Return why a test does not run; None if it does."""
     return next((why for part, why in CANNOT.items() if part in node_id), None)

@@ -70,7 +70,10 @@ COLUMNS: Final = (
 
 
 def headings() -> list[str]:
-    """With the versions that are tested. PackageNotFoundError in an environment without one of them, as Spark's is."""
+    """Return the headings, with the versions that are tested.
+
+    Raise PackageNotFoundError in an environment without one of them, as Spark's is.
+    """
     named = {
         **clients(),
         "java": f"Java clients {TOOLS_VERSION}",
@@ -83,7 +86,7 @@ def headings() -> list[str]:
 
 
 def why_not(client: str, way: Way, task: str) -> str | None:
-    """What the client lacks for a cell; None when it has all."""
+    """Return what the client lacks for a cell; None if it has all."""
     if way.mechanism == OAUTHBEARER and client in _NO_TOKENS:
         return _NO_TOKENS[client]
     if way.mechanism is not None and (client, way.mechanism) in LACKING:
@@ -106,7 +109,7 @@ def passed(client: str, row: str) -> str:
 
 
 def _notes() -> list[str]:
-    """What clients lack, in the order of the tables."""
+    """Return what clients lack, in the order of the tables."""
     cells = ((client, way, task) for way in WAYS.values() for client in COLUMNS for task in TASKS)
     return list(dict.fromkeys(why for cell in cells if (why := why_not(*cell)) is not None))
 
@@ -123,13 +126,13 @@ def table(kind: Kind, cells: Cells, heads: Sequence[str]) -> str:
 
 
 def notes() -> str:
-    """What the numbers in the tables mean."""
+    """Return the meaning of the numbers in the tables."""
     lines = [f"{number}. The client {why}." for number, why in enumerate(_notes(), 1)]
     return "\n".join([_begin("notes"), "", *lines, "", _end("notes")])
 
 
 def part(text: str, name: str) -> str:
-    """What stands between the marks of a table, or of the notes, with them."""
+    """Return what stands between the marks of a table, or of the notes, with them."""
     return text[text.index(_begin(name)) : text.index(_end(name)) + len(_end(name))]
 
 
@@ -151,7 +154,7 @@ def _read(made: str) -> Cells:
 
 
 def _headings_of(made: str) -> list[str]:
-    """Those that a whole environment has written."""
+    """Return the headings that a whole environment has written."""
     try:
         return headings()
     except PackageNotFoundError:

@@ -21,7 +21,7 @@ TERMINAL = frozenset({AcknowledgeType.ACCEPT, AcknowledgeType.REJECT})
 
 @dataclass(slots=True)
 class Ledger:
-    """What one group got and what the broker confirmed.
+    """The records that one group got, and the broker's confirmations.
 
     An acknowledgement counts as done when the broker confirmed it. One that a killed connection cut off is *unknown*:
     the broker may have written it or not, so its record may come back or not.
@@ -65,7 +65,7 @@ class Ledger:
             self.released.add(place)
 
     def finished_at_least(self, records: int) -> Callable[[], bool]:
-        """For `run_until`."""
+        """Return a condition for `run_until`."""
         return lambda: len(self.finished) >= records
 
     def settled(self) -> int:
@@ -99,7 +99,7 @@ class Member:
         consumer.set_acknowledgement_commit_callback(self._answered)
 
     def step(self, timeout_s: float = 0.2) -> int:
-        """How many records came."""
+        """Poll once. Return how many records came."""
         messages = [message for message in self._consumer.poll(timeout_s) if message.error() is None]
         for message in messages:
             place = self._ledger.deliver(message)
@@ -165,7 +165,7 @@ def run_until(joined: Sequence[Member], done: Callable[[], bool], timeout_s: flo
 
 
 def run_until_settled(joined: Sequence[Member], ledger: Ledger, records: int, quiet_s: float = 1.0) -> None:
-    """Until every record's fate is known or unknown, and nothing more has come for `quiet_s`."""
+    """Run until every record's fate is known or unknown, and nothing more has come for `quiet_s`."""
     run_until(
         joined,
         lambda: ledger.settled() >= records and time.monotonic() - ledger.last_delivery > quiet_s,

@@ -333,7 +333,7 @@ def normalised(start: int, batches: Iterable[StateBatch]) -> tuple[int, list[Sta
 
 
 def described_lag(client: Caller, group: str, topic: str, partition: int = 0) -> int:
-    """How many records of the partition are not finished, by DescribeShareGroupOffsets; -1 when not known yet."""
+    """Return how many records are not finished, by DescribeShareGroupOffsets; -1 if not known yet."""
     wanted = DescribeShareGroupOffsetsRequestTopic(topic, [partition])
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])
     answer = client.call(request, 1, DescribeShareGroupOffsetsResponse).groups[0]

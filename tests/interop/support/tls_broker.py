@@ -67,7 +67,7 @@ class Pki:
         self.keys.write_bytes(jwks(signing))
 
     def tls(self, client: Signed | None = None, authority: Authority | None = None) -> dict[str, str]:
-        """For the `call` of a client."""
+        """Return the argument for the `call` of a client."""
         found = {"ca": str((authority or self.authority).certificate)}
         if client is not None:
             found |= {"certificate": str(client.certificate), "key": str(client.key)}
@@ -88,7 +88,7 @@ class TlsBroker:
         return f"localhost:{self._ports[listener]}"
 
     def failed_logins(self, listener: str) -> int:
-        """What our broker has counted of logins and handshakes that failed; Apache Kafka has it in JMX alone."""
+        """Return how many failed logins and handshakes our broker has counted; Apache Kafka has it in JMX alone."""
         with urlopen(self._metrics, timeout=20) as answer:
             text = answer.read().decode()
         name = "kafka_server_socket_server_metrics_failed_authentication_total"

@@ -147,6 +147,6 @@ class Session:
         until(lambda: sum(self.partitions_of(group)) == partitions)
 
     def partitions_of(self, group: str) -> list[int]:
-        """How many partitions each member has."""
+        """Return how many partitions each member has."""
         printed = self.unrecorded("kafka-share-groups.sh", "--describe", "--group", group, "--members").out
         return [int(line.split()[4]) for line in printed.splitlines() if line.startswith(group)]

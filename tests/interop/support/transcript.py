@@ -1,4 +1,4 @@
-"""What command-line tools printed, as text files that runs on different brokers can be compared by.
+"""Transcripts of command-line tools: text files by which runs on different brokers can be compared.
 
 A transcript is a list of commands with their output. What differs from run to run (ports, folders, ids, times) is
 replaced by names before it is kept. Recorded ones are made by a run on Apache Kafka and never edited.
@@ -42,7 +42,7 @@ class Step:
 
 @dataclass(slots=True)
 class Names:
-    """What stands for the words that differ from run to run."""
+    """The names that stand for words that differ from run to run."""
 
     fixed: dict[str, str] = field(default_factory=dict)
     """Text -> what is shown instead of it."""
@@ -66,7 +66,7 @@ def tidy(out: str, err: str, code: int) -> list[str]:
 
 
 def in_any_order(lines: list[str]) -> list[str]:
-    """For rows that come in the order of hashes."""
+    """Sort rows that come in the order of hashes."""
     return sorted(lines)
 
 
@@ -76,7 +76,7 @@ def only(pattern: str) -> View:
 
 
 def masked(pattern: str, name: str) -> View:
-    """What the pattern finds is not compared."""
+    """Leave what the pattern finds out of the comparison."""
     return lambda lines: [re.sub(pattern, name, line) for line in lines]
 
 
@@ -105,7 +105,7 @@ def parse(text: str) -> list[Step]:
 
 
 def unlike(ours: Sequence[Step], apache: Sequence[Step]) -> list[str]:
-    """What the tools said otherwise than on Apache Kafka, known differences apart; empty: nothing."""
+    """Return what the tools said otherwise than on Apache Kafka, known differences apart; empty: nothing."""
     commands, theirs = [step.command for step in ours], [step.command for step in apache]
     if commands != theirs:
         return ["the commands are others than those recorded:", *difflib.unified_diff(theirs, commands, lineterm="")]

@@ -19,7 +19,7 @@ def _offsets(run: Session, *rows: tuple[str, int, int]) -> str:
 
 
 def _rows_sorted(lines: list[str]) -> list[str]:
-    """After two lines of words, in order of partitions: Java's come in that of hashes."""
+    """Sort the rows after two lines of words by partitions: Java's come in the order of hashes."""
     return lines[:2] + sorted(lines[2:])
 
 
@@ -57,7 +57,7 @@ def deleting_records(run: Session) -> None:
 
 
 def _quorum(lines: list[str]) -> list[str]:
-    """What Apache Kafka's controller counts is its own: offsets, epochs, times, its listener."""
+    """Mask what Apache Kafka's controller counts for itself: offsets, epochs, times, its listener."""
     lines = [re.sub(r"^((?:LeaderEpoch|HighWatermark): +)\d+", r"\1N", line) for line in lines]
     lines = [re.sub(r'"endpoints": \[.*?\]', '"endpoints": [...]', line) for line in lines]
     lines = [re.sub(r"^(MaxFollowerLagTimeMs: +)\d+", r"\1N", line) for line in lines]

@@ -132,7 +132,7 @@ def _figures(lines: list[str]) -> list[str]:
 
 
 def _figures_by_thread(lines: list[str]) -> list[str]:
-    """Which thread got how much is chance."""
+    """Mask how much each thread got, which is chance."""
     pattern = r"(consumption metrics- <date>, <date>), .*"
     return [re.sub(pattern, r"\1, <n>", line) for line in _figures(lines)]
 

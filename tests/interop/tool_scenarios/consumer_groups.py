@@ -62,7 +62,7 @@ def describing(run: Session) -> None:
 
 
 def after_a_consumer(run: Session) -> None:
-    """What a consumer has committed is shown when it is gone."""
+    """Show what a consumer has committed when it is gone."""
     prepared(run)
     arguments = ("--topic", "orders", "--group", "group1", "--from-beginning", "--max-messages", "4")
     read = run.unrecorded("kafka-console-consumer.sh", *arguments, "--timeout-ms", "20000")

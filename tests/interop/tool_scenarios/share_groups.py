@@ -174,7 +174,7 @@ def deleting_groups(run: Session) -> None:
 
 
 def lasting(run: Session) -> None:
-    """What is returned of groups after their topics grew or went, and after the broker was stopped or killed."""
+    """Show groups after their topics grew or went, and after the broker was stopped or killed."""
     run.topic("orders", 2)
     run.topic("returns")
     for topic in ("orders", "returns"):

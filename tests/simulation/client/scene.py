@@ -53,7 +53,7 @@ Place = tuple[int, int]
 
 
 class Ledger:
-    """What was written and accepted for sure, and who holds what. Raises InvariantBroken."""
+    """The ledger of sure writes and acceptances, and of the holders of records. Raises InvariantBroken."""
 
     def __init__(self) -> None:
         self.written: dict[bytes, Place] = {}

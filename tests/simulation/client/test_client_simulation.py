@@ -53,7 +53,7 @@ def test_a_seed_is_the_same_each_time() -> None:
 
 
 def sequences_are_used_again(patch: pytest.MonkeyPatch) -> None:
-    """After a batch whose fate is not known."""
+    """Use sequences again after a batch whose fate is not known."""
 
     def end(self: Delivery, lane: Lane, batch: Batch, error: ClientError) -> None:
         lane.batches.popleft()

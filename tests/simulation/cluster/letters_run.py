@@ -94,7 +94,7 @@ class States(MemoryShareStates):
 
 
 class Node:
-    """What a node has of share groups, from a take-over to its end."""
+    """A node's part in share groups, from a take-over to its end."""
 
     def __init__(self, run: LettersRun) -> None:
         env, link, mirror = run.env, run.link, run.mirror

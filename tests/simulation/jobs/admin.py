@@ -85,7 +85,7 @@ class JobAdministrator:
     # -- offsets and groups
 
     def delete_offsets(self) -> None:
-        """Of some partitions; of those alone that no member reads."""
+        """Delete the offsets of some partitions; of those alone that no member reads."""
         world = self._world
         group = self._some_group()
         due = _due(group.live())  # now: the group is another one when the answer comes
@@ -126,7 +126,7 @@ class JobAdministrator:
         self._perhaps_die()
 
     def delete_group(self) -> None:
-        """Only one without members goes, with all its offsets."""
+        """Delete a group: only one without members goes, with all its offsets."""
         world = self._world
         group = self._some_group()
         live = group.live()
@@ -156,7 +156,7 @@ class JobAdministrator:
         self._perhaps_die()
 
     def let_offsets_expire(self) -> None:
-        """For as long as offsets are kept nobody does anything, or members do no more than stay."""
+        """Let the retention of offsets pass while nobody does anything, or members only stay."""
         world, rng = self._world, self._world.rng
         longer_ms = rng.choice(world.jobs.groups).retention.retention_ms
         if longer_ms > LONGEST_WAIT_MS:
@@ -184,7 +184,7 @@ class JobAdministrator:
         world.audit()
 
     def _stay(self, longer_ms: int) -> None:
-        """As members; and then perhaps leave, when what they have committed is old."""
+        """Let members stay; and then perhaps leave, when what they have committed is old."""
         world = self._world
         world.note("members stay for a long time")
         for _ in range(longer_ms // (SESSION_MS - 1) + 1):
@@ -232,7 +232,7 @@ class JobAdministrator:
     # -- records
 
     def delete_records(self) -> None:
-        """At the front of a log: up to somewhere below its end, or beyond, which is refused."""
+        """Delete records at the front of a log: up to somewhere below its end, or beyond, which is refused."""
         world, rng = self._world, self._world.rng
         slots = [slot for slot in world.topics.live if world.log(slot).refusal is NONE]
         if not slots:
@@ -283,7 +283,7 @@ class JobAdministrator:
         return [first + 1 for first in firsts if start <= first < end]
 
     def _is_cut(self, slot: Slot, start: int) -> None:
-        """Nobody waits for what is gone: copies that nobody has read, and transactions that began there."""
+        """Note the deletion: nobody waits for copies that nobody has read, or for transactions that began there."""
         world = self._world
         self.starts.sent(slot, start)
         gone = [value for offset, value in contents(world.log(slot)).items() if offset < start]
@@ -304,7 +304,7 @@ def _name(slot: Slot) -> tuple[str, int]:
 
 
 def _due(live: ClassicGroup | ConsumerGroup | None) -> tuple[ErrorCode, ...]:
-    """What may be said of the deletion of an offset in the topic that all consumers read."""
+    """Return the possible answers to the deletion of an offset in the topic that all consumers read."""
     if live is None:
         return ()
     if isinstance(live, ClassicGroup) and live.state is ClassicState.PREPARING_REBALANCE:
@@ -334,7 +334,7 @@ def _check_deletion(
 
 
 class LogStarts:
-    """Where logs begin: nothing but an administrator moves it, and it never moves back."""
+    """The starts of logs: nothing but an administrator moves them, and they never move back."""
 
     def __init__(self) -> None:
         self._known: dict[Slot, int] = {}

@@ -103,8 +103,10 @@ def _of(epochs: PartitionEpochs) -> set[tuple[bytes, int]]:
 
 
 def _classic_reported(group: ClassicGroup, live: ClassicGroup) -> object:
-    """What its record says. While members are joining, the live group is ahead of it; but one that has just come of a
-    consumer group is written down as one generation further on, which nobody is in.
+    """Return the content of its record.
+
+    The live group is ahead of it while members are joining; but one that has just come of a consumer group is written
+    down as one generation further on, which nobody is in.
     """
     if live.state not in (ClassicState.STABLE, ClassicState.EMPTY):
         return group.generation <= live.generation + 1
@@ -142,7 +144,7 @@ def _check_same(what: str, live: object, replayed: object) -> None:
 
 
 def _check_nothing_hangs(world: World) -> None:
-    """What is open in a log belongs to a transaction that is under way, or whose markers are being written."""
+    """Check that what is open in a log belongs to an open transaction, or one whose markers are being written."""
     known = world.jobs.transactions()
     if known is None:
         return

@@ -32,7 +32,7 @@ AGAIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
 class ClassicMembership:
-    """What one member believes. `assigned`: the slots of its generation, none while it is in none."""
+    """The beliefs of one member. `assigned`: the slots of its generation, none while it is in none."""
 
     def __init__(self, group: JobGroup, instance_id: str | None) -> None:
         self._group = group
@@ -72,7 +72,7 @@ class ClassicMembership:
         return isinstance(live, ClassicGroup) and live.leader_id == self.member_id
 
     def join(self) -> Script[None]:
-        """Until it is in a generation, and knows its assignment."""
+        """Join until it is in a generation, and knows its assignment."""
         while not self.joined:
             response = yield self._world.call("join_group", self._join_request(), self._version, self._connection)
             assert isinstance(response, JoinGroupResponse)
@@ -129,7 +129,7 @@ class ClassicMembership:
         self.joined = True
 
     def heartbeat(self, owned: frozenset[Slot]) -> Script[None]:
-        """Nothing more while it is on its way into a generation."""
+        """Send a heartbeat; none while it is on its way into a generation."""
         if not self.joined:
             return
         who = self.identity
@@ -156,7 +156,7 @@ class ClassicMembership:
             self._note("leaves", ErrorCode(response.error_code))
 
     def give_up(self) -> None:
-        """What it was assigned it does not have any more: it is about to join again."""
+        """Give up what it was assigned: it is about to join again."""
         self.joined = False
         self.assigned = frozenset()
 
@@ -194,7 +194,7 @@ def _named(slots: frozenset[Slot], there: Sequence[Slot] = ()) -> set[tuple[str,
 
 
 def _decoded(there: Sequence[Slot], assignment: bytes) -> frozenset[Slot]:
-    """Nothing, if nothing was assigned."""
+    """Decode the assignment; none if nothing was assigned."""
     topics = read_assignment(assignment).assigned_partitions if assignment else []
     wanted = {(topic.topic, partition) for topic in topics for partition in topic.partitions}
     return frozenset(slot for slot in there if (slot.topic, slot.partition) in wanted)

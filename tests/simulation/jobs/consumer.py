@@ -33,7 +33,7 @@ REFUSED: Final = frozenset((ErrorCode.UNRELEASED_INSTANCE_ID,))
 
 
 class ConsumerMembership:
-    """What one member believes. `assigned`: the slots that it may own."""
+    """The beliefs of one member. `assigned`: the slots that it may own."""
 
     def __init__(self, group: JobGroup, instance_id: str | None) -> None:
         self._group = group
@@ -63,13 +63,13 @@ class ConsumerMembership:
         return not self.joined
 
     def join(self) -> Script[None]:
-        """Until it is in; its place may have to become free."""
+        """Join until it is in; its place may have to become free."""
         while not self.joined:
             yield from self._beat(JOIN, frozenset())
             yield None
 
     def heartbeat(self, owned: frozenset[Slot]) -> Script[None]:
-        """Nothing while it is out: it joins when it has nothing under way any more."""
+        """Send a heartbeat; none while it is out: it joins when it has nothing under way any more."""
         if self.joined:
             yield from self._beat(self.epoch, owned)
 

@@ -43,11 +43,11 @@ class JobGroup:
         self._members = 0
 
     def source(self) -> list[Slot]:
-        """What there is to consume."""
+        """Return the slots to consume."""
         return self.world.topics.of(TOPIC)
 
     def has_now(self) -> list[frozenset[Slot]]:
-        """What each worker believes to have."""
+        """Return what each worker believes to have."""
         return [worker.membership.assigned for worker in self.workers]
 
     def new_member_id(self) -> str:

@@ -32,7 +32,7 @@ PATIENCE: Final = 150  # rounds until everything must be done
 
 
 class Jobs:
-    """None in seeds that are about something else."""
+    """The jobs; none in seeds that are about something else."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -60,7 +60,7 @@ class Jobs:
             self._world.note(f"{group.id}: {kind}, {len(group.workers)} workers")
 
     def next_number(self) -> int:
-        """Of a transaction."""
+        """Return the next number of a transaction."""
         self._number += 1
         return self._number
 
@@ -187,7 +187,7 @@ class Jobs:
         self._check_all_is_stable()
 
     def _work(self) -> None:
-        """Until everything is done."""
+        """Work until everything is done."""
         for _ in range(PATIENCE):
             self._round()
             if self._is_done():
@@ -195,7 +195,7 @@ class Jobs:
         raise InvariantBroken(f"the jobs are never done: {self._left()}")
 
     def workers(self) -> list[Worker]:
-        """Of all groups."""
+        """Return the workers of all groups."""
         return [worker for group in self.groups for worker in group.workers]
 
     def _round(self) -> None:
@@ -207,7 +207,7 @@ class Jobs:
         self._world.look_inside()
 
     def _await_owners(self) -> None:
-        """Until each partition has one owner, and everybody as much as the others."""
+        """Wait until each partition has one owner, and everybody as much as the others."""
         for _ in range(CONVERGENCE_ROUNDS):
             self._round()
             if all(_is_shared_out(group) for group in self.groups):
@@ -218,7 +218,7 @@ class Jobs:
                 raise InvariantBroken(f"{group.id}: after convergence its members own {reported}")
 
     def _left(self) -> dict[str, list[tuple[int, int]]]:
-        """By group: slots that are not consumed to their ends, and how far they are."""
+        """Return by group the slots that are not consumed to their ends, and how far they are."""
         left: dict[str, list[tuple[int, int]]] = {}
         for group in self.groups:
             for slot in group.source():
@@ -250,7 +250,7 @@ class Jobs:
         return [worker.transactional_id for worker in self.workers()]
 
     def transaction(self, transactional_id: str) -> Transaction | None:
-        """As the coordinator has it now; None also when nobody may ask it."""
+        """Return the transaction as the coordinator has it now; None also if nobody may ask it."""
         partitions = self._world.folder.transactions.coordinator.partitions
         if not partitions.count:
             return None
@@ -268,7 +268,7 @@ class Jobs:
         return [transaction for transaction in found if transaction is not None]
 
     def is_ongoing(self, transactional_id: str, producer_id: int, epoch: int) -> bool:
-        """Whether this producer has a transaction that nobody has begun to end."""
+        """Return True if this producer has a transaction that nobody has begun to end."""
         found = self.transaction(transactional_id)
         return (
             found is not None
@@ -277,7 +277,7 @@ class Jobs:
         )
 
     def is_torn(self) -> bool:
-        """Whether the markers of some transaction may not all be written."""
+        """Return True if the markers of some transaction may not all be written."""
         known = self.transactions()
         return known is None or any(transaction.is_preparing for transaction in known)
 
@@ -286,7 +286,7 @@ class Jobs:
         return all(log.refusal is ErrorCode.NONE for log in self._world.folder.logs.logs())
 
     def look_inside(self) -> None:
-        """What holds after every step."""
+        """Check what holds after every step."""
         self.look_at_groups()
         now = self._world.clock.wall_ms()
         for transaction in self.transactions() or ():
@@ -304,7 +304,10 @@ class Jobs:
             group.look()
 
     def audit(self, replayed: Sequence[ReplayedGroups]) -> None:
-        """What holds whenever nothing is under way. `replayed`: the group coordinator's shards beside their logs."""
+        """Check what holds whenever nothing is under way.
+
+        `replayed`: the group coordinator's shards beside their logs.
+        """
         if not self.groups:
             return
         audit_jobs(self._world, replayed)

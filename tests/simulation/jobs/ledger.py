@@ -1,4 +1,4 @@
-"""What must be true of committed offsets and of the copies that a job makes, kept apart from the broker.
+"""The ledger of committed offsets and of the copies that a job makes, kept apart from the broker.
 
 A partition's committed offset is a register: it holds the last commit that was answered, or one that was sent later and
 of which nobody knows what became. A transaction's offset is sent when its producer asks for the commit, not before; as
@@ -40,11 +40,11 @@ class Attempt:
 
     @property
     def may_show(self) -> bool:
-        """Whether readers of committed records may see it."""
+        """True if readers of committed records may see it."""
         return self.commit_asked and self.outcome is not False
 
     def still_has(self, slot: int) -> bool:
-        """Whether its offset in the slot was not deleted meanwhile."""
+        """Return True if its offset in the slot was not deleted meanwhile."""
         return slot not in self.wiped and not self.doubts.get(slot)
 
 
@@ -59,7 +59,7 @@ class _Sent:
 
     @property
     def lasts(self) -> bool:
-        """Whether it may come about later, too: the end of a transaction can be asked for again."""
+        """True if it may come about later, too: the end of a transaction can be asked for again."""
         return isinstance(self.token, Attempt)
 
 
@@ -111,7 +111,7 @@ class Register:
         return False
 
     def _coming(self, offset: int, before: list[_Sent]) -> list[_Sent]:
-        """Of what was sent before a client read this: what may show later, in a read that may not be stable."""
+        """Return which of the sends before this read may show later, in a read that may not be stable."""
         may_be_old = offset == self.base or (offset == NO_OFFSET and self.may_have_expired)
         if not may_be_old:  # transactions sent before the first that can be it are superseded, or deleted with it
             first = next(sent.order for sent in before if sent.offset == offset)
@@ -155,7 +155,7 @@ class OffsetLedger:
         return self._registers.setdefault(slot, Register(f"{self._group_id}, slot {slot}"))
 
     def registers(self) -> dict[int, Register]:
-        """Those that anybody has asked for, by slot."""
+        """Return the registers that anybody has asked for, by slot."""
         return self._registers
 
     def next_order(self) -> int:
@@ -242,14 +242,15 @@ class OffsetLedger:
                 self.register(slot).dropped(attempt)
 
     def pending(self) -> list[Attempt]:
-        """Those whose offsets were accepted, and whose producers have not asked for an end."""
+        """Return the attempts whose offsets were accepted, and whose producers have not asked for an end."""
         return [attempt for attempt in self.attempts if attempt.pending]
 
 
 @dataclass
 class CopyLedger:
-    """What every copy was made of, and which of them readers of committed records have seen. `cut`: copies that were
-    deleted, so that perhaps no reader has seen them.
+    """The source of every copy, and the copies that readers of committed records have seen.
+
+    `cut`: copies that were deleted, so that perhaps no reader has seen them.
     """
 
     copies: dict[bytes, tuple[Attempt, Source]] = field(default_factory=dict)
@@ -276,14 +277,15 @@ class CopyLedger:
         seen[source] = value
 
     def on_cut(self, values: Collection[bytes]) -> None:
-        """These copies are deleted, or may be."""
+        """Note that these copies are deleted, or may be."""
         self.cut.update(values)
 
     def check_copied(
         self, group_id: str, place: Place, generation: int, source: set[int], hidden: set[bytes], *, start: int
     ) -> None:
-        """With the offset of `place` committed in its slot the records at `source` below it have their copies, and no
-        others from the log's `start` on. `hidden`: copies that readers of committed records do not see yet.
+        """Check that the records at `source` below the committed offset of `place` have their copies, and no others.
+
+        Copies count from the log's `start` on. `hidden`: those that readers of committed records do not see yet.
         """
         slot, offset = place
         seen = [(at, each) for at_slot, at, each in self.seen.get(group_id, {}) if at_slot == slot]

@@ -49,7 +49,7 @@ def meant(world: World, slot: Slot, version: int) -> Slot | None:
 
 
 def unknown(world: World, slot: Slot, version: int) -> ErrorCode:
-    """What is said of a partition that does not exist."""
+    """Return the error for a partition that does not exist."""
     there = any(each.topic_id == slot.topic_id for each in world.topics.live)
     by_id = version >= BY_ID_FROM and not there
     return ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -58,7 +58,7 @@ def unknown(world: World, slot: Slot, version: int) -> ErrorCode:
 def expected_error(
     live: ClassicGroup | ConsumerGroup | None, who: Identity, slots: Sequence[Slot], version: int
 ) -> ErrorCode:
-    """What a member's commit is to be answered, by the state its group is in when it comes."""
+    """Return the due answer to a member's commit, by the state its group is in when it comes."""
     if live is None:
         return ErrorCode.GROUP_ID_NOT_FOUND if version >= GROUP_NOT_FOUND_FROM else ErrorCode.ILLEGAL_GENERATION
     if isinstance(live, ClassicGroup):

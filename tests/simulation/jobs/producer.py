@@ -60,7 +60,7 @@ NO_MEMBER: Final = frozenset(
 
 
 class Identity(NamedTuple):
-    """Who commits: `epoch` is a generation or a member epoch. `classic`: it speaks the classic protocol."""
+    """The member that commits: `epoch` is a generation or a member epoch. `classic`: it speaks the classic protocol."""
 
     member_id: str
     epoch: int
@@ -96,7 +96,7 @@ class JobProducer:
         self.ready = False
 
     def init(self) -> Script[None]:
-        """Until the id is ours; what was under way before is over then."""
+        """Initialize until the id is ours; what was under way before is over then."""
         request = InitProducerIdRequest(self.transactional_id, self.timeout_ms)
         if self.epoch >= 0 and self._world.rng.random() < 0.4:  # it goes on after an error (KIP-360)
             self._world.seen["producers that went on after an error"] += 1
@@ -195,7 +195,7 @@ class JobProducer:
         return self._judge("commit offsets", found, sound=sound, may_be=NO_MEMBER | may_be)
 
     def _gone(self, *slots: Slot) -> frozenset[ErrorCode]:
-        """What may be said of topics that are not there."""
+        """Return the possible errors for topics that are not there."""
         there = all(self._world.topics.is_live(slot.index) for slot in slots)
         return frozenset() if there else frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
 
@@ -242,7 +242,7 @@ class JobProducer:
         self.producer_id, self.epoch = producer_id, epoch
 
     def _is_sound(self) -> bool:
-        """Whether the coordinator has nothing against the producer now, as it is inside."""
+        """Return True if the coordinator has nothing against the producer now, as it is inside."""
         transaction = self._world.jobs.transaction(self.transactional_id)
         if transaction is None or transaction.is_preparing:
             return False

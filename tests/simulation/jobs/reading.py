@@ -22,8 +22,9 @@ class Found(NamedTuple):
 def fetch_request(
     slot: Slot, position: int, *, committed: bool, max_bytes: int = 1 << 20, wait_ms: int = 0
 ) -> FetchRequest:
-    """For one partition, without a session, answered with the first byte, or when so many ms are over. In any version:
-    its topic has name and id.
+    """Build a fetch of one partition, without a session, answered with the first byte, or when so many ms are over.
+
+    It fits any version: its topic has name and id.
     """
     partition = FetchPartition(slot.partition, fetch_offset=position, partition_max_bytes=max_bytes)
     return FetchRequest(
@@ -42,7 +43,10 @@ def row_of(response: FetchResponse) -> PartitionData:
 
 
 def records_of(row: PartitionData, position: int) -> Found:
-    """As a consumer reads them. Transactions are returned as aborted to readers of committed records alone."""
+    """Return the records as a consumer reads them.
+
+    Transactions are returned as aborted to readers of committed records alone.
+    """
     aborted = sorted((each.first_offset, each.producer_id) for each in row.aborted_transactions or ())
     data, skipped, found = bytes(row.records or b""), set[int](), list[tuple[int, bytes]]()
     for at, header in batch_headers(data):

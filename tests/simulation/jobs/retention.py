@@ -1,4 +1,4 @@
-"""When committed offsets may expire, and when they must have, as far as it can be seen from outside.
+"""The times when committed offsets may expire, and when they must have, as far as it can be seen from outside.
 
 They stay while their group has members that read the topic, and while a transaction has others pending.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Retention:
-    """Of one group's offsets. Times of day, in ms."""
+    """The retention of one group's offsets. Times of day, in ms."""
 
     def __init__(self, group: JobGroup) -> None:
         self._group = group
@@ -46,7 +46,7 @@ class Retention:
                 register.may_have_expired = True
 
     def audit(self) -> None:
-        """Nothing is under way: what has expired is gone with the second look for such."""
+        """Check, while nothing is under way, that what has expired is gone with the second look for such."""
         group, world, now = self._group, self._world, self._world.clock.wall_ms()
         shard = group.shard()
         if shard is None or self._empty_ms is None or world.faults.happened:
@@ -61,7 +61,7 @@ class Retention:
 
     @property
     def retention_ms(self) -> int:
-        """As the broker has it now."""
+        """The broker's retention of now."""
         return self._world.config.offsets_retention_minutes * 60_000
 
     @property

@@ -1,5 +1,7 @@
-"""What a client does, request by request, written down as a generator: it yields an answer that it waits for, or None
-where it leaves off until it is let go on. Nothing of it survives the broker: its caller remembers what matters.
+"""Scripts of clients, request by request, written down as generators.
+
+A script yields an answer that it waits for, or None where it leaves off until it is let go on. Nothing of it survives
+the broker: its caller remembers what matters.
 """
 
 from __future__ import annotations
@@ -34,8 +36,9 @@ class Runner:
         return self._script is not None and not self._paused
 
     def go_on(self) -> None:
-        """From where it left off; nothing while it waits for an answer. Raises what it failed with when its last answer
-        came: the broker may have caught that.
+        """Go on from where it left off; do nothing while it waits for an answer.
+
+        Raise what it failed with when its last answer came: the broker may have caught that.
         """
         if self._failure is not None:
             raise self._failure

@@ -35,7 +35,7 @@ def _set_last_epoch(last: int, most: int) -> None:
 
 
 def first_job_settings(rng: Random) -> dict[str, str]:
-    """What the broker starts with."""
+    """Return the settings that the broker starts with."""
     return {
         "offsets.topic.num.partitions": rng.choice(("1", "1", "2")),
         "transaction.state.log.num.partitions": rng.choice(("1", "1", "2")),
@@ -51,7 +51,7 @@ def first_job_settings(rng: Random) -> dict[str, str]:
 
 
 def changed_job_settings(rng: Random) -> dict[str, str]:
-    """What may be different after a restart."""
+    """Return the settings that may be different after a restart."""
     return {
         "transaction.state.log.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
         "offsets.topic.compression.codec": str(rng.choice((0, 0, 1, 4))),

@@ -101,16 +101,16 @@ class Worker:
 
     @property
     def commits_offsets(self) -> bool:
-        """In its transaction: they are on their way."""
+        """True while the offsets of its transaction are on their way."""
         attempt = self._attempt
         return attempt is not None and attempt.open and attempt.sent_ms is not None and not attempt.pending
 
     def go_on(self) -> None:
-        """With its work."""
+        """Go on with its work."""
         self._work.go_on()
 
     def settle_down(self) -> None:
-        """From now on it does what it should."""
+        """Do what it should from now on."""
         self.steady, self._silent_until, self._leaves = True, 0, False
 
     def leave(self) -> None:
@@ -118,7 +118,7 @@ class Worker:
         Runner(self.membership.leave()).go_on()
 
     def be_silent(self, ms: int) -> None:
-        """For so long, unless it does nothing odd any more."""
+        """Be silent for so long, unless it does nothing odd any more."""
         self._silent_until = self._world.clock.now_ms() + ms
 
     def heartbeat(self) -> None:
@@ -156,7 +156,7 @@ class Worker:
         self._work = Runner(self._live())
 
     def blocked_at(self) -> tuple[Slot, int] | None:
-        """Where it waits behind a transaction that is open: the offset that it wants to read."""
+        """Return where it waits behind an open transaction: the offset that it wants to read."""
         if self._waits_at is None or not self._world.topics.is_live(self._waits_at[0].index):
             return None
         slot, position = self._waits_at
@@ -276,7 +276,7 @@ class Worker:
         return not log.log_start_offset <= position <= log.log_end_offset and log.refusal is NONE
 
     def _begin_at_start(self, slot: Slot, position: int) -> int:
-        """What a consumer does that resets to the earliest offset."""
+        """Begin as a consumer does that resets to the earliest offset."""
         self._world.seen["positions that were out of range"] += 1
         start = self._world.log(slot).log_start_offset
         if slot in self._positions and start < position:
@@ -285,7 +285,7 @@ class Worker:
         return start
 
     def _who(self, who: Identity) -> Identity:
-        """Who commits; now and then it is a request of before the last rebalance that comes late."""
+        """Return who commits; now and then it is a late request of before the last rebalance."""
         earlier = self._earlier
         if earlier.epoch > 0 and not self.steady and self._world.rng.random() < 0.1:
             self._world.seen["commits of an earlier epoch"] += 1

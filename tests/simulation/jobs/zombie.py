@@ -24,7 +24,7 @@ FENCED: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, Erro
 
 
 class Zombie:
-    """What it had when the other was started. `positions`: what it was consuming, and how far it had come."""
+    """A worker's belongings when the other was started. `positions`: what it was consuming, and how far it had come."""
 
     def __init__(
         self, group: JobGroup, producer: JobProducer | None, who: Identity, positions: Mapping[Slot, int]

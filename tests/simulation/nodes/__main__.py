@@ -20,7 +20,7 @@ TAIL: Final = 60
 
 
 class Outcome(NamedTuple):
-    """What a seed came to: `failure` is empty where all promises were kept."""
+    """The result of a seed: `failure` is empty if all promises were kept."""
 
     seed: int
     failure: str

@@ -85,7 +85,7 @@ def forgotten(batches: Sequence[Stored]) -> list[str]:
 
 
 class States:
-    """What a slot's log says of share partitions."""
+    """The states of share partitions in a slot's log."""
 
     def __init__(self, batches: Sequence[Stored], metadata: MetadataImage, wall_ms: Callable[[], int]) -> None:
         settings = ShareCoordinatorSettings()

@@ -1,4 +1,4 @@
-"""What clients were answered, and what must not happen after it.
+"""The ledger of clients' answers, and of what must not happen after them.
 
 confirmed              not handed out again, but by a node that was deposed, as long as its lease may last; and nothing
                        is confirmed of what that has handed out
@@ -42,7 +42,7 @@ class Delivery(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """What a client says of a delivery: accept, release or reject."""
+    """A client's answer to a delivery: accept, release or reject."""
 
     delivery: Delivery
     kind: int

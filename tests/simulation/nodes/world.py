@@ -171,7 +171,7 @@ class NodesWorld:
 
     @contextmanager
     def _errors_noted(self) -> Iterator[None]:
-        """Nothing of the product may log an error."""
+        """Note the product's errors in the log, of which there may be none."""
         world = self
 
         class _Handler(logging.Handler):

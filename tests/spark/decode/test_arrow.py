@@ -232,7 +232,7 @@ def test_long_batches_and_many(values: Callable[[Random], Iterator[bytes]], leng
 
 
 def test_wrong_guesses_are_found_out() -> None:
-    """Without the walk of the piece before, the records inside of values would be taken for records."""
+    """The records inside of values would be taken for records without the walk of the piece before."""
     batch = build_batch(
         [
             RecordData(None, value)

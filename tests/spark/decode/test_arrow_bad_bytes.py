@@ -63,7 +63,7 @@ def record(body: bytes, length: int | None = None) -> bytes:
 @given(data=st.data())
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_byte_of_the_records_changed(way: str, data: st.DataObject) -> None:
-    """Under a CRC that is right again: the rows are those of the simple reader, or both refuse.
+    """The CRC is right again: the rows are those of the simple reader, or both refuse.
 
     This one refuses more: offsets that do not ascend.
     """
@@ -191,7 +191,7 @@ def test_compressed_bytes_that_are_none(codec: Compression, spoil: str) -> None:
 
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.LZ4, Compression.ZSTD, Compression.SNAPPY])
 def test_a_bomb_is_refused(codec: Compression) -> None:
-    """What is beyond 64 MB of one batch is not produced."""
+    """Bytes beyond 64 MB of one batch are not produced."""
     bomb = with_payload(compress(codec, bytes(70 * 2**20)), 1, codec)
     assert refusal(bomb).endswith("records are larger than 67108864 bytes when decompressed")
 

@@ -32,7 +32,7 @@ def reported(offset: int, row: tuple[bytes | None, bytes | None, Sequence[tuple[
 
 
 def seen(data: bytes) -> list[Row]:
-    """Those columns that a producer decides; times in milliseconds."""
+    """Return the columns that a producer decides; times in milliseconds."""
     rows = rows_of(data, names=["key", "value", "offset", "timestamp", "headers"])
     return [{**row, "timestamp": round((row["timestamp"] - EPOCH).total_seconds() * 1000)} for row in rows]  # type: ignore[operator]
 

@@ -23,7 +23,7 @@ class Victim(StrEnum):
 
 
 class Step(StrEnum):
-    """What has just happened to a micro-batch when the kill comes."""
+    """The last event of a micro-batch when the kill comes."""
 
     ACQUIRED = "acquired"
     """The records are locked; Spark does not know of them."""
@@ -92,12 +92,12 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """As `--cells` matches it: `runner@acquired/commit/alone`."""
+        """The name as `--cells` matches it: `runner@acquired/commit/alone`."""
         return f"{self.victim}@{self.step}/{self.ack}/{'member' if self.competitor else 'alone'}"
 
     @property
     def remark(self) -> str | None:
-        """What 'at the step' means for a victim that takes no part in it; None for one that does."""
+        """The meaning of 'at the step' for a victim that takes no part in it; None for one that does."""
         own, elsewhere = _ELSEWHERE[self.victim]
         return None if self.step in own else elsewhere
 

@@ -1,4 +1,4 @@
-"""What a query has left on disk: its checkpoint's logs, and the files of its sink."""
+"""The files that a query has left on disk: its checkpoint's logs, and the files of its sink."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ def _ranges(path: Path) -> list[Range]:
 
 
 def read_sink(folder: Path) -> list[Attempt]:
-    """In the order in which they were written. AssertionError for a file that is not what was written."""
+    """Read the attempts in the order in which they were written.
+
+    Raise AssertionError for a file that is not what was written.
+    """
     attempts = []
     for path in sorted(folder.glob("*.json")):
         reported = json.loads(path.read_text())

@@ -38,7 +38,7 @@ class Driver:
         self._read()
 
     def order(self, name: str, **arguments: object) -> Any:
-        """What the job's method of this name returns. DriverFailed when it raises, or the job is gone."""
+        """Return what the job's method of this name returns. Raise DriverFailed if it raises, or the job is gone."""
         try:
             self._connection.sendall(json.dumps({"do": name, **arguments}).encode() + b"\n")
             answer = self._read()
@@ -54,7 +54,7 @@ class Driver:
         return self.job.jvm.pid
 
     def alive(self, pids: set[int]) -> set[int]:
-        """Those of `pids` that are processes of this job and have not ended."""
+        """Return those of `pids` that are processes of this job and have not ended."""
         return pids & {process.pid for process in self.job.processes()}
 
     def kill(self, pids: set[int]) -> None:

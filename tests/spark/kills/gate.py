@@ -1,4 +1,4 @@
-"""How processes of a job report to the harness where they are, and wait there until they may go on.
+"""The gate at which processes of a job report to the harness where they are, and wait until they may go on.
 
 One connection for each report: a line of JSON there, one byte back. A process that is killed while it waits takes its
 connection with it.

@@ -46,7 +46,7 @@ class Driver:
         )
 
     def status(self) -> dict[str, object]:
-        """Whether the query runs, and the first line of what ended it."""
+        """Return whether the query runs, and the first line of what ended it."""
         query = self._query
         if query is None:
             return {"active": False, "error": None}

@@ -1,4 +1,4 @@
-"""What a cell came to: what Spark's sink, its checkpoint, the other member and the source's journal say together. Pure.
+"""The judgement of a cell by Spark's sink, its checkpoint, the other member and the source's journal together. Pure.
 
 A record is known by its place, (partition, offset), and by its value, a number that the producer gave it.
 """
@@ -68,7 +68,7 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """These sessions, or all, are over, and with them the locks they had: killed, stopped, or the broker is gone."""
+    """The end of these sessions, or of all, and of the locks they had: killed, stopped, or the broker is gone."""
 
     session: str | None = None
 
@@ -78,7 +78,7 @@ Event: TypeAlias = Acquired | Confirmed | Ended
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What stands in a checkpoint."""
+    """The content of a checkpoint."""
 
     logged: Mapping[int, Collection[Range]] = field(default_factory=dict)
     """The ranges of each micro-batch in the offset log."""
@@ -113,7 +113,7 @@ class Witnesses:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the contract is about."""
+    """The verdict on the contract."""
 
     lost: Sequence[Place]
     doubled: Sequence[Place]
@@ -137,7 +137,7 @@ class Verdict:
 
     @property
     def faults(self) -> list[str]:
-        """What breaks the contract, in words; empty when nothing does."""
+        """The breaches of the contract, in words; empty if there are none."""
         found = (
             (self.lost, "lost"),
             (self.doubled, "twice within Spark"),

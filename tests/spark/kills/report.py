@@ -17,7 +17,7 @@ HEADS: Final = [f"ack={ack}, {'with a member' if competitor else 'alone'}" for a
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one cell."""
+    """The outcome of one cell."""
 
     cell: Cell
     took_s: float
@@ -34,7 +34,7 @@ class Outcome:
         return self.verdict is not None and not self.verdict.faults
 
     def line(self) -> str:
-        """For the terminal."""
+        """Return the line for the terminal."""
         head = f"{self.cell.name:<38} {self.took_s:5.1f} s  "
         if self.verdict is None:
             return f"{head}FAILED: {self.error}"
@@ -49,7 +49,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the figures were made with."""
+    """The circumstances of the figures."""
 
     broker: str
     seed: int
@@ -94,7 +94,7 @@ def _summary(outcomes: Sequence[Outcome], facts: Facts) -> list[str]:
 
 
 def _fates(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
-    """What became of the queries, by victim: a figure that shows whether one notices a kill at all."""
+    """Return the fates of the queries, by victim: a figure that shows whether one notices a kill at all."""
     rows = []
     for victim in Victim:
         fates = Counter(one.query for one in outcomes if one.cell.victim is victim and one.verdict is not None)
@@ -125,7 +125,7 @@ def _reported(outcome: Outcome | None) -> str:
 
 
 def remarks() -> list[str]:
-    """What 'at' means where the victim has no part in the step."""
+    """Return the meaning of 'at' for victims without a part in the step."""
     reported: dict[tuple[Victim, str], set[Step]] = {}
     for cell in all_cells():
         if cell.remark is not None:

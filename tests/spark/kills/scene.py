@@ -190,7 +190,10 @@ class Scene:
         self._events.append(Ended())
 
     def _start_again(self) -> None:
-        """At once, or when the other member has taken what became free; as it was, or with AvailableNow by `_drain`."""
+        """Start again at once, or when the other member has taken what became free.
+
+        It starts as it was, or with AvailableNow by `_drain`.
+        """
         if self._cell.competitor and self._random.random() < 0.5:
             deadline = time.monotonic() + ALONE_S
             while self._lag() != 0 and time.monotonic() < deadline:
@@ -236,7 +239,7 @@ class Scene:
         return self._lag() == 0 and not read_checkpoint(self._checkpoint).open
 
     def _lag(self) -> int | None:
-        """None while the broker cannot say."""
+        """Return the lag; None while the broker cannot say."""
         try:
             with WireClient(("127.0.0.1", self._broker.port)) as client:
                 lags = [described_lag(client, self._group, self._topic, each) for each in range(self._partitions)]

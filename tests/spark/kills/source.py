@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class KillSource(KafkaShareSource):
-    """As `kafka-share`."""
+    """The source `kafka-share` with a gate."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
         given = {name.lower(): value for name, value in options.items()}
@@ -48,7 +48,7 @@ class KillSource(KafkaShareSource):
 
 
 class KillReader(ShareGroupStreamReader):
-    """In the runner and in the workers."""
+    """The reader in the runner and in the workers."""
 
     def __init__(self, options: SourceOptions, columns: Sequence[str], gate: str, plant: str) -> None:
         super().__init__(options, columns)

@@ -40,7 +40,7 @@ class Job:
 
     @property
     def pid(self) -> int:
-        """Of the Python driver."""
+        """The process id of the Python driver."""
         return self._process.pid
 
     @property
@@ -52,11 +52,17 @@ class Job:
         return self.log.read_text(errors="replace")[-size:]
 
     def has_printed(self, text: str) -> bool:
-        """Whether that stands anywhere in what the processes have written: Spark may have much to say at its end."""
+        """Return True if the text stands anywhere in what the processes have written.
+
+        Spark may have much to say at its end.
+        """
         return text in self.log.read_text(errors="replace")
 
     def processes(self, part: str = "") -> list[Process]:
-        """Those alive whose command has `part` in it: "java", "pyspark.daemon", "python_streaming_source_runner"."""
+        """Return the live processes whose command has `part` in it.
+
+        Parts: "java", "pyspark.daemon", "python_streaming_source_runner".
+        """
         return [one for one in _processes_of_session(self.pid) if part in one.command]
 
     @property
@@ -74,7 +80,10 @@ class Job:
             time.sleep(0.02)
 
     def wait(self, timeout_s: float = 90) -> None:
-        """Until the driver has ended. AssertionError, with the output, when its code is not 0 or the time is over."""
+        """Wait until the driver has ended.
+
+        Raise AssertionError, with the output, if its code is not 0 or the time is over.
+        """
         try:
             code = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -100,9 +109,10 @@ class Job:
 
 
 def without_forks(processes: Collection[Process]) -> list[Process]:
-    """Without children of others among them: what a process has forked has its command until it runs another program.
+    """Return the processes without children of others among them.
 
-    Hadoop's file system has `chmod` and `readlink` do some of its work, so a JVM forks now and then.
+    What a process has forked has its command until it runs another program. Hadoop's file system has `chmod` and
+    `readlink` do some of its work, so a JVM forks now and then.
     """
     pids = {one.pid for one in processes}
     return [one for one in processes if one.parent not in pids]

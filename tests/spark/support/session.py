@@ -17,7 +17,7 @@ LOG4J = Path(__file__).with_name("log4j2.properties")
 
 
 def spark_environment() -> dict[str, str]:
-    """This process's environment, with the Java that comes from pip and this Python for the workers."""
+    """Return this process's environment, with the Java that comes from pip and this Python for the workers."""
     return {
         **child_environment(),
         "JAVA_HOME": str(java_home(bundled=True)),

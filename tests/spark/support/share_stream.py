@@ -99,7 +99,7 @@ class ShareStream:
         )
 
     def drain(self, rows: DataFrame | None = None, *, checkpoint: str = "checkpoint") -> list[Batch]:
-        """What is there now, by micro-batch; empty ones are left out."""
+        """Return what is there now, by micro-batch; empty ones are left out."""
         taken: list[Batch] = []
         query = self.start(self.load() if rows is None else rows, collect_into(taken), checkpoint=checkpoint)
         assert query.awaitTermination(TIMEOUT_S), "the query does not end"
@@ -114,13 +114,13 @@ class ShareStream:
         return set(self._log(checkpoint, "commits"))
 
     def forget_commit(self, number: int, checkpoint: str = "checkpoint") -> None:
-        """As if Spark had been killed just before it wrote down that a batch is done."""
+        """Remove a commit, as if Spark had been killed just before it wrote down that a batch is done."""
         folder = self.folder / checkpoint / "commits"
         (folder / str(number)).unlink()
         (folder / f".{number}.crc").unlink(missing_ok=True)
 
     def lag(self) -> int:
-        """How many records the group is not done with; -1 while it has acknowledged nothing yet."""
+        """Return how many records the group is not done with; -1 while it has acknowledged nothing yet."""
         network = Network(ClientConfig.from_properties({"bootstrap.servers": self.bootstrap}))
         try:
             rows = Admin(network).share_groups.all_offsets(self.group)
@@ -130,7 +130,7 @@ class ShareStream:
         return sum(known) if len(known) == self.partitions else -1
 
     def members(self) -> int:
-        """How many members the group has."""
+        """Return how many members the group has."""
         network = Network(ClientConfig.from_properties({"bootstrap.servers": self.bootstrap}))
         try:
             answer = network.request(network.coordinator(self.group), ShareGroupDescribeRequest([self.group]))
@@ -170,7 +170,7 @@ def delete_records(bootstrap: str, topic: str, before: int) -> None:
 
 
 def reported_by(query: StreamingQuery) -> list[dict[str, Any]]:
-    """What the source said of itself in the progress events of micro-batches with rows."""
+    """Return what the source said of itself in the progress events of micro-batches with rows."""
     events = [json.loads(event.json) for event in query.recentProgress]
     return [event["sources"][0]["latestOffset"] for event in events if event["numInputRows"]]
 

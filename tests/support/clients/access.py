@@ -28,13 +28,13 @@ STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 def acl(right: Right, name: str | None = None, *, principal: str = ALICE) -> Acl:
-    """What grants a right on a resource; on the one of the cases, if no name is given."""
+    """Return the ACL that grants a right on a resource; on the one of the cases, if no name is given."""
     resource = name or _NAMES[right.kind]
     return Acl(right.kind, resource, PatternType.LITERAL, principal, "*", right.operation, Permission.ALLOW)
 
 
 class Access(Protocol):
-    """What the cases need of a broker: a topic, and a client that may do everything."""
+    """The broker that the cases need: a topic, and a client that may do everything."""
 
     topic_id: bytes
 
@@ -85,11 +85,11 @@ class Case:
     group: str = GROUP
 
     def acl(self, right: Right) -> Acl:
-        """What grants one of the rights."""
+        """Return the ACL that grants one of the rights."""
         return acl(right, self.group if right.kind == ResourceKind.GROUP else None)
 
     def refused_without(self, right: Right) -> ErrorCode:
-        """What is answered without one of the rights."""
+        """Return the answer without one of the rights."""
         return right.error if self.error is None else self.error
 
     def __str__(self) -> str:

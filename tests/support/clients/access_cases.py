@@ -1,4 +1,6 @@
-"""For every RPC a request that needs rights, and the rights it needs: what the walk over the operation table sends."""
+"""The cases of the walk over the operation table: for every RPC a request that needs rights, and
+the rights it needs.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,7 @@ def redrive_request(**fields: Any) -> start_redrive.StartRedriveRequest:
 
 
 def describe_redrives_request(world: Access) -> Message:
-    """Of all redrives; there is one."""
+    """Return a description of all redrives; there is one."""
     world.as_admin(Case(ApiKey.START_REDRIVE, 0, _always(redrive_request()), ()))
     return describe_redrives.DescribeRedrivesRequest(None)
 

@@ -209,7 +209,7 @@ def transactional_batch() -> bytes:
 
 
 def _begin_transaction(world: Access) -> None:
-    """As the admin, with the topic in it."""
+    """Begin a transaction as the admin, with the topic in it."""
     rpc = init_producer_id
     producer = world.admin.call(rpc.InitProducerIdRequest(PRODUCER, 10_000), 4, rpc.InitProducerIdResponse)
     request = add_partitions_to_txn.AddPartitionsToTxnRequest(

@@ -107,7 +107,7 @@ class ClassicClient:
 
     @property
     def waits(self) -> bool:
-        """Whether the last request has no answer yet."""
+        """True if the last request has no answer yet."""
         self.world.clock.run_until_idle()
         return not self.connection.frames
 

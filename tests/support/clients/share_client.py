@@ -36,7 +36,7 @@ Acquired = tuple[int, int, int]
 
 
 class FetchOptions(TypedDict, total=False):
-    """What a ShareFetch may say beside its partitions. Without: the session's epoch, no waiting, record_limit."""
+    """The options of a ShareFetch beside its partitions. Defaults: the session's epoch, no waiting, record_limit."""
 
     acks: Mapping[Place, Sequence[Ack]]
     forgotten: Iterable[Place]
@@ -193,7 +193,7 @@ def _batches(acks: Mapping[Place, Sequence[Ack]], place: Place) -> list[share_fe
 
 
 def acquired_of(answer: ShareFetchResponse) -> list[Acquired]:
-    """What the answer hands out, whatever the partition."""
+    """Return what the answer hands out, whatever the partition."""
     return [
         (one.first_offset, one.last_offset, one.delivery_count)
         for topic in answer.responses

@@ -19,7 +19,7 @@ _PRETEND = {"--dry-run", "--help", "-h"}
 
 
 class Ran(NamedTuple):
-    """How a command ended, and what it printed."""
+    """The exit code of a command, and what it printed."""
 
     code: int
     out: str
@@ -27,7 +27,7 @@ class Ran(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """Of standard output."""
+        """The lines of standard output."""
         return self.out.splitlines()
 
 
@@ -61,7 +61,7 @@ class Shell:
         return ran.lines
 
     def json(self, *words: str, stdin: str = "") -> Any:
-        """What a command that has to end well prints with --json, checked; of a stream the list of its lines."""
+        """Return what a command that has to end well prints with --json, checked; of a stream the list of its lines."""
         return self.values(words, self.ok(*words, "--json", stdin=stdin))
 
     def values(self, words: tuple[str, ...], lines: list[str]) -> Any:

@@ -34,7 +34,7 @@ class SigningKey:
             self.private = rsa.generate_private_key(65537, bits)
 
     def jwk(self, *, private: bool = False, **more: object) -> dict[str, Any]:
-        """As it stands in a JWKS."""
+        """Return the key as it stands in a JWKS."""
         library: Any = get_default_algorithms()[self.algorithm]
         key: Any = self.private
         row: dict[str, Any] = dict(library.to_jwk(key if private else key.public_key(), as_dict=True))
@@ -48,13 +48,13 @@ class SigningKey:
         return PyJWS().encode(payload, key, algorithm or self.algorithm, given)
 
     def token(self, claims: Mapping[str, object] | None = None, **more: object) -> str:
-        """For alice, good for an hour from now; `claims` and `more` win, and None takes a claim away."""
+        """Return a token for alice, good for an hour from now; `claims` and `more` win, and None takes a claim away."""
         given = {**claims_of("alice"), **(claims or {}), **more}
         return self.sign(json.dumps({name: value for name, value in given.items() if value is not None}).encode())
 
 
 def claims_of(user: str) -> dict[str, object]:
-    """Of a token that is good for an hour from now."""
+    """Return the claims of a token that is good for an hour from now."""
     now = int(time.time())
     return {"sub": user, "iat": now, "exp": now + 3600}
 
@@ -66,7 +66,7 @@ def jwks(*keys: SigningKey | Mapping[str, object]) -> bytes:
 
 
 def first_message(token: str, authorization_id: str = "", **extensions: str) -> bytes:
-    """What a client sends."""
+    """Return the first message of a client."""
     head = f"a={authorization_id}" if authorization_id else ""
     pairs = "".join(f"{name}={value}\x01" for name, value in extensions.items())
     return f"n,{head},\x01auth=Bearer {token}\x01{pairs}\x01".encode()

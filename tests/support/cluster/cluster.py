@@ -42,7 +42,7 @@ _PORT = 9092
 
 
 class _Process(Enum):
-    """What a broker's process does."""
+    """The state of a broker's process."""
 
     RUNNING = "running"
     PAUSED = "paused"  # SIGSTOP: sockets fill up, nothing is handled

@@ -1,4 +1,4 @@
-"""Who coordinates a group or a transactional id: the leader of its partition of an internal topic.
+"""The coordinators of groups and transactional ids: the leaders of their partitions of an internal topic.
 
 The first one who asks has the topic made. State is kept for each partition, not for a broker: when another leads it,
 that one loads what was written, and what was in memory alone is gone.
@@ -22,7 +22,7 @@ PARTITIONS = 5
 
 
 class CoordinatorKind(Enum):
-    """What a key is of; the value is FindCoordinator's key type."""
+    """The kind of a key; the value is FindCoordinator's key type."""
 
     GROUP = 0
     TRANSACTION = 1

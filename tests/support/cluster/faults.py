@@ -1,4 +1,4 @@
-"""What goes wrong between nodes and brokers, as data that connections look at. The test sets it.
+"""The faults between nodes and brokers, as data that connections look at. The test sets it.
 
 A cut holds back what is on its way in one direction, as TCP does: it comes when the cut is over, if the connection
 lives until then. A lost answer takes its connection along: the request was handled, and nobody hears of it.
@@ -21,7 +21,7 @@ class Direction(Enum):
 
 
 class Loss(Enum):
-    """What gets lost with the connection."""
+    """The message that gets lost with the connection."""
 
     REQUEST = "request"
     ANSWER = "answer"

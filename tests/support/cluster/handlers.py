@@ -1,4 +1,4 @@
-"""Which function answers which request."""
+"""The handlers by request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cluster's controller knows, as a value: brokers hear of the next one, each in its own time."""
+"""The knowledge of a cluster's controller, as a value: brokers hear of the next one, each in its own time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NO_LEADER: Final = -1
 
 
 class PartitionState(NamedTuple):
-    """Who has a partition. `leader` is NO_LEADER while nobody of the ISR lives."""
+    """The owners of a partition. `leader` is NO_LEADER while nobody of the ISR lives."""
 
     leader: int
     epoch: int

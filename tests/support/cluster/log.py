@@ -35,7 +35,7 @@ class Stored(NamedTuple):
 
 
 class EpochStart(NamedTuple):
-    """Where the first batch of a leader epoch is, or would be."""
+    """The place where the first batch of a leader epoch is, or would be."""
 
     epoch: int
     offset: int

@@ -81,7 +81,7 @@ class NodeWorld(BrokerWorld):
 
     @property
     def stands_on(self) -> NodeGround:
-        """What the node stands on since its last start."""
+        """The node's ground since its last start."""
         return self.grounds[-1]
 
     def look(self) -> Cluster:

@@ -1,4 +1,4 @@
-"""What one partition remembers of producers: epochs, sequences, and which transactions are under way or were aborted.
+"""One partition's memory of producers: epochs, sequences, and which transactions are open or were aborted.
 
 Written again, and not taken from `broker/log/producer_state.py`, because nodes rest on exactly these rules: a judge
 that shares the accused's text finds nothing. Rules are Apache Kafka's ProducerStateManager and ProducerAppendInfo:

@@ -1,7 +1,7 @@
-"""How records come to the followers, and with it how far readers may read.
+"""The way of records to the followers, and with it how far readers may read.
 
-The high watermark comes to the end of the log when every replica of the ISR has it: none of them may be paused or
-dead, and the test must not hold the partition. It moves `replication_ms` after an append.
+The high watermark comes to the end of the log when every replica of the ISR has it: none of them may be paused or dead,
+and the test must not hold the partition. It moves `replication_ms` after an append.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What clients may not do, by resource. Everything else is allowed.
+"""The denials of clients, by resource. Everything else is allowed.
 
 One user's ACLs are enough: a node has one. As with Apache Kafka's authorizer a denial is of one operation: who may not
 describe a topic may write to it.

@@ -1,4 +1,4 @@
-"""How a simulated cluster is set up. Defaults are Apache Kafka's."""
+"""The settings of a simulated cluster. Defaults are Apache Kafka's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DAY_MS: Final = 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """What brokers have in their property files, and how fast they are.
+    """The contents of brokers' property files, and how fast they are.
 
     `replication_ms`: how long a record takes to the followers; 0: it is there within the append. `latency_ms`: the
     least and the most that one message is on its way, drawn for each.

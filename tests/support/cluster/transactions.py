@@ -41,7 +41,7 @@ _ADDS_FROM: Final = 12  # Produce of KIP-890
 
 @dataclass(slots=True)
 class TransactionalId:
-    """What is written of one transactional id. `before`: the epoch that was given up when the last was made."""
+    """The written state of one transactional id. `before`: the epoch that was given up when the last was made."""
 
     producer_id: int
     epoch: int

@@ -1,4 +1,4 @@
-"""What two releases of Apache Kafka answer to ApiVersions, of the APIs that the simulated cluster has.
+"""The answers of two releases of Apache Kafka to ApiVersions, of the APIs that the simulated cluster has.
 
 Read off brokers that were asked: `tests/interop/test_simulated_cluster.py` asks them again.
 """

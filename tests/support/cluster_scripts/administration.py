@@ -45,7 +45,7 @@ def _topic(
 
 
 def topics_made(talk: Conversation) -> None:
-    """With properties, with the broker's numbers, with assigned replicas; with `validate_only` none."""
+    """Create topics with properties, with the broker's numbers, with assigned replicas; with `validate_only` none."""
     _create(talk, _topic(talk.name("a"), 2, 1, {"cleanup.policy": "compact", "max.message.bytes": "9999"}))
     _create(talk, _topic(talk.name("b"), -1, -1))
     assigned = [CreatableReplicaAssignment(each, [1]) for each in (1, 0)]
@@ -78,7 +78,7 @@ def topics_refused(talk: Conversation) -> None:
 
 
 def topics_deleted(talk: Conversation) -> None:
-    """By name and by id; those that do not exist; nothing named, and both."""
+    """Delete topics by name and by id; those that do not exist; nothing named, and both."""
     first, second = talk.topic("first"), talk.topic("second")
 
     def delete(*states: DeleteTopicState) -> None:
@@ -112,7 +112,7 @@ def a_topic_made_again(talk: Conversation) -> None:
 
 
 def properties_described(talk: Conversation) -> None:
-    """What is set, what falls back to the broker's, and what does not exist."""
+    """Describe what is set, what falls back to the broker's, and what does not exist."""
     topic = talk.topic(configs={"retention.bytes": "1000"})
     keys = ["retention.bytes", "retention.ms", "cleanup.policy", "max.message.bytes", "no.such.property"]
 

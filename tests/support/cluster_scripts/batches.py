@@ -1,4 +1,4 @@
-"""What a partition takes in: sizes, damage, keys, times, acknowledgements, addresses."""
+"""The intake of a partition: sizes, damage, keys, times, acknowledgements, addresses."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def fetch_ends(talk: Conversation, topic: str) -> int:
 
 
 def acknowledgements(talk: Conversation) -> None:
-    """Only -1, 0 and 1 are numbers of acknowledgements."""
+    """Ask for numbers of acknowledgements: only -1, 0 and 1 are valid."""
     topic = talk.topic()
     produce(talk, topic, batch(b"x"), acks=2)
     produce(talk, topic, batch(b"x"), acks=-2)
@@ -80,7 +80,7 @@ def acknowledgements(talk: Conversation) -> None:
 
 
 def too_few_replicas(talk: Conversation) -> None:
-    """With fewer in sync than min.insync.replicas acks=all is refused, acks=1 is not."""
+    """Produce with fewer in sync than min.insync.replicas: acks=all is refused, acks=1 is not."""
     topic = talk.topic(configs={"min.insync.replicas": "2"})
     produce(talk, topic, batch(b"x"))
     produce(talk, topic, batch(b"x"), acks=1)

@@ -1,4 +1,4 @@
-"""What brokers say of the cluster: topics, brokers, coordinators; and what who may not gets."""
+"""The brokers' answers about the cluster: topics, brokers, coordinators; and those to clients without rights."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _all_of(talk: Conversation) -> None:
 
 
 def topics_by_name_and_id(talk: Conversation) -> None:
-    """Those that exist, those that do not, and names that none may have."""
+    """Ask for topics that exist, for those that do not, and for names that none may have."""
     topic = talk.topic(partitions=2)
     talk.ask(_named(topic), MetadataResponse)
     talk.ask(_named(topic, talk.name("unknown"), topic), MetadataResponse)
@@ -87,7 +87,7 @@ def brokers(talk: Conversation) -> None:
 
 
 def coordinators(talk: Conversation) -> None:
-    """Of groups and transactional ids, several at once, in old versions, and of kinds that do not exist."""
+    """Find coordinators of groups and transactional ids, several at once, in old versions, and of unknown kinds."""
     group = talk.coordinated(talk.name("group"), CoordinatorKind.GROUP)
     name = talk.coordinated(talk.name("id"), CoordinatorKind.TRANSACTION)
     talk.ask(FindCoordinatorRequest("", 0, [group, "other"]), FindCoordinatorResponse)
@@ -98,7 +98,7 @@ def coordinators(talk: Conversation) -> None:
 
 
 def hidden_topics(talk: Conversation) -> None:
-    """Who may not describe a topic does not find it, by no name, no id, and not among all."""
+    """Hide a topic from a client that may not describe it: by no name, no id, and not among all is it found."""
     topic = talk.topic()
     talk.deny(Resource.TOPIC, topic, Operation.DESCRIBE)
     talk.ask(_named(topic), MetadataResponse)

@@ -34,7 +34,7 @@ _PATIENCE = 100
 
 
 class Setting(Enum):
-    """How the brokers of a script are set up."""
+    """The setup of a script's brokers."""
 
     PLAIN = "plain"
     FORGETFUL = "forgetful"

@@ -15,7 +15,7 @@ from tests.support.cluster_scripts.conversation import Conversation
 
 
 def where_it_begins(talk: Conversation) -> None:
-    """In the middle of a batch, at the end, behind it; before the log's start, which DeleteRecords has moved."""
+    """Fetch in the middle of a batch, at the end, behind it; before the log's start, which DeleteRecords has moved."""
     topic = talk.topic()
     produce(talk, topic, batch(b"a", b"b", b"c"))
     produce(talk, topic, batch(b"d"))
@@ -56,7 +56,7 @@ def how_much(talk: Conversation) -> None:
 
 
 def how_long(talk: Conversation) -> None:
-    """Without records it waits for its time; the first record ends the wait, or as many bytes as it asks for."""
+    """Wait without records for the time; the first record ends the wait, or as many bytes as are asked for."""
     topic = talk.topic()
     talk.ask(fetch_of(talk, topic, part(), wait_ms=300), FetchResponse)
     talk.begin(fetch_of(talk, topic, part(), wait_ms=20_000), on="waiting")
@@ -134,7 +134,7 @@ def leader_epochs(talk: Conversation) -> None:
 
 
 def by_name(talk: Conversation) -> None:
-    """Before version 13 topics are named."""
+    """Fetch by name, before version 13."""
     topic = talk.topic()
     produce(talk, topic, batch(b"a"), version=9)
     talk.ask(fetch_of(talk, topic, part()), FetchResponse, version=4)

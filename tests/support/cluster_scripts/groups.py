@@ -115,9 +115,7 @@ def one_member(talk: Conversation) -> None:
 
 
 def unchanged_members(talk: Conversation) -> None:
-    """Who joins again with what it has said before gets the old generation, unless it leads: a leader begins a
-    rebalance.
-    """
+    """Join again unchanged: a member gets the old generation, unless it leads; a leader begins a rebalance."""
     first, second = _two(talk)
     second.join(b"two")
     second.beat(2)
@@ -226,7 +224,7 @@ def refused_members(talk: Conversation) -> None:
 
 
 def static_members(talk: Conversation) -> None:
-    """Who comes back under its instance id takes its place, and the one before is fenced."""
+    """Come back under an instance id: the member takes its place, and the one before is fenced."""
     node = _node(talk, "first")._replace(instance_id="rack-7")
     node = node._replace(member_id=node.join(b"one").member_id)
     node.sync(1, **{node.member_id: "all"})

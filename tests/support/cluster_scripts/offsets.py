@@ -71,7 +71,7 @@ def offsets_refused(talk: Conversation) -> None:
 
 
 def ends_of_epochs(talk: Conversation) -> None:
-    """Where the leader's epoch ends, and that nothing is known of others."""
+    """Ask where the leader's epoch ends; nothing is known of others."""
     topic = talk.topic()
 
     def ask(epoch: int, current: int = -1, name: str = topic, partition: int = 0) -> None:

@@ -54,7 +54,7 @@ def an_owner_is_fenced(talk: Conversation) -> None:
 
 
 def only_the_epoch_protects(talk: Conversation) -> None:
-    """Who has no producer id, or another one, may write whatever was taken over."""
+    """Write without a producer id, or with another one: both may, whatever was taken over."""
     topic = talk.topic()
     owner = begin_producer(talk, talk.name("owner"))
     produce(talk, topic, batch(b"take-over", producer=owner, sequence=0))
@@ -115,7 +115,7 @@ def producer_ids(talk: Conversation) -> None:
 
 
 def epochs_of_an_id(talk: Conversation) -> None:
-    """Who names its epoch gets the next one, once again if the answer was lost, and is fenced when others came."""
+    """Ask for the next epoch by naming one's own: once again if the answer was lost, fenced if others came."""
     name = talk.name("id")
     first = begin_producer(talk, name)
     second = begin_producer(talk, name, first)

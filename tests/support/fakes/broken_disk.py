@@ -1,4 +1,4 @@
-"""What `MemFs.fail` may be set to."""
+"""The faults that `MemFs.fail` may be set to."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Rig:
         return pending, tokens[0]
 
     def names(self) -> list[str]:
-        """Of the records in the log."""
+        """Return the names of the records in the log."""
         shard = NoteShard()
         for record in self.log.records():
             assert record.key is not None

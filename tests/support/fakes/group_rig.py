@@ -104,7 +104,7 @@ class GroupRig:
 
 
 def heartbeat(member: str, epoch: int, *topics: str, group: str = "g") -> ShareGroupHeartbeatRequest:
-    """Without topics: the subscription stays."""
+    """Build a heartbeat; without topics the subscription stays."""
     return ShareGroupHeartbeatRequest(
         group_id=group, member_id=member, member_epoch=epoch, subscribed_topic_names=list(topics) or None
     )

@@ -1,4 +1,4 @@
-"""Where a coordinator runs in a unit test: virtual time, topics and logs in memory."""
+"""The place of a coordinator in a unit test: virtual time, topics and logs in memory."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ class FakeHost:
         return pending.value
 
     def impossible_topics(self) -> None:
-        """From now on internal topics cannot be made."""
+        """Make the creation of internal topics fail from now on."""
         self.topics.failure = OSError(28, "No space left on device")

@@ -1,4 +1,4 @@
-"""What nodes keep together, in memory: applied when the clock runs, unless `failure` says that it is refused."""
+"""The metadata that nodes keep together, in memory: applied when the clock runs, unless `failure` refuses it."""
 
 from __future__ import annotations
 

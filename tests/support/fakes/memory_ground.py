@@ -1,4 +1,4 @@
-"""What a broker stands on without a folder and a disk: fakes of coordinators' logs and of records; and a broker on it.
+"""A broker's ground without a folder and a disk: fakes of coordinators' logs and of records; and a broker on it.
 
 This module is also the ground's module of metrics: it has none of its own.
 """
@@ -150,7 +150,7 @@ class GroundWorld(BrokerWorld):
 
     @property
     def stands_on(self) -> MemoryGround:
-        """What the broker stands on."""
+        """The broker's ground."""
         assert self.ground is not None
         return self.ground
 

@@ -204,7 +204,7 @@ class MemoryLog:
         return len(done)
 
     def lose(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:
-        """What was appended and is not durable is gone; each append is notified, in order."""
+        """Lose what was appended and is not durable; each append is notified, in order."""
         lost, self._queued = self._queued, []
         self.contents.truncate(self.high_watermark)
         self.producers.roll_back(self.high_watermark)

@@ -80,5 +80,5 @@ class NoteShard:
 def result(
     response: str, *records: CoordinatorRecord, answers: Sequence[LateAnswer] = (), atomic: bool = True
 ) -> CoordinatorResult[str]:
-    """What an operation of these tests comes to."""
+    """Return the result of an operation of these tests."""
     return CoordinatorResult(response, records, tuple(answers), atomic)

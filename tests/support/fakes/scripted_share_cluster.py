@@ -206,5 +206,5 @@ class ShareCluster:
 
 
 def topic_partition(partition: int) -> TopicIdPartition:
-    """Of the one topic."""
+    """Return a partition of the one topic."""
     return TOPIC_ID, partition

@@ -64,7 +64,7 @@ class World:
         return MetadataResponse(brokers=rows, topics=topics + [_missing(which) for which in missing])
 
     def network(self, *bootstrap: ScriptedBroker | str, **properties: str) -> Network:
-        """Of a client on this world's clock. Dots in names are underscores."""
+        """Return a client's network on this world's clock. Underscores stand for dots in names."""
         servers = ",".join(one if isinstance(one, str) else one.bootstrap for one in bootstrap)
         given = {name.replace("_", "."): value for name, value in properties.items()}
         config = ClientConfig.from_properties({"bootstrap.servers": servers, **given})

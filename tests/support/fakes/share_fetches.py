@@ -18,7 +18,7 @@ def filled(*counts: int) -> ShareRig:
 
 
 def offsets(fetched: FetchedPartition) -> list[tuple[int, int]]:
-    """Of the batches that were sent; both inclusive."""
+    """Return the offsets of the batches that were sent; both inclusive."""
     headers = [header for _, header in batch_headers(bytes(fetched.records))]
     return [(header.base_offset, header.last_offset) for header in headers]
 

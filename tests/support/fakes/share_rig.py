@@ -78,17 +78,17 @@ class ShareRig:
         return self.fetch(*partitions, member=member, wait_ms=wait_ms).start()
 
     def acquire(self, *partitions: int, member: str = "m") -> list[tuple[int, int, int]]:
-        """What a fetch that does not wait acquires: first and last offset, delivery count."""
+        """Return what a fetch that does not wait acquires: first and last offset, delivery count."""
         return ranges(self.start(*partitions, member=member).value)
 
     def acknowledge(
         self, first: int, last: int, kind: AcknowledgeType = AcknowledgeType.ACCEPT, member: str = "m"
     ) -> Pending[ErrorCode]:
-        """On partition 0."""
+        """Acknowledge on partition 0."""
         return self.manager.acknowledge(self.leader(), member, [AckBatch(first, last, [kind])])
 
 
 def ranges(fetched: Sequence[FetchedPartition]) -> list[tuple[int, int, int]]:
-    """What was acquired: first and last offset (inclusive), delivery count. No error is among them."""
+    """Return what was acquired: first and last offset (inclusive), delivery count. No error is among them."""
     assert not any(each.error for each in fetched)
     return [(first, last, count) for each in fetched for first, last, count in each.acquired]

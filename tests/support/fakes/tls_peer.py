@@ -18,7 +18,10 @@ from shareq.broker.network.tls.stream import TlsPort, TlsStream
 
 
 class FakeSocket(asyncio.Transport):
-    """What a loop gives to a protocol. `sent` is what the other side has not read; `room` is what it holds at most."""
+    """The transport that a loop gives to a protocol.
+
+    `sent` is what the other side has not read; `room` is what it holds at most.
+    """
 
     def __init__(self, protocol: asyncio.Protocol, room: int | None) -> None:
         super().__init__({"peername": ("10.0.0.1", 1234)})
@@ -152,7 +155,7 @@ class TlsPeer:
         return b"".join(found)
 
     def ended(self) -> bool:
-        """Whether close_notify came: the end is no accident."""
+        """Return True if close_notify came: the end is no accident."""
         self._incoming.write(self.socket.take())
         try:
             return self.tls.read(1) == b""

@@ -50,7 +50,7 @@ class OddBatch:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def expected(self, kind: str, codec: Compression) -> Answer:
-        """What `ours` or `apache` answers."""
+        """Return the answer of `ours` or `apache`."""
         if kind == "ours" and self.ours is not None:
             return self.ours
         return self.opened if self.opened is not None and codec is not Compression.NONE else self.apache

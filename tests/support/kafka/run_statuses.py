@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class Status(NamedTuple):
-    """What the passes look at of a status."""
+    """The fields of a status that the passes look at."""
 
     name: str
     state: int = 0

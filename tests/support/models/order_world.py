@@ -41,7 +41,7 @@ class Logged:
 
 
 class OrderBroken(AssertionError):
-    """What is promised was not kept."""
+    """A broken promise."""
 
 
 class OrderWorld:
@@ -172,7 +172,7 @@ class OrderWorld:
         return bool(acquired) or core.next_fetch_offset() != offset
 
     def _keys(self, first: int, last: int, spans: Sequence[Span]) -> dict[int, int]:
-        """Of what was read, and not of more than was asked for."""
+        """Return the keys of what was read, and not of more than was asked for."""
         return {
             offset: key
             for span in spans

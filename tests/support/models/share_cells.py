@@ -1,4 +1,4 @@
-"""What the model of a share partition is made of: a cell for each offset, groups of them, writes of their states."""
+"""The parts of the model of a share partition: a cell for each offset, groups of them, writes of their states."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Cell:
         self.not_before = self.later = None
 
     def view(self) -> tuple[int, int, str, int | None, bool, int | None]:
-        """What the outside may compare: (state, count, owner, deadline, pending, not before)."""
+        """Return what the outside may compare: (state, count, owner, deadline, pending, not before)."""
         held = self.state == ACQUIRED
         return (
             self.state,

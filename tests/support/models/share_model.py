@@ -61,7 +61,7 @@ class ShareModel:
         return sum(offset >= self.start and cell.state in TERMINAL for offset, cell in self.cells().items())
 
     def gap_start(self) -> int | None:
-        """Where the gap window begins, while it is active."""
+        """Return where the gap window begins, while it is active."""
         return self.gap[0] if self.gap and self.gap[1] == self.end else None
 
     def _move_gap(self, offset: int) -> None:
@@ -206,7 +206,7 @@ class ShareModel:
                     taken.pop(offset, None)
 
     def _explode_at_start(self, offset: int) -> None:
-        """What is given back above the start offset is archived below it."""
+        """Part a group at the start offset: what is given back above it is archived below it."""
         group = self._floor(offset)
         assert group is not None
         group.exploded = group.exploded or group.first < self.start <= group.last
@@ -368,7 +368,7 @@ class ShareModel:
         return write
 
     def unburied(self) -> dict[int, tuple[int, str]]:
-        """After a load: which offsets need dead letters; the cause of death is a guess."""
+        """Return, after a load, which offsets need dead letters; the cause of death is a guess."""
         return {
             offset: (cell.count, COUNT_EXCEEDED if cell.count >= self.max_deliveries else REJECTED)
             for offset, cell in self.cells().items()
@@ -424,7 +424,7 @@ class ShareModel:
             self._move_gap(log_start)
 
     def wake(self, now: int) -> bool:
-        """What has waited until now is free; whether there was something."""
+        """Free what has waited until now. Return True if there was something."""
         due = [cell for cell in self.cells().values() if cell.not_before is not None and cell.not_before <= now]
         for cell in due:
             cell.not_before = None

@@ -116,7 +116,7 @@ def settle(
 
 
 def states(partition: SharePartition, first: int | None = None) -> str:
-    """What is in flight from the start offset (or `first`) on: `0-4 Acquired(1) m1, 5 Available(2)`."""
+    """Format what is in flight from the start offset (or `first`) on: `0-4 Acquired(1) m1, 5 Available(2)`."""
     rows = []
     for run in partition.snapshot(first=first):
         offsets = (

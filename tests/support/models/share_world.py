@@ -42,7 +42,7 @@ class Span:
 
 @dataclass
 class Persisted:
-    """What a share coordinator keeps: the greatest (count, state) per offset, nothing below the start offset."""
+    """The state kept by a share coordinator: the greatest (count, state) per offset, nothing below the start offset."""
 
     start: int
     cells: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Persisted:
         self.cells = {offset: cell for offset, cell in self.cells.items() if offset >= self.start}
 
     def in_force(self, now: int) -> dict[int, int]:
-        """When what waits at `now` may be delivered, by offset."""
+        """Return when what waits at `now` may be delivered, by offset."""
         return {
             offset: time
             for offset, (count, time) in sorted(self.times.items())
@@ -251,7 +251,7 @@ class ShareWorld:
         assert list(got) == sorted(got)
 
     def _cut(self, read: list[Span], offset: int, until: int) -> list[Span]:
-        """What a read brings that stops behind the record batch with `until`; all where the log has holes."""
+        """Return what a read brings that stops behind the record batch with `until`; all where the log has holes."""
         ends = [offset - 1, *(span.last_offset for span in read)]
         if any(span.base_offset > end + 1 for span, end in zip(read, ends, strict=False)):
             return read
@@ -299,7 +299,7 @@ class ShareWorld:
         return member, self._split(acks)
 
     def _split(self, acks: list[tuple[int, int, list[int]]]) -> list[tuple[int, int, list[int]]]:
-        """As clients do that acknowledge record by record: ranges in adjoining parts, each with its own types."""
+        """Split as clients do that acknowledge record by record: ranges in adjoining parts, each with its own types."""
         rng = self.splits
         parts: list[tuple[int, int, list[int]]] = []
         for first, last, types in acks:

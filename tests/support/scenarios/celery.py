@@ -1,4 +1,4 @@
-"""What docs/celery.md says of Celery's workers on kafka-share://, on a broker of any kind.
+"""The promises of docs/celery.md about Celery's workers on kafka-share://, on a broker of any kind.
 
 A module of tests makes a class of these scenarios, and has two fixtures: `cluster`, and `kill_broker`, which kills the
 broker and starts it again.

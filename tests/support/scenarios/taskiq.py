@@ -1,4 +1,4 @@
-"""What docs/taskiq.md says of `ShareqBroker`, on a broker of any kind.
+"""The promises of docs/taskiq.md about `ShareqBroker`, on a broker of any kind.
 
 A module of tests makes a class of these scenarios, and has two fixtures: `cluster`, and `restart`, which stops the
 broker and starts it again.
@@ -110,14 +110,14 @@ def broker_at(cluster: Helpers, topic: str, **options: Any) -> ShareqBroker:
 
 
 def metrics_of(worker: ShareqBroker) -> ShareMetrics:
-    """Of a worker that has begun to listen; zeros before."""
+    """Return the metrics of a worker that has begun to listen; zeros before."""
     return worker._consumers[0].metrics if worker._consumers else ShareMetrics()
 
 
 class TaskiqScenarios:
     @pytest.fixture
     def name(self) -> str:
-        """Of a topic and a group that no other test uses."""
+        """Return the name of a topic and a group that no other test uses."""
         return f"tasks-{next(_numbers)}"
 
     async def test_a_task_is_acknowledged_when_it_has_returned_and_not_before(
@@ -335,7 +335,7 @@ class TaskiqScenarios:
     async def test_workers_wait_for_a_broker_that_restarts(
         self, cluster: Helpers, restart: Callable[[], object], name: str
     ) -> None:
-        """What a worker was at comes again; its own acknowledgement comes too late, and is no end of the worker."""
+        """A worker's task comes again; its own acknowledgement comes too late, and is no end of the worker."""
         hall = Hall(cluster, name)
         sender = hall.app()
         hall.may_end["slow"] = asyncio.Event()

@@ -1,4 +1,4 @@
-"""What the metadata and admin handlers need of a broker, over an in-memory database, and a way to call them.
+"""A broker for the metadata and admin handlers, over an in-memory database, and a way to call them.
 
 `World.call` passes request and response through their codecs, so that every test also proves that the answer can be
 written in that version.
@@ -63,7 +63,7 @@ class OnListener:
 
 
 class _Context(RequestContext):
-    """Also that of handlers of a data folder, as far as they ask for its metadata alone."""
+    """The context of handlers, also of those of a data folder, as far as they ask for its metadata alone."""
 
     __slots__ = ("ground",)
 
@@ -120,7 +120,7 @@ class World:
         return _Context(cast("Services", self), cast(Connection, OnListener(listener)), version, "test")
 
     def call(self, response_class: type[M], request: Message, version: int) -> M:
-        """What a client gets for a request in one version."""
+        """Return what a client gets for a request in one version."""
         key = ApiKey(request.API_KEY)
         row = HANDLERS[key]
         assert version in row.served

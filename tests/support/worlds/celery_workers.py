@@ -110,7 +110,7 @@ class CeleryWorkers:
 
     @property
     def seen(self) -> list[str]:
-        """What tasks wrote, without the process."""
+        """The lines that tasks wrote, without the process."""
         path = self.folder / "seen"
         return [line.rpartition(" ")[0] for line in path.read_text().splitlines()] if path.exists() else []
 

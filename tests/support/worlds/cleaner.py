@@ -71,7 +71,7 @@ def clean(world: LogWorld) -> None:
 
 
 def state_of(records: Sequence[Record], rule: Rule) -> dict[bytes, list[bytes | None]]:
-    """What replaying the records by the rule comes to: of each subject its state, and the changes since."""
+    """Return the result of replaying the records by the rule: the state of each subject, and the changes since."""
     states: dict[bytes, list[bytes | None]] = {}
     for record in records:
         role, subject = rule(record.key, record.value is not None)
@@ -85,5 +85,5 @@ def state_of(records: Sequence[Record], rule: Rule) -> dict[bytes, list[bytes | 
 
 
 def transient_files(world: LogWorld) -> list[str]:
-    """What a pass leaves behind when it is interrupted."""
+    """Return what a pass leaves behind if it is interrupted."""
     return [path for path in world.fs.paths() if path.endswith(TRANSIENT_SUFFIXES)]

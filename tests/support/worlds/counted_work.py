@@ -1,4 +1,4 @@
-"""What a broker in memory does in each tick of its loop, as far as a test counts it."""
+"""The counted work of a broker in memory in each tick of its loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shareq.protocol.records.compression import compress, compress_pieces
 
 
 class Work:
-    """What was done in each tick of the loop, as far as it is counted."""
+    """The counted work in each tick of the loop."""
 
     def __init__(self) -> None:
         self.ticks: list[int] = []
@@ -31,7 +31,7 @@ class Work:
         return counted
 
     def watch(self, world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-        """From now on have a number in `ticks` for each tick of the clock. Nothing was done so far."""
+        """Have a number in `ticks` for each tick of the clock from now on. Nothing was done so far."""
         run_tick = world.clock.run_tick
 
         def counted() -> int:

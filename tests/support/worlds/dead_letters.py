@@ -78,7 +78,7 @@ class DeadLetterWorld:
         self.world.clock.run_until_idle()
 
     def letters(self, queue: str = QUEUE, partition: int = 0) -> list[Record]:
-        """What is in a partition of the queue; nothing if it does not exist."""
+        """Return the letters in a partition of the queue; none if it does not exist."""
         return [record for batch in self.batches(queue, partition) for record in decode_records(batch)]
 
     def batches(self, queue: str = QUEUE, partition: int = 0) -> list[bytes]:
@@ -100,7 +100,7 @@ class DeadLetterWorld:
         return [int(header_of(letter, "__dlq.errors.offset") or b"-1") for letter in self.letters(queue, partition)]
 
     def start_offset(self, partition: int = 0) -> int:
-        """Of the share partition, in memory."""
+        """Return the start offset of the share partition, in memory."""
         key = SharePartitionKey("g", self.topic_id, partition)
         return self.world.services.share.partitions.get_or_load(key, "t").core.start_offset
 

@@ -119,7 +119,7 @@ class FolderOnDisk:
         self.write(MANIFEST_FILE, snapshot(boot_id, {**self.rows, **(rows or {})}))
 
     def stop(self) -> None:
-        """As a clean stop leaves it."""
+        """Leave the folder as a clean stop does."""
         ends = {("orders", 0): (21, 15), ("payments", 0): (6, 4), (SHARE_GROUP_STATE, 0): (4, 2)}
         self.promise({key: self.rows[key]._replace(synced=end) for key, (end, _) in ends.items()})
         logs = {
@@ -169,7 +169,7 @@ class FolderOnDisk:
             self.write(f"{name}/{file_name(end, SNAPSHOT_SUFFIX)}", producers.to_snapshot())
 
     def start(self) -> int:
-        """What a broker does with the logs: open all, read every record that can be read. How many there were."""
+        """Open all logs and read every record that can be read, as a broker does. Return how many there were."""
         clock = VirtualClock()
         env = Environment(clock, Random(1), self.fs)
         topics = Topics(self.db.load())
@@ -181,7 +181,7 @@ class FolderOnDisk:
             logs.close(clean=False)
 
     def end_of(self, topic: str) -> int:
-        """Where the log of a topic's one partition ends, as a broker finds it."""
+        """Return where the log of a topic's one partition ends, as a broker finds it."""
         logs = LogManager(Environment(VirtualClock(), Random(1), self.fs), DATA, lambda _topic: LogSettings())
         logs.open_all(Topics(self.db.load()))
         try:

@@ -1,4 +1,4 @@
-"""What stands in the coordinators' topics of a broker."""
+"""The records in the coordinators' topics of a broker."""
 
 from __future__ import annotations
 

@@ -109,11 +109,11 @@ class LogWorld:
         self.clock.run_until_idle()
 
     def append(self, batch: bytes | bytearray, on_durable: OnDurable | None = None) -> AppendInfo | ErrorCode:
-        """As a client, without waiting for the flush."""
+        """Append as a client, without waiting for the flush."""
         return self.log.append(batch, origin=Origin.CLIENT, now_wall_ms=self.clock.wall_ms(), on_durable=on_durable)
 
     def delete_records(self, before: int, partition: int = 0) -> ErrorCode:
-        """As DeleteRecords: the log starts at `before` then, -1 stands for its high watermark."""
+        """Delete as DeleteRecords does: the log starts at `before` then, -1 stands for its high watermark."""
         log = self.logs.get(TOPIC, partition)
         return self.logs.truncate_prefixes({log: before})[log]
 

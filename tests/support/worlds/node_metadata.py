@@ -87,7 +87,7 @@ class NodeMetadataWorld(BrokerWorld):
 
     @property
     def stands_on(self) -> NodeMetadataGround:
-        """What the broker stands on."""
+        """The broker's ground."""
         assert self.ground is not None
         return self.ground
 

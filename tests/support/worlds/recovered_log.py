@@ -29,7 +29,7 @@ def killed(world: LogWorld) -> LogWorld:
 
 
 def nothing_known(world: LogWorld) -> LogWorld:
-    """As a folder of format 1, or when the manifest is lost: what was promised is not known."""
+    """Return the world without known promises, as with a folder of format 1, or if the manifest is lost."""
     world.fs.remove(f"{DATA}/log-manifest")
     return world
 

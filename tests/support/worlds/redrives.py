@@ -40,7 +40,7 @@ class RedriveWorld:
 
     @classmethod
     def over(cls, world: BrokerWorld) -> RedriveWorld:
-        """Of a broker that has both topics."""
+        """Return the world of a broker that has both topics."""
         made = cls.__new__(cls)
         made.world = world
         return made
@@ -158,7 +158,7 @@ def kept(value: bytes | None, offset: int, *, own: Headers = (), died_ms: int = 
 
 
 def counts_of(redrive: DescribedRedrive) -> dict[str, int]:
-    """What became of the letters, by what."""
+    """Return the outcomes of the letters, counted."""
     return {row.what: row.records for row in redrive.counts}
 
 

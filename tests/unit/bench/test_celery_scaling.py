@@ -1,4 +1,4 @@
-"""How many tasks a second were done while all processes were at work, by the journal of the tasks."""
+"""The tasks a second done while all processes were at work, by the journal of the tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.queues.job import Done
 
 
 def one_after_another(first_s: float, count: int) -> list[Done]:
-    """Of one process; each task takes a second."""
+    """Return the tasks of one process; each takes a second."""
     return [Done(0, 0.0, first_s + number, first_s + number + 0.999) for number in range(count)]
 
 

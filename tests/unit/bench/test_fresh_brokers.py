@@ -1,4 +1,4 @@
-"""What the bench of fresh brokers finds fault with, and its table."""
+"""The faults that the bench of fresh brokers finds, and its table."""
 
 from __future__ import annotations
 

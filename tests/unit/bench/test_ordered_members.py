@@ -1,4 +1,4 @@
-"""Which cases of order by key are measured, and what a row says."""
+"""The measured cases of order by key, and the text of a row."""
 
 from __future__ import annotations
 

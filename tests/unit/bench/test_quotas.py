@@ -47,7 +47,7 @@ def test_the_broker_with_quotas_is_another_one_and_is_kept() -> None:
 
 
 def test_every_row_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a figure does not measure is a dash in the table, which nobody notices."""
+    """A figure that is not measured is a dash in the table, which nobody notices."""
 
     def client(_stage: Stage, program: str, **_arguments: object) -> dict[str, float]:
         return {"rate": 1.0, "cpu_us": float(len(program))}

@@ -1,4 +1,4 @@
-"""What the benchmark of the Spark source measures, and the table it prints."""
+"""The measurements of the benchmark of the Spark source, and the table it prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the broker is made of: news reach the lazy services that exist, in their order, and make none."""
+"""The parts of the broker: events reach the lazy services that exist, in their order, and make none."""
 
 from __future__ import annotations
 

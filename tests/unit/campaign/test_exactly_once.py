@@ -1,4 +1,4 @@
-"""Where a transactional job is, by the files of its broker; what a campaign says of it."""
+"""The place of a transactional job, by the files of its broker; the report of a campaign."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TARGET = TopicPartition("target", 0)
 
 
 def batch(*rows: RecordData) -> bytearray:
-    """Of the producer's transaction."""
+    """Build a batch of the producer's transaction."""
     return build_batch(rows, timestamp_ms=0, producer_id=PRODUCER, producer_epoch=0, transactional=True)
 
 

@@ -1,4 +1,4 @@
-"""What a client knows of a cluster, from one answer to the next."""
+"""A client's knowledge of a cluster, from one answer to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client's errors say."""
+"""The texts of a client's errors."""
 
 from __future__ import annotations
 

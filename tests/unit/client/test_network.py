@@ -387,7 +387,7 @@ def test_a_topic_that_may_come_is_left_out_until_it_does(world: World, error: Er
 
 
 def test_partitions_of_a_topic_that_has_an_error(world: World) -> None:
-    """With partitions beside its error they count; without, the error is raised, with the name if it is known."""
+    """Partitions beside its error count; without any, the error is raised, with the name if it is known."""
     world.topics = [topic(1, 1)]
     world.topics[0].error_code = ErrorCode.LEADER_NOT_AVAILABLE
     network = world.network(world.broker(1))
@@ -489,7 +489,7 @@ def config_of(**properties: str) -> ClientConfig:
 
 
 def pauses(tries: Tries, count: int, clock: Clock) -> list[float]:
-    """In milliseconds, each without its fifth of chance."""
+    """Return the pauses in milliseconds, each without its fifth of chance."""
     start = len(clock.slept)
     for _ in range(count):
         clock.sleep(tries.failed(Unreachable("no")))

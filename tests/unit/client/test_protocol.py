@@ -144,7 +144,7 @@ def test_answers_cut_short(size: int) -> None:
 
 
 def login(mechanism: str, first: Callable[[bytes], Message]) -> tuple[ConnectionProtocol, Setup, bytes]:
-    """After ApiVersions; `first` makes the answer to the handshake. Returns the next frame, too."""
+    """Log in after ApiVersions; `first` makes the answer to the handshake. Return the next frame, too."""
     dialogue = protocol(mechanism)
     setup = dialogue.setup()
     handshake = setup.send(answer(next(setup), api_versions(KAFKA_4)))

@@ -152,7 +152,7 @@ def test_the_next_answer_is_asked_for_before_the_last_is_handed_out(leader: Lead
 
 
 def test_no_more_is_asked_for_than_the_range_needs(leader: Leader) -> None:
-    """By what its partition's records took so far."""
+    """The size of its partition's records so far decides."""
     leader.log = {first: batch(first, 10, size=20_000) for first in range(0, 1000, 10)}
     fetcher = leader.fetcher()
     list(fetcher.fetch(TOPIC_ID, TOPIC, 0, 0, 9))

@@ -1,4 +1,4 @@
-"""What a reader shows of batches that came: nothing before its position, no markers, nothing aborted."""
+"""The batches that a reader shows: nothing before its position, no markers, nothing aborted."""
 
 from __future__ import annotations
 

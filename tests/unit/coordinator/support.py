@@ -124,7 +124,7 @@ class Log(Generic[ShardT]):
         return shard
 
     def compacted(self, rule: Rule, upto: int, tombstones_are_over: bool) -> ShardT:
-        """As `loaded`, after the cleaner has judged the records below the offset `upto`; they go if it lets them go."""
+        """Load after the cleaner has judged the records below the offset `upto`; they go if it lets them go."""
         reported = [Reported(offset, key, value is not None) for offset, (key, value) in enumerate(self.encoded)]
         kept = survivors(reported[:upto], rule, ends_are_over=lambda _offset: tombstones_are_over)
         shard = self.fresh()
@@ -153,7 +153,7 @@ class Log(Generic[ShardT]):
 def commit_decision(
     offsets: GroupOffsets, request: OffsetCommitRequest, version: int, time: Time, *, transactional: bool = False
 ) -> CoordinatorResult[OffsetCommitResponse]:
-    """What a group decides on an OffsetCommit or a TxnOffsetCommit, with the rows of its answer."""
+    """Return a group's decision on an OffsetCommit or a TxnOffsetCommit, with the rows of its answer."""
     prepared = PreparedCommit(GROUP_SERDE, offsets.settings.longest_metadata, AMPLE)
     prepared.add(request, time.wall_ms())
     if transactional:

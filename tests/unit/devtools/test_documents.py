@@ -27,7 +27,7 @@ def test_a_document_without_both_marks_is_refused(tmp_path: Path, text: str) -> 
 
 
 def written(name: str) -> Path:
-    """What `--write NAME` is. ArgumentError where it is refused."""
+    """Parse `--write NAME`. Raise ArgumentError if it is refused."""
     parser = argparse.ArgumentParser(exit_on_error=False)
     add_write_option(parser, "<!-- a -->", "<!-- b -->")
     named: Path = parser.parse_args(["--write", name]).write

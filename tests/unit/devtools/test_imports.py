@@ -1,4 +1,4 @@
-"""What tests share with benchmarks and examples is in `devtools`: nothing but tests knows the tests."""
+"""The imports of `devtools`, which tests share with benchmarks and examples: nothing but tests knows the tests."""
 
 from __future__ import annotations
 

@@ -54,7 +54,10 @@ def test_the_first_block_runs_in_a_shell(tmp_path: Path) -> None:
 
 
 def test_every_command_of_the_document_runs(bootstrap: str) -> None:
-    """In its order, in this process: an interpreter for each would take a minute. What it reads comes of a shell."""
+    """The commands run in order, in this process: an interpreter for each would take a minute.
+
+    A shell makes their input.
+    """
     shell = Shell(bootstrap)
     printed = ""
     for line in "".join(blocks()).replace("\\\n", "").splitlines():

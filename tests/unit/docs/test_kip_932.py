@@ -41,7 +41,7 @@ def rows(text: str) -> Iterator[Row]:
 
 
 def faults(text: str) -> list[str]:
-    """What is wrong with the documents, one line each."""
+    """Return the faults of the documents, one line each."""
     found = list(rows(text))
     count = Counter(row.id for row in found)
     wrong = [f"{id_}: stands here {count[id_]} times" for id_ in IDS if count[id_] != 1]

@@ -89,7 +89,7 @@ def test_every_metric_of_groups_and_transactions_is_there_or_the_reason_why_not(
 
 
 def test_queries_name_existing_metrics() -> None:
-    """Those of the first table."""
+    """The queries are those of the first table."""
     exposed = {family.name for family in FAMILIES}
     exposed |= {f"{name}{suffix}" for name in exposed for suffix in ("_sum", "_count", "_bucket")}
     queries = " ".join(line.split("|")[2] for line in TEXT.splitlines() if line.count("|") == 3)

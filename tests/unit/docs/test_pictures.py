@@ -25,7 +25,7 @@ def luminance(colour: str) -> float:
 
 
 def contrast(one: str, other: str) -> float:
-    """From 1 (the same) to 21 (black on white)."""
+    """Return the contrast, from 1 (the same) to 21 (black on white)."""
     darker, lighter = sorted((luminance(one), luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 

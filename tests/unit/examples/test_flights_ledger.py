@@ -1,4 +1,4 @@
-"""What the demo's ledger makes of the consumers' journals."""
+"""The demo's ledger and the consumers' journals."""
 
 from __future__ import annotations
 

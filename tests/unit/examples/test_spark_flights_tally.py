@@ -1,4 +1,4 @@
-"""What the Spark demo makes of the table and of the other member's journal."""
+"""The Spark demo's tally of the table and of the other member's journal."""
 
 from __future__ import annotations
 

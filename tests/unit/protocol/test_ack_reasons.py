@@ -1,4 +1,4 @@
-"""Why records were given back, as bytes beside acknowledgements."""
+"""The reasons for giving records back, as bytes beside acknowledgements."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ SHARED = [name for name in MESSAGE_NAMES if any(shared_versions(name))]
 
 
 def test_kio_has_nearly_all_messages_of_the_clients() -> None:
-    """What it lacks are the coordinators' records and a few of the cluster's own requests."""
+    """It lacks the coordinators' records and a few of the cluster's own requests."""
     assert len(SHARED) >= 190
 
 

@@ -1,4 +1,4 @@
-"""What the generator writes: the text for small schemas, and what it does when it runs."""
+"""The output of the generator: the text for small schemas, and its behaviour when it runs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_arrays_of_structs_are_read_in_one_loop_after_a_check_of_the_count() -> 
 
 
 def test_an_array_of_equal_elements_is_read_in_one_pass_until_one_differs() -> None:
-    """As ShareAcknowledge's batches are: two offsets, a list of one number, no tags."""
+    """ShareAcknowledge's batches are such: two offsets, a list of one number, no tags."""
     inner = field("Batches", "[]Batch", fields=[field("First", "int64"), field("Types", "[]int8"), field("Id", "uuid")])
     module = generated_module(message(inner))
     text = generated_text(message(inner))
@@ -188,7 +188,7 @@ def test_a_nullable_struct_has_an_int8_marker_and_in_a_tag_an_unsigned_one() -> 
 
 
 def test_a_bare_null_default_means_empty_so_null_is_written() -> None:
-    """As Kafka has it: an omitted tag reads back as the empty struct, and null is size 1, byte 0."""
+    """Kafka does so: an omitted tag reads back as the empty struct, and null is size 1, byte 0."""
     inner = {"fields": [field("A", "int16")], "nullableVersions": "2+", "default": None}
     module = generated_module(
         message(field("S", "Inner", tag=0, **TAGGED | inner), field("L", "[]int32", tag=1, **TAGGED | {
@@ -279,7 +279,7 @@ def test_records_are_a_view_of_the_input() -> None:
 
 
 def test_a_struct_without_fields_is_its_default() -> None:
-    """Else a version without the field could not be written."""
+    """Otherwise a version without the field could not be written."""
     module = generated_module(message(field("A", "Empty", versions="1+", fields=[]), field("B", "int32")))
     assert module.TestRequest.decode(module.TestRequest(b=5).encode(0), 0)[0].b == 5
 

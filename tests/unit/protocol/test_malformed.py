@@ -22,7 +22,7 @@ from tests.support.kafka.random_messages import MESSAGE_NAMES, RandomMessages, m
 
 
 def attempt(cls: type[Message], data: bytes, version: int) -> bool:
-    """Whether the bytes are a message; anything but MalformedMessage fails the test."""
+    """Return True if the bytes are a message; anything but MalformedMessage fails the test."""
     try:
         _, end = cls.decode(data, version)
     except MalformedMessage:

@@ -28,8 +28,8 @@ OF_SHARE_GROUPS = SHARE_RPCS + sorted(path for path in (SCHEMAS / "records").ite
     ],
 )
 def test_a_share_consumer_can_say_no_more_than_this(request_name: str, says: str) -> None:
-    """There is no place for a reset of offsets, an isolation level, an instance id, an assignor, a group protocol, a
-    session timeout or a heartbeat interval: these are the broker's and the group's. Nothing commits by itself.
+    """Nothing else has a place: no reset of offsets, isolation level, instance id, assignor, group protocol, session
+    timeout or heartbeat interval. These are the broker's and the group's. Nothing commits by itself.
     """
     asked = message(SCHEMAS / "rpc" / f"{request_name}Request.json")
     assert [field.name for field in asked.root.fields] == says.split()

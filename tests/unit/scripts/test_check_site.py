@@ -1,4 +1,4 @@
-"""What is wrong with a built site is found."""
+"""The faults of a built site are found."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ POLICY = """<meta http-equiv="Content-Security-Policy" content="default-src 'sel
 
 
 def problems(tmp_path: Path, body: str, policy: str = POLICY) -> list[str]:
-    """Of a site of two pages, a style and a picture. The other page has the heading `here`."""
+    """Return the problems of a site of two pages, a style and a picture. The other page has the heading `here`."""
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "b.html").write_text(f'{POLICY}<h1 id="here">B</h1><a href="../a.html">a</a>')
     (tmp_path / "s.css").write_text("a { background: url(p.png) } b { background: url('data:image/png;base64,AA') }")

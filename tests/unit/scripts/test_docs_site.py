@@ -1,4 +1,4 @@
-"""What `make docs` puts together, and what it refuses. The tool that makes HTML of it is not run here."""
+"""The site that `make docs` puts together, and what it refuses. The tool that makes HTML of it is not run here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the image installs: the locks are those of pyproject.toml, and the check finds out where they are not."""
+"""The packages of the image: the locks are those of pyproject.toml, and the check finds out where they are not."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def python(path: Path, version: str) -> Path:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """With an environment of Python 3.11.7, younger than what it is made of."""
+    """Make a checkout with an environment of Python 3.11.7, younger than what it is made of."""
     passes = (str(path.relative_to(ROOT)) for path in (ROOT / "protocol" / "passes").glob("*.py"))
     made_of = ("pyproject.toml", "scripts/find_python.sh", "hatch_build.py", "scripts/compile_passes.py", *passes)
     for name in ("Makefile", *made_of):

@@ -1,4 +1,4 @@
-"""Which Java is taken, and what is put in front of one that lacks the module Spark asks for."""
+"""The Java that is taken, and what is put in front of one that lacks the module Spark asks for."""
 
 from __future__ import annotations
 

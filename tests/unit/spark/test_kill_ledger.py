@@ -1,4 +1,4 @@
-"""What the ledger of the kill matrix finds, and what it lets pass."""
+"""The findings of the kill matrix's ledger, and what it lets pass."""
 
 from __future__ import annotations
 

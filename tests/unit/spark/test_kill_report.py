@@ -49,7 +49,7 @@ def test_the_table_shows_what_failed() -> None:
 
 
 def test_the_document_reports_every_remark() -> None:
-    """What 'at' means where the victim takes no part in the step."""
+    """A remark says what 'at' means if the victim takes no part in the step."""
     reported = remarks()
     assert len(reported) == len({cell.remark for cell in all_cells()} - {None})
     assert [line for line in reported if line not in " ".join(DOCUMENT.read_text().split())] == []

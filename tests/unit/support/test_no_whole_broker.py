@@ -59,7 +59,7 @@ def test_no_file_of_units_boots_a_whole_broker() -> None:
 
 
 def test_files_of_frames_do() -> None:
-    """Else the test above looks for what has another name now."""
+    """Otherwise the test above looks for what has another name now."""
     makers = {BROKER}
     files = list((ROOT / "tests/frames").rglob("test_*.py"))
     assert sum(boots(path, makers) for path in files) > 50

@@ -1,4 +1,4 @@
-"""Whether a process runs, also in the moment in which it ends."""
+"""The check that a process runs, also in the moment in which it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which modules each process of a run imports first."""
+"""The modules that each process of a run imports first."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ async def test_pushes_wait_for_each_other_and_add_up() -> None:
 
 
 async def test_a_timer_that_comes_often_makes_no_long_move_long() -> None:
-    """As a meter of every 20 ms over a day: 4 million calls, of which a few thousand are made."""
+    """A meter of every 20 ms over a day does so: 4 million calls, of which a few thousand are made."""
     clock = SteppedClock(asyncio.get_running_loop())
     calls: list[int] = []
     start = clock.now_ms()

@@ -1,4 +1,4 @@
-"""Which requests a rule is about."""
+"""The requests that a rule is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What became of the records of one surface."""
+"""The outcome for the records of one surface."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class AioKafka:
         return asyncio.run(answer())
 
     def close(self) -> None:
-        """Nothing stays open between commands."""
+        """Do nothing: nothing stays open between commands."""
 
     async def _produce(self, settings: dict[str, Any], command: Mapping[str, Any]) -> dict[str, Any]:
         transaction = command.get("transaction")

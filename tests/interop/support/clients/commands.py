@@ -48,7 +48,7 @@ class Client(Protocol):
 
 
 class Unavailable(Exception):
-    """What is missing on this machine to run the client."""
+    """The lack of something on this machine that the client needs."""
 
 
 def protocol_of(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> str:

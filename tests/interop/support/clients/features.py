@@ -1,4 +1,4 @@
-"""What a client of the table in `docs/evidence/clients.md` is asked to do, which clients there are, what they lack.
+"""The tasks of the table in `docs/evidence/clients.md`, the clients, and what they lack.
 
 The table is made of this and of what the suite saw (`--update-clients-table`): `test_every_client.py`.
 """
@@ -93,7 +93,7 @@ def _go_version() -> str:
 
 
 def kafka_go_version() -> str:
-    """Of the client whose own tests are run, too."""
+    """Return the version of the client whose own tests are run, too."""
     found = re.search(r"kafka-go v(\S+)", (HERE / "kafka_go" / "go.mod").read_text())
     assert found is not None
     return found[1]

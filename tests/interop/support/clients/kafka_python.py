@@ -38,7 +38,7 @@ class KafkaPython:
         return answer
 
     def close(self) -> None:
-        """Nothing stays open between commands."""
+        """Do nothing: nothing stays open between commands."""
 
     def _produce(self, settings: dict[str, Any], command: Mapping[str, Any]) -> dict[str, Any]:
         transaction = command.get("transaction")

@@ -18,7 +18,7 @@ TIMEOUT_S: Final = 40
 
 
 class Kcat:
-    """What kcat can do of `Client`'s commands. Raises Unavailable when it is not installed."""
+    """The part of `Client`'s commands that kcat can do. Raises Unavailable if it is not installed."""
 
     def __init__(self) -> None:
         if shutil.which("kcat") is None:
@@ -34,7 +34,7 @@ class Kcat:
         return actions[do](command)
 
     def close(self) -> None:
-        """Nothing is running."""
+        """Do nothing: nothing is running."""
 
 
 def _command_line(command: Mapping[str, Any], *options: str) -> list[str]:

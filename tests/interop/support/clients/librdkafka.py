@@ -58,7 +58,7 @@ class Librdkafka:
             raise KafkaException(error)
 
     def close(self) -> None:
-        """Nothing stays open between commands."""
+        """Do nothing: nothing stays open between commands."""
 
     def _produce(self, settings: dict[str, Any], command: Mapping[str, Any]) -> dict[str, Any]:
         transaction = command.get("transaction")

@@ -39,7 +39,7 @@ class OurClient:
         return {"deliveries": _share(config, arguments["topic"], arguments["group"], arguments["count"])}
 
     def close(self) -> None:
-        """Nothing stays open between commands."""
+        """Do nothing: nothing stays open between commands."""
 
 
 def _produce(config: ClientConfig, topic: str, values: Sequence[str]) -> None:
@@ -62,7 +62,7 @@ def _fetch(config: ClientConfig, topic: str, count: int) -> list[Record]:
 
 
 def _records(config: ClientConfig, topic_id: bytes, topic: str, first: int, last: int) -> list[Record]:
-    """Those from `first` to `last`, both included."""
+    """Return the records from `first` to `last`, both included."""
     fetcher = RangeFetcher(config)
     found: list[Record] = []
     try:

@@ -1,4 +1,4 @@
-"""Which records a coordinator may append together: limits to the byte."""
+"""The records that a coordinator may append together: limits to the byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a coordinator does in steps, and Python's collector, which would take longer than any of them."""
+"""A coordinator's work in steps, and Python's collector, which would take longer than any of them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def looks() -> Iterator[list[int]]:
 
 
 def ticks_with_looks(clock: VirtualClock, looks: list[int]) -> list[bool]:
-    """Whether the collector looked at anything, tick by tick, to the end."""
+    """Return for each tick, to the end, whether the collector looked at anything."""
     ticks: list[bool] = []
     while True:
         looks.clear()
@@ -92,7 +92,7 @@ def test_the_collector_rests_as_long_as_what_waited_goes_on_in_steps(looks: list
 
 
 def test_the_collector_is_at_work_between_two_when_little_is_left_of_the_first() -> None:
-    """Else it would rest for as long as there is something to do."""
+    """The collector would otherwise rest for as long as there is something to do."""
     clock, seen = VirtualClock(), list[bool]()
 
     async def looking() -> None:

@@ -39,7 +39,7 @@ def lose_one(rig: Rig) -> None:
 
 
 def test_a_log_is_replayed_in_steps_after_a_lost_append() -> None:
-    """As at a start, where nobody waits; 100,000 records took two seconds."""
+    """The replay is like that of a start, where nobody waits; 100,000 records took two seconds."""
     rig = filled(2_000)
     lose_one(rig)
     assert rig.answers == ["lost NOT_COORDINATOR"], "refused at once"
@@ -121,7 +121,10 @@ def append(rig: Rig, records: int, in_a_batch: int) -> None:
 
 @pytest.mark.parametrize(("records", "in_a_batch"), [(100_000, 50), (20_000, 4_000)])
 def test_100_000_records_are_loaded_in_turns_of_the_loop_that_are_short(records: int, in_a_batch: int) -> None:
-    """As many took half a second, in which nobody was answered. A read is short, too: it looks at all its batches."""
+    """So many records took half a second, in which nobody was answered.
+
+    A read is short, too: it looks at all its batches.
+    """
     rig = Rig()
     append(rig, records, in_a_batch)
     read, sizes = rig.log.contents.read, list[int]()
@@ -192,7 +195,7 @@ def test_a_load_that_refuses_answers_at_once_and_lets_news_wait() -> None:
 
 
 def keep_far(rig: Rig) -> deque[Callable[[], None]]:
-    """From now on what is read of the log has to be fetched; each call lets the oldest one arrive."""
+    """Let reads of the log be fetched from now on; each call lets the oldest one arrive."""
     read, fetches = rig.log.read, deque[Callable[[], None]]()
 
     def later(offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> Pending[Read]:

@@ -36,7 +36,7 @@ class Rig:
         return CoordinatorPartitions(self.ports.host, TOPIC, new_shard, NOTE_SERDE, CoordinatorLogSettings())
 
     def write(self, partition: int, name: str) -> list[str]:
-        """What the answer is, once it is there."""
+        """Return the answer, once it is there."""
         answers: list[str] = []
         pending = self.partitions.get(partition).schedule(lambda: result("ok", note(name)), lambda error: error.name)
         pending.on_complete(answers.append)
@@ -115,7 +115,7 @@ def test_all_partitions_are_given_up(rig: Rig) -> None:
 
 
 def filled(rig: Rig, *partitions: int) -> list[CoordinatorPartition[NoteShard]]:
-    """These have more records than are replayed in one turn, and are not loaded yet."""
+    """Fill these partitions with more records than are replayed in one turn, and leave them unloaded."""
     for number in partitions:
         for first in range(0, 600, 100):
             records = [RecordData(*NOTE_SERDE.encode(note(f"n{first + at}"))) for at in range(100)]

@@ -58,7 +58,7 @@ class Folder:
         self.opened.release_lock()
 
     def crash_to(self, target: Path) -> Folder:
-        """What kill -9 leaves, as another folder; this one goes on."""
+        """Copy what kill -9 leaves into another folder; this one goes on."""
         shutil.copytree(self.path, target)
         return Folder(target)
 
@@ -352,7 +352,7 @@ def test_an_empty_folder_is_taken(tmp_path: Path, names: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_a_first_start_that_was_cut_off_goes_on(tmp_path: Path, left: int) -> None:
-    """After the marker; after the database's file; after its first commit."""
+    """The start is cut off after the marker, after the database's file, and after its first commit."""
     folder = Folder(tmp_path / "data")
     state = folder.open()
     folder.close()

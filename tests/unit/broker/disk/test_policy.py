@@ -1,4 +1,4 @@
-"""What is still done with little room, and when it is done again."""
+"""The work that is still done with little room, and when it is done again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a long request needed is given back in steps."""
+"""The memory of a long request is given back in steps."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_long_request_with_arrays_that_are_null_is_given_back_in_steps(last: i
 
 
 def test_the_arrays_of_every_request_are_known() -> None:
-    """What is given back in steps is found by the annotations of generated classes."""
+    """The parts that are given back in steps are found by the annotations of generated classes."""
     assert arrays_of(DescribeShareGroupOffsetsRequestGroup) == ["topics"]
     assert arrays_of(DescribeShareGroupOffsetsRequestTopic) == []
     for key in HANDLERS:

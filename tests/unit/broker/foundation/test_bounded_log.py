@@ -105,7 +105,7 @@ def test_long_texts_are_cut(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_of_long_texts_no_more_is_kept_than_is_written() -> None:
-    """What a client says of itself before it has logged in may have half a megabyte, and other ones each time."""
+    """A client may say half a megabyte of itself before it has logged in, and another text each time."""
     clock = VirtualClock()
     logs = BoundedLogs(clock)
     tracemalloc.start()

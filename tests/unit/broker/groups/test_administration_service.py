@@ -169,7 +169,7 @@ def test_a_deletion_whose_steps_cannot_be_written(step: int, rig: Rig) -> None:
 def test_states_stay_that_a_group_is_to_have_again(
     whole: str, news: str, monkeypatch: pytest.MonkeyPatch, rig: Rig
 ) -> None:
-    """Between two states that are deleted, others have their turns."""
+    """Others have their turns between two states that are deleted."""
     monkeypatch.setattr(rig.admin, "_breathe", lambda _elements=1: PAUSE)
     pending = rig.delete() if whole == "group" else rig.delete_offsets("g", ["t"])
     rig.ports.logs.flush()

@@ -123,7 +123,7 @@ def static_member(rig: Rig) -> str:
 
 
 def commit_as(rig: Rig, member: str, instance: str | None) -> Rows:
-    """Of generation 1."""
+    """Commit in generation 1."""
     return rig.commit({("t", 0): 5}, generation_id_or_member_epoch=1, member_id=member, group_instance_id=instance)
 
 

@@ -423,7 +423,7 @@ def test_a_start_finishes_the_deletions_that_a_crash_cut_off(rig: GroupRig) -> N
 
 
 def test_a_start_that_cannot_believe_what_is_missing_forgets_nothing() -> None:
-    """What metadata mirrors of another cluster is never complete: topics may come later, and partitions."""
+    """Metadata that mirrors another cluster is never complete: topics may come later, and partitions."""
     rig = GroupRig(OFFSETS, STATES)
     rig.join("m", "t", "u")
     ids = {name: rig.id_of(name) for name in "tu"}

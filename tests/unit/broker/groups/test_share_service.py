@@ -42,7 +42,7 @@ def test_a_first_heartbeat_makes_the_internal_topics_and_answers_its_partitions(
 
 
 def test_the_group_has_the_epoch_durably_before_a_state_is_initialized(rig: GroupRig) -> None:
-    """Else a crash would leave states with an epoch that the group never had."""
+    """Otherwise a crash would leave states with an epoch that the group never had."""
     pending = beat(rig, "m", 0, "t")
     rig.ports.logs.collect()
     assert (rig.states.calls, pending.done) == ([], False)

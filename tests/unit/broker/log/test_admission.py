@@ -1,4 +1,4 @@
-"""What a topic accepts from clients (Apache Kafka 4.3.1: LogValidator, UnifiedLog.analyzeAndValidateRecords)."""
+"""A topic's admission of clients' batches (Apache Kafka 4.3.1: LogValidator, UnifiedLog.analyzeAndValidateRecords)."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_the_largest_record_of_a_compressed_batch(codec: Compression) -> None:
 
 
 def test_records_that_are_not_compressed_may_be_of_any_size() -> None:
-    """What max.message.bytes allows: the broker takes no memory to look at them."""
+    """The broker takes no memory to look at what max.message.bytes allows."""
     assert accepted(build_batch([RecordData(b"k", bytes(200))], timestamp_ms=NOW), max_decompressed_message_bytes=1)
 
 

@@ -65,7 +65,9 @@ def large(taking: Admission, batch: bytes) -> Checked:
 
 
 def outcomes(taking: Admission, batch: bytes) -> tuple[tuple[object, object], tuple[object, object]]:
-    """How a batch is judged: the error and the records at fault, or what is stored; at once, and as a large one."""
+    """Return the judgement of a batch, at once and as a large one: the error and the records at fault, or what is
+    stored.
+    """
     found = taking.check(batch, NOW)
     errors = taking.record_errors(batch, NOW) if isinstance(found, ErrorCode) else []
     checked = large(taking, batch)
@@ -174,7 +176,7 @@ def test_no_record_is_named_when_the_batch_is_refused_as_a_whole(fields: dict[st
 
 
 def test_only_records_that_are_refused_are_named() -> None:
-    """Where the log stamps its own time a record's may be any; what is too large to open is refused as a whole."""
+    """A log that stamps its own time accepts any time of a record; what is too large to open is refused as a whole."""
     stamped = rules(compact=True, append_time=True)
     batch = raw_batch(raw_record(key=b"k", time_delta=9_000_000), raw_record(1), timestamp_ms=NOW)
     assert [each.record for each in stamped.record_errors(batch, NOW)] == [1]
@@ -185,7 +187,7 @@ def test_only_records_that_are_refused_are_named() -> None:
 
 @pytest.mark.parametrize("second", [raw_record(7), raw_record(1, longer=50)])
 def test_a_batch_that_is_broken_is_that_before_its_times_are_wrong(second: bytes) -> None:
-    """What is out of order or ends early is no matter of the producer's clock."""
+    """A batch that is out of order or ends early is no matter of the producer's clock."""
     late = raw_batch(raw_record(time_delta=9_000_000), second, timestamp_ms=NOW)
     assert rules().check(late, NOW) is ErrorCode.INVALID_RECORD
     assert rules().record_errors(late, NOW) == []

@@ -1,4 +1,4 @@
-"""What a log counts of its own traffic."""
+"""A log's counters of its own traffic."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_a_failed_write_takes_back_what_producers_did() -> None:
 
 
 def test_a_failed_write_while_rolling_within_a_tick() -> None:
-    """What was written into the old segment counts; the append that had to roll is refused at once."""
+    """The bytes written into the old segment count; the append that had to roll is refused at once."""
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE))
     reported: list[tuple[int, ErrorCode]] = []
 
@@ -182,7 +182,7 @@ def syncs(world: LogWorld) -> int:
 
 
 def test_without_flushing_every_message_only_new_names_are_synced() -> None:
-    """With settings as they come, a power loss used to leave a folder with an empty `partition.metadata`."""
+    """A power loss used to leave a folder with an empty `partition.metadata`, with default settings."""
     world = LogWorld()
     reported: list[ErrorCode] = []
     world.append(batch_of(b"x"), reported.append)
@@ -281,7 +281,7 @@ def test_appends_are_notified_in_order_even_when_only_some_of_them_wait_for_a_sy
 
 
 def test_a_failed_sync_takes_the_log_offline_until_the_next_start(world: LogWorld) -> None:
-    """After it the kernel may have dropped what it could not write: trying again would lie."""
+    """The kernel may have dropped what it could not write: trying again would lie."""
     world.produce(b"kept")
     reported: list[ErrorCode] = []
     fail(world, "sync")
@@ -299,7 +299,7 @@ def test_a_failed_sync_takes_the_log_offline_until_the_next_start(world: LogWorl
 
 
 def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_reported_after_it(world: LogWorld) -> None:
-    """Who rebuilds its state on the failure must find everything before it durable."""
+    """A state rebuilt after the failure must find everything before it durable."""
     world.produce(b"x")
     events: list[tuple[str, ErrorCode, int]] = []
 
@@ -364,7 +364,7 @@ def test_closing_answers_what_is_buffered() -> None:
 
 
 def test_a_segment_is_on_stable_storage_before_the_next_one_exists() -> None:
-    """Else a power cut could leave a torn segment with sound ones behind it, which stops the next start."""
+    """Otherwise a power cut could leave a torn segment with sound ones behind it, which stops the next start."""
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE), flush_every_message=True)
     for at in range(12):
         world.append(batch_of(b"%d" % (at % 10)))

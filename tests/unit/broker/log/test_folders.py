@@ -1,4 +1,4 @@
-"""Whose the folders in a data folder are: nothing is removed or renamed that no broker wrote, nothing of ours lost."""
+"""The owners of folders in a data folder: nothing is removed or renamed that no broker wrote, nothing of ours lost."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_a_folder_of_a_deleted_topic_is_removed_and_the_topic_forgotten(caplog: 
 
 
 def test_a_deleted_topic_is_not_forgotten_before_its_renames_are_durable() -> None:
-    """Else the folder comes back by a loss of power, and nobody knows it."""
+    """Otherwise the folder comes back by a loss of power, and nobody knows it."""
     for seed in range(30):
         world = LogWorld(seed=seed, flush_every_message=True)
         world.produce(b"old")

@@ -1,4 +1,4 @@
-"""Where logs begin: how starts move together, and in which order what is seen of it."""
+"""The starts of logs: how they move together, and in which order that is seen."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def test_retention_by_size_keeps_at_least_that_much() -> None:
 
 
 def test_logs_are_looked_at_some_in_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There may be tens of thousands, of which few have something to delete."""
+    """A broker may have tens of thousands, of which few have something to delete."""
     paused_everywhere(monkeypatch)
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE, retention_bytes=0))
     logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
@@ -321,7 +321,7 @@ def test_open_files_are_bounded() -> None:
 
 
 def test_a_start_is_durable_before_the_segments_below_it_go() -> None:
-    """Also where nobody asked for syncs: the removed files would be missing records after a loss of power."""
+    """This holds also if nobody asked for syncs: the removed files would be missing records after a loss of power."""
     for seed in range(20):
         world = LogWorld(LogSettings(segment_bytes=2 * len(batch_of(b"x"))))
         for _ in range(6):

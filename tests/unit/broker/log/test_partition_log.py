@@ -401,7 +401,7 @@ def test_the_largest_timestamp_need_not_be_the_last_record(world: LogWorld) -> N
 
 @pytest.mark.parametrize("restart", [False, True])
 def test_the_largest_timestamp_may_be_of_a_record_below_the_start_until_its_segment_goes(restart: bool) -> None:
-    """As in Apache Kafka 4.3.1; also when the start lies within the batch."""
+    """Apache Kafka 4.3.1 behaves like this; also if the start lies within the batch."""
     world = LogWorld(LogSettings(segment_bytes=2 * len(batch_of(b"x", b"x"))))
     for timestamp in (9_000, 8_000, 7_000):
         world.produce(b"x", b"x", timestamp_ms=timestamp)

@@ -108,7 +108,7 @@ def test_a_marker_without_a_transaction_aborts_nothing(world: LogWorld) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_it_is_as_the_batches_say(seed: int) -> None:
-    """Through rolls, clean restarts and kills."""
+    """The index holds through rolls, clean restarts and kills."""
     traffic = Traffic(seed)
     for _ in range(8):
         traffic.some(traffic.rng.randint(1, 15))
@@ -199,7 +199,7 @@ def test_without_snapshots_everything_is_read_again() -> None:
 
 
 def test_the_snapshot_that_recovery_would_begin_with_is_kept() -> None:
-    """As long as sealed segments wait for their sync, recovery reads them again and has to know what was open there."""
+    """Recovery reads sealed segments again that wait for their sync, and has to know what was open there."""
 
     def snapshots() -> list[int]:
         return [int(path.rpartition("/")[2][:20]) for path in world.fs.paths() if path.endswith(".snapshot")]
@@ -303,7 +303,7 @@ def steps_of(seed: int, count: int, *, flush_every_message: bool) -> range:
 
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_dying_at_every_disk_operation(model: CrashModel) -> None:
-    """What was answered exists, and its transactions are reported rightly: an aborted record never looks committed."""
+    """Answered records exist, and their transactions are reported rightly: an aborted record never looks committed."""
     steps = steps_of(0, 40, flush_every_message=True)
     assert len(steps) > 60
     for step in steps:

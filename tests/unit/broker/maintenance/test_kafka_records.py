@@ -1,4 +1,4 @@
-"""What Apache Kafka's metadata log says of topics: applied in order, transactions whole, damage refused."""
+"""Topics in Apache Kafka's metadata log: applied in order, transactions whole, damage refused."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class World:
         self.looks = 0
 
     def _happen(self) -> None:
-        """What one tick of the broker writes."""
+        """Write what one tick of the broker writes."""
         for write in self._writes:
             if write is None:
                 return
@@ -47,7 +47,9 @@ class World:
         return name.startswith("p-")
 
     def was(self, found: dict[str, Sight]) -> bool:
-        """Whether the logs with transactions all had these ends at one instant, and the plain ones at least so much."""
+        """Return True if the logs with transactions had these ends at one instant, and the plain
+        ones at least so much.
+        """
         return any(
             all(
                 found[name].size == size if name.startswith("t-") else found[name].size >= size

@@ -1,4 +1,4 @@
-"""What `shareq verify` makes of the files that say how far logs go, and of logs that do not go as far."""
+"""The report of `shareq verify` on the files that say how far logs go, and on logs that do not go as far."""
 
 from __future__ import annotations
 

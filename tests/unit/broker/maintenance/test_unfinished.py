@@ -76,7 +76,7 @@ def backup_in(dest: Path, files: dict[str, bytes], name: str = "b1") -> str:
 
 
 def files_in(fs: MemFs, folder: str) -> dict[str, bytes]:
-    """What counts in a folder."""
+    """Return the files of a folder that count."""
     inside = [path for path in fs.paths() if path.startswith(f"{folder}/")]
     return {path.partition("/")[2]: bytes(fs.content(path)) for path in inside if not path.endswith(f"/{LOCK_FILE}")}
 
@@ -86,7 +86,7 @@ def restore_into(fs: MemFs, dest: str, name: str | None = None) -> Callable[[], 
 
 
 def state_of(fs: MemFs) -> str:
-    """What a start would make of the folder: it refuses, and says why; it finds it empty, or takes it."""
+    """Return how a start takes the folder: it refuses, and says why; it finds it empty, or takes it."""
     try:
         return "empty" if look_at_folder(fs, DATA).fresh else "taken"
     except DataFolderError as error:
@@ -230,7 +230,7 @@ def test_two_restores_at_once_do_not_mix(dest: str) -> None:
 
 @pytest.mark.parametrize("torn", [b"", b"[" * 100_000], ids=["empty", "nested too deep"])
 def test_every_command_refuses_an_unfinished_folder_and_changes_nothing(tmp_path: Path, torn: bytes) -> None:
-    """Also with what a repair of lost metadata would be allowed to do."""
+    """Not even options that allow a repair of lost metadata change that."""
     data = tmp_path / "data"
     data.mkdir()
     for path, content in contents().items():
@@ -267,7 +267,7 @@ END = b"\x01\x63\x00\x00"  # of a kind that is not applied
 
 
 def formatted(fs: MemFs, checkpoint: str) -> dict[str, bytes]:
-    """As Kafka's tool leaves a folder."""
+    """Return the files of a folder as Kafka's tool leaves it."""
     files = {"meta.properties": META, checkpoint: batch_of(FEATURE, 0) + batch_of(END, 1)}
     for path, content in files.items():
         folder = f"{KAFKA}/{path}".rpartition("/")[0]

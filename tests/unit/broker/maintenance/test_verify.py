@@ -173,7 +173,7 @@ def test_all_folders_are_adopted_with_the_ids_in_them_when_metadata_is_lost(fold
 
 
 def test_an_adopted_coordinators_topic_has_the_partitions_by_which_its_records_are_found() -> None:
-    """With another number the coordinator would look for a share partition's state where it is not."""
+    """With another number the coordinator would look for a share partition's state in the wrong partition."""
     for partitions in (1, 3, 7):
         folder = FolderOnDisk()
         folder.fs.remove(f"{DATA}/{LAST_STATE}")  # its records are in the only partition of one
@@ -248,7 +248,9 @@ LAST_STATE = f"__share_group_state-0/{file_name(2, LOG_SUFFIX)}"
 
 
 def shows(folder: FolderOnDisk, path: str, bit: int) -> bool:
-    """Whether anything speaks against the flip: the last batch of a log with gaps may begin at any later offset."""
+    """Return True if anything speaks against the flip: the last batch of a log with gaps may begin
+    at any later offset.
+    """
     return path != LAST_STATE or not 0 <= bit // 8 - len(folder.content(path)) // 2 < 8
 
 

@@ -62,7 +62,7 @@ def store(db: MetaDb, seed: int = 1) -> MetadataStore:
 
 
 def test_no_id_looks_like_an_option_of_a_command_line_tool() -> None:
-    """As text, one in 64 would begin with "-": Apache Kafka makes no such ids either."""
+    """One text in 64 would begin with "-": Apache Kafka makes no such ids either."""
     environment = random_only(1)
     texts = [uuid_to_text(environment.random_uuid()) for _ in range(1_000)]
     assert len(set(texts)) == 1_000
@@ -99,7 +99,7 @@ def test_everything_survives_a_restart(reopen: Reopen) -> None:
 
 
 def test_a_data_folder_of_kafka_4_3_keeps_its_levels_until_they_are_raised(reopen: Reopen) -> None:
-    """As Apache Kafka 4.4.0 starts on the metadata of a 4.3 cluster."""
+    """Apache Kafka 4.4.0 starts like this on the metadata of a 4.3 cluster."""
     earlier = store(reopen())
     earlier.set_features({"metadata.version": 30, "share.version": 1})
     earlier.close()
@@ -284,7 +284,7 @@ def test_listeners_hear_after_the_image_changed_and_one_failing_does_not_stop_th
 
 
 def test_the_log_reports_rights_in_words(caplog: pytest.LogCaptureFixture) -> None:
-    """Who reads it does not know the protocol's numbers. What a name has in it makes no line of its own."""
+    """The log's readers do not know the protocol's numbers. A name's content makes no line of its own."""
     caplog.set_level(logging.INFO)
     topic, read, allow = ResourceKind.TOPIC, Operation.READ, Permission.ALLOW
     acl = Acl(topic, "orders\n", PatternType.LITERAL, "User:carol", "*", read, allow)
@@ -382,7 +382,7 @@ def test_a_sqlite_commit_that_fails_half_way_is_rolled_back(tmp_path: Path) -> N
 
 
 def test_sqlite_commits_are_synced_to_the_write_ahead_log(tmp_path: Path) -> None:
-    """What power loss must not take."""
+    """Power loss must not take them."""
     db = SqliteMetaDb(str(tmp_path / "meta.db"))
     pragma = db._connection.execute
     assert pragma("PRAGMA journal_mode").fetchone() == ("wal",)

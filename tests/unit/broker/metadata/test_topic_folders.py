@@ -84,7 +84,7 @@ class Cluster:
         self.produce(new, b"new")
 
     def check_and_go_on(self, prefixes: dict[bytes, bytes]) -> None:
-        """After a start: what is there belongs to the topic that exists, and the topic can be used."""
+        """Check, after a start, that what is there belongs to the topic that exists, and that the topic can be used."""
         topic = self.metadata.topic("t")
         if topic is None:
             topic = self.create()

@@ -23,7 +23,7 @@ class Reader:
         return self
 
     def take(self, size: int) -> None:
-        """What is held of an answer goes with its last byte."""
+        """Take bytes of an answer, which is held until its last byte is taken."""
         self.left = max(self.left - size, 0)
         if not self.left:
             self.held = 0

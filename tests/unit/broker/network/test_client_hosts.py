@@ -1,4 +1,4 @@
-"""What the broker takes for a client's address, which ACLs and limits by address go by."""
+"""The client's address as the broker sees it, which ACLs and limits by address go by."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def test_a_flood_of_small_requests_leaves_other_connections_their_turn() -> None
 
 @pytest.mark.parametrize("limits", [ConnectionLimits(max_answers=3), ConnectionLimits(max_output_bytes=6)])
 def test_a_flood_that_goes_on_is_not_read_faster_than_it_is_handled(limits: ConnectionLimits) -> None:
-    """What is read between two goes waits for its turn, and in a bounded place."""
+    """Frames read between two iterations wait for their turn, and in a bounded place."""
     world = World(limits._replace(max_input_bytes=40))
     for number in range(3):
         world.connection.receive(b"".join(frame(b"e%d" % digit) for digit in range(6)))

@@ -1,4 +1,4 @@
-"""How many connections are taken, how fast, and which wait."""
+"""The admission of connections: how many are taken, how fast, and which wait."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_an_answer_is_held_whole_until_its_client_has_taken_it(
 
 
 async def sent_by_one_that_comes_too_often() -> tuple[int, bool]:
-    """How many bytes are taken of it while it waits to be closed, and whether it is closed then, and never served."""
+    """Return how many bytes are taken of it while it waits, and whether it is closed then, and never served."""
     quotas = ConnectionQuotas()
     quotas.limit_addresses(
         Limits(CONNECTION_CREATION_RATE, {QuotaEntity(ip="127.0.0.1"): {CONNECTION_CREATION_RATE: 0.01}})

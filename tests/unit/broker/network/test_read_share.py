@@ -74,7 +74,7 @@ def test_one_sender_alone_goes_on_in_the_next_tick() -> None:
 
 
 def test_a_frame_larger_than_a_share_arrives_and_others_are_answered_meanwhile() -> None:
-    """On real sockets: pauses of the share, of the connection and of the budget do not undo each other."""
+    """The pauses of the share, of the connection and of the budget do not undo each other on real sockets."""
     size = 8 * MOST_READ
     handled: list[int] = []
 

@@ -98,7 +98,7 @@ class World:
             self.clock.run_until_idle()
 
     def pass_time(self, ms: int) -> None:
-        """In steps, with whatever can be sent sent between them."""
+        """Pass the time in steps, sending whatever can be sent between them."""
         for _ in range(0, ms, 250):
             self.clock.advance(250)
             self.send_all()
@@ -147,7 +147,7 @@ def test_small_requests_pass_whatever_is_held(world: World) -> None:
 
 
 def test_a_request_that_has_to_wait_for_room_has_its_turn_before_larger_ones(world: World) -> None:
-    """Of two turns one goes to the smallest frame: sixty that are never completed do not come first."""
+    """One of two turns goes to the smallest frame: sixty that are never completed do not come first."""
     for _ in range(60):
         world.sender(NEVER_COMPLETE)
     world.send_all()

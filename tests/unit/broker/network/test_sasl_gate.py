@@ -100,7 +100,7 @@ class Rig:
         return bytes(range(count))
 
     def send(self, api_key: int) -> bool:
-        """Whether the connection lives on."""
+        """Send a request. Return True if the connection lives on."""
         return self.receive(struct.pack(">hhi", api_key, 0, 1))
 
     def receive(self, data: bytes) -> bool:

@@ -43,7 +43,7 @@ def test_a_traceback_keeps_its_lines(lines: StringIO) -> None:
 
 @pytest.fixture
 def json_lines(lines: StringIO) -> StringIO:
-    """After `lines`, which puts everything back."""
+    """Configure JSON lines, after `lines`, which puts everything back."""
     logging_setup.configure(log_format="json", stream=lines)
     return lines
 

@@ -1,4 +1,4 @@
-"""What a start imports before it listens: each module, and each dataclass among them, makes it later."""
+"""The imports of a start before it listens: each module, and each dataclass among them, makes it later."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # fmt: off
-"""What Apache Kafka 4.3.1's own sensors say: a `Rate` bound to 100 a second and a `TokenBucket` of 4 a second.
+"""The readings of Apache Kafka 4.3.1's own sensors: a `Rate` bound to 100 a second and a `TokenBucket` of 4 a second.
 
-Of each run: how many windows, their length in ms; then at each time (ms) the value recorded, the time to wait after it,
-the tokens taken and the time to wait after that (`Sensor.record`, `QuotaUtils.throttleTime`, on a clock of the test's).
+Each run has the number of windows, their length in ms; then at each time (ms) the value recorded, the time to wait
+after it, the tokens taken and the time to wait after that (`Sensor.record`, `QuotaUtils.throttleTime`, on a clock of
+the test's).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What clients use of their quotas, and who shares one."""
+"""The use of quotas by clients, and the sharing of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which quota holds, whom it is for, and which of them a filter is about."""
+"""The quota that holds, its entity, and the filters that select it."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from shareq.broker.quotas.owned_names import SWEEP_INTERVAL_MS, OwnedNames
 
 
 class Made:
-    """What exists, and how often it was looked for."""
+    """The names that exist, and how often they were looked for."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()

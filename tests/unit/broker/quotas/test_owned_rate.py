@@ -1,4 +1,4 @@
-"""What each owner may have done in time, whatever the others do."""
+"""The rate of each owner, whatever the others do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is committed of a redrive, and what of a letter and its record; pure."""
+"""The commits of a redrive, and the texts of a letter and its record; pure."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_changes_one_by_one_are_as_all_at_once(
     asked: list[tuple[str, str, Operation, ResourceKind, str]],
     data: st.DataObject,
 ) -> None:
-    """What is left of a resource, and of the lengths of prefixes, when its ACLs go."""
+    """The changes include the end of all ACLs of a resource, and of the lengths of prefixes."""
     going = data.draw(st.lists(st.sampled_from(before), max_size=6)) if before else []
     changes = [*changes, *((acl, False) for acl in going)]
     after = dict.fromkeys(before)

@@ -165,7 +165,7 @@ def test_who_may_not_is_refused_before_the_partition_is_looked_at(rig: Rig) -> N
 
 
 def test_a_partition_that_is_not_in_memory(rig: Rig) -> None:
-    """As after a restart, until the next fetch loads it."""
+    """A restart leaves it so, until the next fetch loads it."""
     rig.manager.group_empty("g")
     assert rig.codes(rig.apply((0, [ack(0, 0)])).value) == {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 

@@ -57,7 +57,7 @@ class Rig:
             assert self.ports.answer(self.service.initialize(key, 1, start)) == NO_ERROR
 
     def read(self, key: SharePartitionKey | None = None) -> PersistedState:
-        """Of an outsider, who changes nothing."""
+        """Read as an outsider, who changes nothing."""
         return self.service.read_state(key or self.key(), 0).value
 
 
@@ -187,7 +187,7 @@ def test_a_state_is_deleted(rig: Rig) -> None:
 
 
 def once(rig: Rig, epoch: int, *, again: bool = False) -> tuple[list[SharePartitionKey], Pending[ApiError]]:
-    """Who was notified immediately, and the answer."""
+    """Return who was notified immediately, and the answer."""
     replaced: list[SharePartitionKey] = []
     pending = rig.service.initialize_once(rig.key(), epoch, -1, replaced.extend, again=again)
     return list(replaced), pending
@@ -267,7 +267,7 @@ def test_a_start_finds_the_states_and_forgets_those_of_topics_that_are_gone(rig:
 
 
 def test_a_start_that_cannot_believe_that_a_topic_is_gone_keeps_its_states(rig: Rig) -> None:
-    """What metadata mirrors of another cluster is never complete; a tombstone would wipe what was confirmed."""
+    """Metadata that mirrors another cluster is never complete; a tombstone would wipe what was confirmed."""
     kept = rig.key(0, "u"), rig.key()
     rig.initialized(*kept)
     back = rig.ports.topics.delete("u")

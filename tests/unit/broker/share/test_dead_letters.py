@@ -72,7 +72,7 @@ def test_the_client_is_answered_before_the_letter_is_written(writer: Written) ->
 
 
 def test_without_queues_the_dead_are_archived_at_once() -> None:
-    """Also those of a state that was written when the group had one."""
+    """Dead records of a state that was written when the group had a queue are archived, too."""
     rig = filled(4)
     rig.states.states[rig.key()] = KeptState(1, 0, (StateBatch(0, 3, 3, 1),))
     assert rig.leader().core.start_offset == 4

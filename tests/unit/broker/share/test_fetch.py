@@ -73,7 +73,7 @@ def test_a_negative_limit_of_records_loads_and_looks_but_takes_nothing() -> None
 
 @pytest.mark.parametrize("max_records", [500, -1])
 def test_a_negative_limit_of_bytes_is_an_error_of_what_was_looked_at(max_records: int) -> None:
-    """As by Apache Kafka, at once and without a read. The records stay for the next one."""
+    """Apache Kafka answers the same, at once and without a read. The records stay for the next one."""
     rig = filled(1)
     fetched = rig.fetch(0, 1, max_bytes=-1, max_records=max_records, wait_ms=50).start().value
     failed = ErrorCode.UNKNOWN_SERVER_ERROR
@@ -178,7 +178,7 @@ def test_what_is_behind_the_log_end_is_never_reported() -> None:
 
 
 def passed_over(rig: ShareRig) -> list[tuple[int, int, int]]:
-    """What a fetch acquires behind damage that it passes over."""
+    """Return what a fetch acquires behind damage that it passes over."""
     pending = rig.start(wait_ms=100)
     assert not pending.done
     rig.clock.run_until_idle()
@@ -395,7 +395,7 @@ def test_bytes_out_are_those_from_the_middle_of_a_read(rig: ShareRig) -> None:
 
 @pytest.mark.parametrize(("mode", "records"), [(AcquireMode.RECORD_LIMIT, 1), (AcquireMode.BATCH_OPTIMIZED, 3)])
 def test_how_far_is_read_goes_by_the_mode(mode: AcquireMode, records: int, rig: ShareRig) -> None:
-    """What is in flight together is acquired together, unless the records of the answer are counted exactly."""
+    """Records in flight together are acquired together, unless the records of the answer are counted exactly."""
     rig.source().fill(b"0", b"1", b"2")
     assert rig.acquire() == [(0, 2, 1)]
     rig.acknowledge(0, 2, AcknowledgeType.RELEASE)

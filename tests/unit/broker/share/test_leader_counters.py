@@ -1,4 +1,4 @@
-"""What is counted of share groups: by share partition, topic and group, and what is left when they end."""
+"""The counters of share groups: by share partition, topic and group, and what is left when they end."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_a_reset_by_duration_that_finds_no_record_is_reported() -> None:
 
 @pytest.mark.parametrize(("strategy", "start"), [("earliest", 1), ("latest", 4), ("by_duration", 2)])
 def test_a_reset_whose_source_has_to_ask_is_waited_for(strategy: str, start: int) -> None:
-    """What counts is what the source knows when it answers."""
+    """The source's knowledge counts as it is when it answers."""
     rig = filled()
     rig.states.states[rig.key()] = KeptState(1, -1)
     rig.source().times = {rig.clock.wall_ms(): 2}

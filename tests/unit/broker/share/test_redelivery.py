@@ -54,7 +54,7 @@ def test_a_waiting_fetch_is_answered_at_the_records_time() -> None:
 
 @pytest.mark.parametrize(("waits", "others"), [(200, 0), (20, MANY)], ids=["alone", "beside 30,000 that wait"])
 def test_each_wait_ends_a_waiting_fetch_at_its_millisecond(waits: int, others: int) -> None:
-    """None late, none early. The others' times are later, each its own."""
+    """No end is late, none early. The others' times are later, each its own."""
     rig, chance = ShareRig(), Random(1)
     rig.source().fill(*[b""] * (waits + others))
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=1_000_000)
@@ -125,7 +125,7 @@ def test_times_are_kept_by_the_wall_clock() -> None:
 
 
 def waited(rig: ShareRig) -> int:
-    """How long a fetch waits for all three records, in milliseconds."""
+    """Return how long a fetch waits for all three records, in milliseconds."""
     begin = rig.clock.now_ms()
     rig.leader()
     while rig.acquire(member="n") != [(0, 2, 2)]:
@@ -170,7 +170,7 @@ def test_a_clock_that_is_set_while_the_broker_runs_changes_nothing() -> None:
 
 
 def test_a_state_that_is_written_again_keeps_its_times() -> None:
-    """What reaches beyond the log's end is dropped, and the rest written."""
+    """The part beyond the log's end is dropped, and the rest written."""
     rig = with_kept(batches=(StateBatch(0, 9, 0, 1),))
     wall = rig.clock.wall_ms()
     rig.states.states[rig.key()].delays = [Delay(0, 0, wall + 500, 1), Delay(1, 9, wall + 1_700, 1)]

@@ -45,7 +45,7 @@ class Rig(ShareRig):
         return opened.session
 
     def state(self, partition: int) -> RecordState | None:
-        """None: it is not in memory."""
+        """Return the partition's state; None if it is not in memory."""
         leader = self.manager.get(self.key(partition))
         return None if leader is None else leader.core.snapshot()[0].state
 
@@ -87,7 +87,7 @@ def test_a_session_that_gave_way_gives_back_what_its_member_holds() -> None:
 
 
 def test_a_session_that_was_replaced_meanwhile_gives_nothing_back() -> None:
-    """What the member holds belongs to the newer one."""
+    """The member's records belong to the newer one."""
     rig = Rig()
     old = rig.open("m", rig.connection(1), 0)
     assert not isinstance(rig.service.sessions.update("g", "m", FINAL_EPOCH), ErrorCode)
@@ -123,7 +123,7 @@ def test_a_connection_that_is_watched_twice_ends_its_session_once_and_its_number
 
 
 def test_a_broker_that_stops_gives_nothing_back() -> None:
-    """What members hold is given out again after the start; a restart is no delivery that failed."""
+    """Members' records are given out again after the start; a restart is no delivery that failed."""
     rig = Rig()
     connection = rig.connection(1)
     rig.open("m", connection, 0)

@@ -1,4 +1,4 @@
-"""From names and ids to logs, and the coordinators' topics, on fakes."""
+"""The look-up of logs by names and ids, and the coordinators' topics, on fakes."""
 
 from __future__ import annotations
 

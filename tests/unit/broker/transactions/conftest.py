@@ -15,5 +15,5 @@ def rig() -> TransactionRig:
 
 @pytest.fixture
 def producer(rig: TransactionRig) -> ProducerEpoch:
-    """In a transaction in `T0`, with a record there."""
+    """Begin a transaction in `T0`, with a record there."""
     return rig.begun(T0)

@@ -1,4 +1,4 @@
-"""Who may write as part of a transaction, on fakes: records, offsets, and the short wait for markers."""
+"""The admission of writes to a transaction, on fakes: records, offsets, and the short wait for markers."""
 
 from __future__ import annotations
 
@@ -346,7 +346,7 @@ def test_offsets_that_cannot_be_written() -> None:
 
 
 def test_each_partition_of_a_topic_is_looked_at_by_itself() -> None:
-    """What is no transaction's, or may not be appended, hides nothing behind it."""
+    """A batch that belongs to no transaction, or may not be appended, hides nothing behind it."""
     rig = ProduceRig()
     producer = rig.begun(T0)
     parts = [

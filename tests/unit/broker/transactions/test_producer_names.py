@@ -67,7 +67,7 @@ def test_silent_producers_make_room_but_open_transactions_do_not() -> None:
 
 
 def test_producers_far_from_the_bound_are_remembered() -> None:
-    """As long as `producer.id.expiration.ms` says: the bound shortens that for greedy owners alone."""
+    """They stay as long as `producer.id.expiration.ms` says: the bound shortens that for greedy owners alone."""
     world = World(1_000)
     for i in range(500):
         assert world.send(i)

@@ -72,7 +72,7 @@ class Story:
 
 
 def sound() -> Story:
-    """What a broker without faults may answer."""
+    """Return a history that a broker without faults may answer."""
     story = Story()
     for name in (LOGS, KEYED, SHORT, GONE):
         story.add("admin", Created(name, name, 2, compacted=name == KEYED, shrinks=name == SHORT))
@@ -170,7 +170,7 @@ Change = Callable[[Operation], Operation]
 
 
 def changed(history: History, match: Callable[[Operation], bool], change: Change) -> History:
-    """With one operation, the only one that matches, changed."""
+    """Return the history with one operation changed, the only one that matches."""
     found = [number for number, one in enumerate(history.operations) if match(one)]
     assert len(found) == 1, f"{len(found)} operations match"
     operations = list(history.operations)
@@ -207,7 +207,7 @@ def drains(one: Operation, value: str) -> bool:
 
 
 def followed_by(process: str, value: Value, *, outcome: Outcome = Outcome.OK) -> Callable[[History], History]:
-    """With one more operation at the end."""
+    """Add one operation at the end."""
 
     def grown(history: History) -> History:
         begin = history.operations[-1].invoked + SECOND

@@ -128,7 +128,7 @@ def over_before_written(history: History) -> History:
 
 
 def halved(history: History) -> History:
-    """Of a committed transaction, one part is gone: with records trimmed no longer an excuse."""
+    """Lose one part of a committed transaction, with records trimmed no longer an excuse."""
     extra = Story(now=history.operations[-1].invoked + SECOND)
     sends = (Record(A, "h0", 6), Record(Place(LOGS, 2), "h1", 0))
     extra.add("t", Transfer(sends, transactional=True), Outcome.INFO)
@@ -234,7 +234,7 @@ def test_what_is_unknown_is_no_anomaly() -> None:
 
 
 def test_a_history_that_is_cut_knows_less() -> None:
-    """What was under way at the moment is unknown: an acceptance whose answer was not there yet may come back."""
+    """Operations under way at the moment are unknown: an acceptance without an answer may come back."""
     story = Story()
     story.send("p", A, "a0", base=0)
     story.deliver("m", A, (0, 1, "a0"))
@@ -269,7 +269,7 @@ def test_a_lock_may_end_within_the_millisecond_before_its_time_and_no_sooner(ear
 
 
 def test_a_promise_of_less_forgives_loss_but_not_nonsense() -> None:
-    """After a loss of power at default settings: what was synced, what was said of topics, and no invention."""
+    """A loss of power at default settings leaves what was synced, what was said of topics, and no invention."""
     lost = without_record("a2")(sound().history())
     assert check(lost, Promise(frozenset(), ("topic ",))) == []
     assert check(lost, Promise({"a2"}, ("topic ",)))

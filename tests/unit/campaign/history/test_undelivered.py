@@ -1,4 +1,4 @@
-"""When a share group is through with a record: what fetches without an answer may have used up, and what not."""
+"""The end of a share group's work on a record: what fetches without an answer may have used up, and what not."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def kill(story: Story) -> None:
 
 
 def undelivered(story: Story) -> list[str]:
-    """What the checker says of the record after a drain that was not handed it."""
+    """Return what the checker says of the record after a drain that was not handed it."""
     story.add("drain", Drained(A, 0, 1, (Record(A, "a0", 0),)))
     story.add("drain", ShareDrained("g", A))
     found = check(story.history())

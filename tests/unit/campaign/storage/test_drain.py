@@ -1,4 +1,4 @@
-"""When a share group counts as worked off at the end of a run."""
+"""The end of a share group's work at the end of a run."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def a_gap() -> ShareFetchResponse:
 
 
 def drained(monkeypatch: pytest.MonkeyPatch, *answers: Answer, damaged: bool = False) -> list[Operation]:
-    """What the history has after the group was worked off on a broker that answers so."""
+    """Return the history after the group was worked off on a broker that answers so."""
     link = ScriptedLink(answers)
     monkeypatch.setattr(Scene, "link", lambda _scene, _client_id: cast(Link, link))
     scene = Scene(lambda: ("127.0.0.1", 0), 1, ids={TRIMMED.name: TOPIC_ID})

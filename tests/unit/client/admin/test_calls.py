@@ -1,4 +1,4 @@
-"""How requests of an administrator find their brokers, among some that move, die, and leave things out."""
+"""An administrator's requests find their brokers, among some that move, die, and leave things out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which brokers configs are asked of."""
+"""The brokers that are asked for configs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which topics an administrator is shown as dead-letter queues."""
+"""The topics that an administrator is shown as dead-letter queues."""
 
 from __future__ import annotations
 

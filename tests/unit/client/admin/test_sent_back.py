@@ -1,4 +1,4 @@
-"""What the headers of a redriven record say, as the broker writes them and as others may have."""
+"""The headers of a redriven record, as the broker writes them and as others may have."""
 
 from __future__ import annotations
 

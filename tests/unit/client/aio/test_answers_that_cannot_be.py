@@ -1,4 +1,4 @@
-"""What a broker may say that cannot be, one thing at a time: an error of the client, on asyncio and blocking."""
+"""Impossible answers of a broker, one at a time: an error of the client, on asyncio and blocking."""
 
 from __future__ import annotations
 

@@ -196,8 +196,9 @@ def test_a_lying_broker_gets_an_error_of_the_client(
 
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_an_honest_broker_gets_none(broker: Broker, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else the clients are not called as they should be, and what they do with lies says nothing. A busy machine may
-    take its time.
+    """Otherwise the clients are not called as they should be, and their answers to lies mean nothing.
+
+    A busy machine may take its time.
     """
     for key in ("default.api.timeout.ms", "request.timeout.ms"):
         monkeypatch.setitem(PROPERTIES, key, PATIENT_MS)

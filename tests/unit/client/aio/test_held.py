@@ -1,4 +1,4 @@
-"""What a share session holds: acknowledgements in requests, renewals, losses."""
+"""The records of a share session: acknowledgements in requests, renewals, losses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Nobody:
 
 
 class Answers:
-    """What became of acknowledgements, by offset."""
+    """The outcomes of acknowledgements, by offset."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[int, ClientError | None]] = []

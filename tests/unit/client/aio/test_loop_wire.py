@@ -1,4 +1,4 @@
-"""What the wire on asyncio makes of bytes as they come: frames, whole and in order, copied once."""
+"""The wire on asyncio and its bytes as they come: frames, whole and in order, copied once."""
 
 from __future__ import annotations
 

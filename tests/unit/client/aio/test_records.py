@@ -1,4 +1,4 @@
-"""What was acquired, read from an answer: each acquired offset comes once, as a record, missing, corrupt or beyond."""
+"""Acquired records read from an answer: each offset comes once, as a record, missing, corrupt or beyond."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_compressed_batches_are_read(compression: Compression) -> None:
     st.sets(st.integers(0, 34)),
 )
 def test_each_acquired_offset_comes_once(logs: list[tuple[int, set[int], bool]], wanted: set[int]) -> None:
-    """Of logs of compacted and damaged batches, whatever of them was acquired."""
+    """The logs have compacted and damaged batches, and any part of them is acquired."""
     data, base, there, broken = b"", 0, set(), set()
     for count, kept, damage in logs:
         kept_offsets = {base + at for at in kept if at < count}

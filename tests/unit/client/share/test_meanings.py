@@ -1,4 +1,4 @@
-"""What the errors of share sessions mean for a member."""
+"""The meaning of share sessions' errors for a member."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def two() -> Iterator[ShareCluster]:
 
 
 def poll(consumer: ShareRangeConsumer, *, max_records: int = 100) -> list[AcquiredRange]:
-    """Until something is there."""
+    """Poll until something is there."""
     deadline = time.monotonic() + WAIT_S
     while time.monotonic() < deadline:
         if acquired := consumer.poll(max_records=max_records, max_wait_ms=100):
@@ -119,7 +119,7 @@ def test_a_leader_without_records_does_not_keep_those_of_another(two: ShareClust
 
 
 def test_a_partition_that_moves_is_fetched_from_its_new_leader(two: ShareCluster, join: Member) -> None:
-    """What was acquired at the old one is no longer ours; of other partitions it still is."""
+    """Records acquired at the old leader are no longer ours; those of other partitions still are."""
     consumer = both_filled(two, join)
     before = dict(consumer.generation)
     two.move(1, 1)

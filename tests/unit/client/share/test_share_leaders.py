@@ -1,4 +1,4 @@
-"""Which session each partition belongs to, and which locks are still ours."""
+"""The session of each partition, and the locks that are still ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What window a share group is given: the widest that a broker allows, without one that an administrator has set."""
+"""The window given to a share group: the widest that a broker allows, without one that an administrator has set."""
 
 from __future__ import annotations
 

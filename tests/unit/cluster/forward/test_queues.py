@@ -118,7 +118,7 @@ class Node:
 
 @pytest.mark.parametrize("enabled", [False, True])
 def test_a_topic_takes_letters_if_its_own_property_says_so(enabled: bool) -> None:
-    """Where the cluster has the property, that of the node says nothing."""
+    """The node's property does not count if the cluster has it."""
     node = Node(consent="" if enabled else "dlq.*")
     node.make(partitions=3, errors_deadletterqueue_group_enable=str(enabled).lower(), max_message_bytes="5000")
     assert node.find() == QueueTopic(QUEUE, 3, enabled, 5000)
@@ -192,7 +192,7 @@ def test_properties_that_change_are_heard_of_within_seconds_or_when_a_batch_is_r
 
 
 def test_what_is_remembered_of_topics_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that were asked for last are."""
+    """The topics asked for last are remembered."""
     monkeypatch.setattr(queues, "MOST_KNOWN", 3)
     node = Node()
     for number in range(5):
@@ -402,7 +402,7 @@ def test_batches_that_fail_at_once_make_room_for_all_that_wait() -> None:
 
 
 def test_a_queue_that_was_deleted_is_created_again_at_once() -> None:
-    """That it could be is the proof that the first one is gone."""
+    """Its creation is the proof that the first one is gone."""
     node = Node()
     node.make(errors_deadletterqueue_group_enable="true")
     assert node.append(b"a") is ErrorCode.NONE

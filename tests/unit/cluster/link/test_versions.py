@@ -1,4 +1,4 @@
-"""What ApiVersions may name of a node: ours, cut to the cluster's where requests are forwarded."""
+"""The ApiVersions of a node: ours, cut to the cluster's where requests are forwarded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes say of themselves, and the map that all get."""
+"""The statements of nodes about themselves, and the map that all get."""
 
 from __future__ import annotations
 

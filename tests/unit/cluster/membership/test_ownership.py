@@ -1,4 +1,4 @@
-"""When a slot is taken over, and given up."""
+"""The take-over of a slot, and its end."""
 
 from __future__ import annotations
 

@@ -292,7 +292,7 @@ def test_all_topics_are_asked_for_once_for_all_who_wait() -> None:
 
 
 def test_the_list_of_all_topics_is_bounded(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    """What is asked for by name is mirrored all the same."""
+    """Topics asked for by name are mirrored all the same."""
     monkeypatch.setattr(topics, "MOST_FOUND", 3)
     rig = Rig()
     for number in range(5):

@@ -1,4 +1,4 @@
-"""What a node is started with: the cluster's addresses, its number, how its state topics are to be kept."""
+"""The options of a node: the cluster's addresses, its number, how its state topics are to be kept."""
 
 from __future__ import annotations
 

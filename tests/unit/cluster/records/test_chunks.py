@@ -1,4 +1,4 @@
-"""What becomes of the records of an answer."""
+"""The records of an answer."""
 
 from __future__ import annotations
 

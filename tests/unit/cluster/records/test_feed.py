@@ -369,7 +369,7 @@ def test_a_closed_feed_asks_nothing() -> None:
 
 
 class NoWants:
-    """Nothing is fetched."""
+    """Fetches that are never made."""
 
     def want(self, source: PartitionRecords, offset: int) -> None: ...
     def tail_wanted(self, source: PartitionRecords) -> None: ...

@@ -1,4 +1,4 @@
-"""What nodes keep together, on a simulated cluster: written by one, seen by all, in one order."""
+"""The metadata that nodes keep together, on a simulated cluster: written by one, seen by all, in one order."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_a_node_that_begins_later_reads_what_there_is_compacted_or_not(world: Cl
 
 
 def test_two_nodes_that_begin_together_have_one_secret(world: ClusterWorld) -> None:
-    """What a user who does not exist is asked for is made of it, and must be the same at every node."""
+    """The credentials invented for a missing user are made of it, and must be the same at every node."""
     nodes = [Node(world, name) for name in "abc"]
     for node in nodes:
         node.open()
@@ -161,7 +161,7 @@ def test_a_cluster_that_is_gone_for_a_while_times_a_write_out(world: ClusterWorl
 
 
 def test_an_unclean_election_takes_the_state_back_to_what_the_log_has(world: ClusterWorld) -> None:
-    """Else nodes that begin later would know other rights than those that run."""
+    """Otherwise nodes that begin later would know other rights than those that run."""
     node = Node(world, "a").open()
     acl = Acl(ResourceKind.TOPIC, "t", PatternType.LITERAL, "User:u", "*", Operation.READ, Permission.ALLOW)
     node.write(config("k", "old"))
@@ -336,7 +336,7 @@ def test_there_is_no_secret_before_the_log_is_open(world: ClusterWorld) -> None:
 
 
 def test_a_batch_that_was_compacted_before_it_was_read_back_confirms_nothing(world: ClusterWorld) -> None:
-    """What it lacks is in later batches, which the node has not read."""
+    """Its missing records are in later batches, which the node has not read."""
     node, other = Node(world, "a").open(), Node(world, "b").open()
     node.write(config("k", "0"))
     world.cluster.delay("a", world.cluster.leader(CONFIG_TOPIC), 50, only=Direction.TO_BROKER)

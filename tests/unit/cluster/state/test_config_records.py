@@ -74,7 +74,7 @@ def test_what_is_written_is_read(change: MetaChange) -> None:
 
 @given(st.lists(changes, max_size=30))
 def test_the_last_record_of_a_key_says_what_a_row_is(made: list[MetaChange]) -> None:
-    """So compaction loses nothing."""
+    """Compaction thus loses nothing."""
     last = {record.key: record for record in map(record_of, made)}
     kept = [read(record.key, record.value) for record in last.values()]
     assert state_of([change for change in kept if change is not None and not isinstance(change, str | OwnSecret)]) == (

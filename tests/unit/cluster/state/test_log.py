@@ -69,7 +69,7 @@ def test_two_are_under_way_and_the_others_wait(owner: SlotOwner, link: SmallLink
 
 
 def test_the_next_batch_is_asked_for_when_there_is_room(owner: SlotOwner, link: SmallLink, clock: VirtualClock) -> None:
-    """What is decided while two are under way goes with the next append: group commit."""
+    """Decisions made while two are under way go with the next append: group commit."""
     asked: list[str] = []
     owner.log.before_append(lambda: asked.append("first"))
     assert asked == []
@@ -168,7 +168,7 @@ def test_a_batch_that_the_topic_would_not_take_is_not_sent(clock: VirtualClock, 
 
 
 def test_a_limit_that_was_lowered_is_heard_of_once(clock: VirtualClock, cluster: SmallCluster) -> None:
-    """Else the same operation would end one incarnation after the other."""
+    """Otherwise the same operation would end one incarnation after the other."""
     owner = SlotOwner(clock, cluster.link())
     owner.take_over()
     cluster.refuse_next(ProduceRequest, ErrorCode.MESSAGE_TOO_LARGE)

@@ -1,4 +1,4 @@
-"""What an owner writes though nobody asked, and what it has deleted."""
+"""The unprompted writes of an owner, and its deletions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many of those that are due are taken out at once."""
+"""The number of due ones taken out at once."""
 
 from __future__ import annotations
 

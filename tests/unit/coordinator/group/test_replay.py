@@ -1,4 +1,4 @@
-"""What the records of share groups and of consumer groups do alike, and how each kind meets groups of other kinds."""
+"""The common replay of share groups' and consumer groups' records, and meetings of the two kinds."""
 
 from __future__ import annotations
 

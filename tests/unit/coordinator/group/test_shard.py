@@ -1,4 +1,4 @@
-"""What is asked of the shard about a group of whichever kind."""
+"""Questions to the shard about a group of whichever kind."""
 
 from __future__ import annotations
 

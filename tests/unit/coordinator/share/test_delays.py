@@ -44,7 +44,7 @@ states = st.builds(
 
 
 def greatest(account: list[Delay]) -> dict[int, tuple[int, int]]:
-    """By offset: the highest count, then the latest time."""
+    """Return by offset the highest count, then the latest time."""
     found: dict[int, tuple[int, int]] = {}
     for first, last, time, count in account:
         for offset in range(first, last + 1):
@@ -150,7 +150,7 @@ class World:
         return self.log.run(self.log.shard.write(KEY, 1, 0, start, 0, [batch], waiting))
 
     def read(self) -> tuple[Delay, ...]:
-        """What a leader finds, here and after a restart."""
+        """Return what a leader finds, here and after a restart."""
         found = self.log.shard.read(KEY, 0).response.delays
         assert self.log.loaded().read(KEY, 0).response.delays == found
         return found

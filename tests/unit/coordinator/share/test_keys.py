@@ -1,4 +1,4 @@
-"""Which partition of `__share_group_state` owns a share partition."""
+"""The partition of `__share_group_state` that owns a share partition."""
 
 from __future__ import annotations
 

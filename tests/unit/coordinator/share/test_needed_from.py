@@ -1,4 +1,4 @@
-"""What a load needs of a share coordinator's log: the rest may be deleted."""
+"""The part of a share coordinator's log that a load needs: the rest may be deleted."""
 
 from __future__ import annotations
 

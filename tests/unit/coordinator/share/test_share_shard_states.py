@@ -79,7 +79,7 @@ def test_a_write_without_start_offset_leaves_it() -> None:
 
 
 def test_a_delayed_write_cannot_move_the_start_offset_back() -> None:
-    """As in Apache Kafka 4.4.0. In 4.3.1 a delayed retry revived an accepted record."""
+    """Apache Kafka 4.4.0 behaves like this. In 4.3.1 a delayed retry revived an accepted record."""
     world = initialized(start_offset=100)
     world.write(StateBatch(100, 109, ACKNOWLEDGED, 1), start=100, count=10)
     world.write(StateBatch(115, 119, ACKNOWLEDGED, 1), start=110, count=5)

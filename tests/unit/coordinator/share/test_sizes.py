@@ -1,4 +1,4 @@
-"""What fits into a record and into a batch of `__share_group_state`, to the byte, and which states are still warm."""
+"""The sizes that fit into a record and a batch of `__share_group_state`, to the byte, and the states still warm."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class World:
         return self.log.run(self.shard.write(KEY, 1, 0, 0, 0, batches, waiting)).code
 
     def cold_snapshots(self) -> list[int]:
-        """How many come in each batch, once the interval has passed."""
+        """Return how many come in each batch, once the interval has passed."""
         self.time.now_ms += INTERVAL_MS
         sizes = []
         while self.shard.next_deadline_ms() is not None:
@@ -63,7 +63,7 @@ class World:
 
 
 def every_other(first: int, number: int, state: int = ACKNOWLEDGED) -> list[StateBatch]:
-    """So many batches of one offset each from `first` on, with one offset between any two."""
+    """Return so many batches of one offset each from `first` on, with one offset between any two."""
     return [StateBatch(first + 2 * n, first + 2 * n, state, 1) for n in range(number)]
 
 
@@ -92,7 +92,7 @@ def test_a_batch_that_splits_a_stored_one_counts_twice(room: int, expected: Erro
 
 @pytest.mark.parametrize(("written", "expected"), [(37, ErrorCode.NONE), (38, ErrorCode.UNKNOWN_SERVER_ERROR)])
 def test_an_update_has_to_fit_although_the_state_becomes_smaller(written: int, expected: ErrorCode) -> None:
-    """What is written closes all the gaps of what is stored: one batch is left."""
+    """The write closes all the gaps of what is stored: one batch is left."""
     world = World(max_record_bytes=room_for(37))
     assert world.write(every_other(1, 37)) is ErrorCode.NONE
     assert world.write(every_other(0, written)) is expected
@@ -124,7 +124,7 @@ def test_batches_and_times_of_a_cold_state_take_room(spare: int, sizes: list[int
 
 
 def test_what_has_had_a_snapshot_within_the_interval_gets_none() -> None:
-    """When the look is due goes by the load, or by the last look; then each state's own last snapshot counts."""
+    """The load, or the last look, decides when the next is due; then each state's own last snapshot counts."""
     world = World()
     world.time.now_ms = 1
     world.initialize("h")

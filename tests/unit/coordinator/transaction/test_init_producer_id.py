@@ -120,7 +120,7 @@ def test_going_on_with_another_producer_id_is_fenced(coordinator: Coordinator) -
 
 
 def test_a_restart_forgets_who_may_ask_again(coordinator: Coordinator) -> None:
-    """As in Apache Kafka: the epoch before is not in the log."""
+    """Apache Kafka does so, too: the epoch before is not in the log."""
     coordinator.init()
     coordinator.init((FIRST, 0))
     coordinator.log.reload()

@@ -94,7 +94,7 @@ class Coordinator:
         return result
 
     def at_epoch(self, epoch: int) -> tuple[int, int]:
-        """As if the id had come this far: by the log, which does not mind."""
+        """Bring the id this far by the log, which does not mind."""
         state = replace(self.state(), producer_epoch=epoch)
         self.log.run(CoordinatorResult(None, (transaction_record(state, self.version),)))
         return state.producer_id, epoch

@@ -162,7 +162,7 @@ def test_of_an_exchange_what_is_no_message_is_skipped_with_a_line(caplog: pytest
 
 
 def _as_kombu_takes_it(message: dict[str, Any]) -> None:
-    """What `kombu.transport.virtual.Message` and Celery's on_task_received do first."""
+    """Take the message as `kombu.transport.virtual.Message` and Celery's on_task_received do first."""
     properties = message["properties"]
     body = message.get("body")
     if body and properties.get("body_encoding") == "base64":

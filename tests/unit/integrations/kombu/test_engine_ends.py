@@ -28,7 +28,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(autouse=True)
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is logged holds the trace, and that the client: pytest would keep both."""
+    """Disable the log: a line holds the trace, and that the client: pytest would keep both."""
     monkeypatch.setattr(engine_module.logger, "disabled", True)
 
 
@@ -91,7 +91,7 @@ def test_a_client_that_consumes_leaves_no_socket(broker: Broker) -> None:
 
 
 def test_a_client_that_moves_tasks_to_the_end_of_the_log_leaves_no_socket(broker: Broker) -> None:
-    """What sends records again has a producer and connections of its own."""
+    """Its sender of records has a producer and connections of its own."""
 
     def program() -> None:
         engine = engine_of(broker)

@@ -1,4 +1,4 @@
-"""What follows an exchange's topic: batches that cannot be read are passed over."""
+"""The follower of an exchange's topic: batches that cannot be read are passed over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where handlers run: loop, threads, processes; what takes too long, what dies, what cannot be sent back."""
+"""The places where handlers run: loop, threads, processes; slow calls, deaths, and results that cannot be sent back."""
 
 from __future__ import annotations
 

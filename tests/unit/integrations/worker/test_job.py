@@ -1,4 +1,4 @@
-"""What becomes of a record that a handler failed at, and how values are read and written."""
+"""The fate of a record that a handler failed at, and how values are read and written."""
 
 from __future__ import annotations
 

@@ -498,7 +498,7 @@ async def test_an_acknowledgement_that_is_refused_is_logged_with_the_records_pla
 
 
 async def test_a_time_beyond_the_longest_delay_is_rejected_with_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    """To the year 33658: it held its place in the window for ever, over restarts."""
+    """The time was in the year 33658: the record held its place in the window for ever, over restarts."""
     handled: list[bytes] = []
 
     async def handle(value: bytes) -> None:

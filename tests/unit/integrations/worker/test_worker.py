@@ -1,4 +1,4 @@
-"""What a worker knows of its handlers, its command line, and the changes that start it again."""
+"""A worker's handlers, its command line, and the changes that start it again."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def filled(broker: Broker) -> None:
 
 
 def words_of(name: str, timeout_s: float = TIMEOUT_S) -> list[str]:
-    """What a command demands: its arguments, and options that have to be given."""
+    """Return the words that a command demands: its arguments, and options that have to be given."""
     command, words = LEAVES[name], name.split()
     for each in command.params:
         if isinstance(each, click.Argument):

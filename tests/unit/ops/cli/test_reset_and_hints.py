@@ -1,4 +1,4 @@
-"""What is said beside rows: what a dry run foresees, and why a group has no lag."""
+"""The remarks beside rows: what a dry run foresees, and why a group has no lag."""
 
 from __future__ import annotations
 

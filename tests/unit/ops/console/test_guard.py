@@ -1,4 +1,4 @@
-"""Which requests the console answers."""
+"""The requests that the console answers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_an_address_that_is_typed_may_read_and_not_change() -> None:
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:8081", "null"])
 def test_an_origin_has_to_be_the_host(origin: str) -> None:
-    """Where a browser does not say Sec-Fetch-Site."""
+    """The browser does not say Sec-Fetch-Site here."""
     assert status(CHANGES, "POST", "/api/redrive", Origin=origin, Authorization=BEARER, **JSON) == 403
     assert status(CHANGES, "GET", "/api/overview", Origin=origin) == 403
 

@@ -14,7 +14,7 @@ from tests.support.waiting import comes_true
 
 
 class Cluster:
-    """What a look asks: counts the looks, and fails while it is `away`."""
+    """The cluster that a look asks: counts the looks, and fails while it is `away`."""
 
     def __init__(self) -> None:
         self.looks = 0

@@ -34,7 +34,7 @@ CONFIG = ClientConfig((Address("127.0.0.1", 9),))
 
 
 class Lane:
-    """In the place of threads with connections: a made-up administrator's client, or an error."""
+    """A lane without threads and connections: a made-up administrator's client, or an error."""
 
     def __init__(self, admin: Any) -> None:
         self.admin = admin
@@ -48,7 +48,7 @@ class Lane:
         return function(self.admin)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def topic(name: str, *, internal: bool = False) -> TopicInfo:
@@ -268,7 +268,7 @@ async def test_a_private_console_shows_nothing_without_the_token(lane: Lane) -> 
 
 
 async def test_a_cluster_that_is_away_is_said_soon_and_closing_does_not_wait_for_it() -> None:
-    """With real threads and connections, to a port where nobody listens."""
+    """The threads and connections are real, to a port where nobody listens."""
     console = Console(Wish(CONFIG, Rules(None, False, True), Windows()))
     client: TestClient[Any, Any] = TestClient(TestServer(console.application()))
     await client.start_server()

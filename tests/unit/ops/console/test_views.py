@@ -1,4 +1,4 @@
-"""What views show, of a broker of ours: topics, records, groups, dead letters, windows, and what is changed."""
+"""The views of a broker of ours: topics, records, groups, dead letters, windows, and changes."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_share_group_shows_members_windows_and_who_has_what(admin: Admin, brok
 
 
 def test_without_a_records_api_a_window_is_what_was_written_down(admin: Admin, shell: Shell) -> None:
-    """As on Apache Kafka: finished records and how often others were delivered; not who has one."""
+    """Apache Kafka shows this: finished records and how often others were delivered; not who has one."""
     shell.ok("topics", "create", "jars")
     shell.ok("produce", "jars", stdin="".join(f"{number}\n" for number in range(10)))
     shell.ok("configs", "alter", "group", "fillers", "--set", "share.auto.offset.reset=earliest")

@@ -18,7 +18,7 @@ KEYS = (0, 1, 2, -(2**63), 2**63 - 1)
 
 
 class Status:
-    """Of a run: whether it is finished, or available."""
+    """The status of a run: finished, or available."""
 
     def __init__(self, name: str, *, finished: bool = False, available: bool = False) -> None:
         self.name, self.finished, self.available = name, finished, available
@@ -128,7 +128,7 @@ def test_offsets_that_become_heads_and_are_finished_at_once(form: ModuleType) ->
 
 
 def test_what_is_finished_out_of_turn_frees_no_more_than_the_one_that_comes_next(form: ModuleType) -> None:
-    """Also when the order of what is finished is not that of the log."""
+    """The order of what is finished may differ from that of the log."""
     chains = form.KeyChains()
     assert link(chains, {0: 7, 1: 8, 2: 7, 3: 7}) == [0, 1]
     assert finish(chains, (2, 2)) == []
@@ -157,7 +157,7 @@ def test_a_hole_of_the_log_takes_neither_memory_nor_time(form: ModuleType, hole:
 
 
 def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
-    """With one slow key in front of them, and without."""
+    """They leave with one slow key in front of them, and without."""
     for slow in (False, True):
         chains, at = form.KeyChains(), 0
         if slow:
@@ -174,7 +174,7 @@ def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
 
 
 def test_keys_of_unfinished_offsets_stay_known_when_those_that_ended_are_forgotten(form: ModuleType) -> None:
-    """Of many keys a few go on; one of them has the lowest offset that there is."""
+    """A few of many keys go on; one of them has the lowest offset that there is."""
     chains, slow = form.KeyChains(), {0: 7, 500: 8, 1_000: 9}
     every = {offset: slow.get(offset, 10_000 + offset) for offset in range(3_000)}
     assert link(chains, every) == [*every]

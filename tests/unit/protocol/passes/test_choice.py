@@ -1,4 +1,4 @@
-"""Which form of a pass runs: what is compiled of the sources as they are, or the sources."""
+"""The choice of a pass's form: compiled from the sources as they are, or the sources."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ def test_the_sources_run_where_that_is_asked_for(
 @pytest.mark.skipif(wants_python() or not (FOLDER / "compiled").is_dir(), reason="nothing was compiled here")
 @pytest.mark.parametrize("name", [source.stem for source in sources(FOLDER)])
 def test_what_is_compiled_is_of_these_sources(name: str) -> None:
-    """Else `make` has to set up the environment again, and tests of both forms are of one."""
+    """Otherwise `make` has to set up the environment again, and tests of both forms are of one."""
     assert compiled(name) is not None

@@ -190,7 +190,7 @@ def record(delta: int) -> bytes:
 
 
 def test_what_comes_before_the_first_wanted_record_is_passed_over_or_walked(form: RecordWalk) -> None:
-    """With the same result, whether offsets are missing before it or not."""
+    """The result is the same, whether offsets are missing before it or not."""
     for deltas in ([0, 1, 2, 3, 4], [0, 2, 3, 4], [1, 2, 4], [4], [0, 1, 2, 3]):
         data = b"".join(map(record, deltas))
         for first in range(6):

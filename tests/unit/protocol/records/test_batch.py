@@ -351,7 +351,7 @@ def test_header_properties() -> None:
 def test_a_batch_within_others_is_checked_and_read_in_place(
     written: list[RecordData], codec: Compression, changed: int
 ) -> None:
-    """What is around it does not matter; records that are not compressed are not copied."""
+    """The bytes around it do not matter; records that are not compressed are not copied."""
     batch = build_batch(written, timestamp_ms=5, compression=codec)
     header = read_header(batch)
     among = bytearray(b"before" + batch + b"more")

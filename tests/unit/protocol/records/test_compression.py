@@ -38,7 +38,7 @@ def test_what_was_compressed_comes_back(codec: Compression, data: bytes, repeat:
 
 
 def stepped(steps: Generator[None, None, bytes]) -> tuple[int, bytes]:
-    """How often it pauses, and what it returns."""
+    """Return how often it pauses, and what it returns."""
     pauses = 0
     while True:
         try:

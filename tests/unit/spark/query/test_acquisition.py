@@ -1,4 +1,4 @@
-"""What the books of a run say, case by case; the random histories are in test_acquisition_model."""
+"""The books of a run, case by case; the random histories are in test_acquisition_model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LOCK_MS = 30_000
 
 
 class Books(QueryBooks):
-    """With a session that a test can end, a clock, and one partition."""
+    """The books of a query with a session that a test can end, a clock, and one partition."""
 
     def __init__(self, *, max_renew_ms: int = 600_000, max_delivery_count: int | None = None) -> None:
         self.counters = Counters()

@@ -39,7 +39,7 @@ def history(seed: int) -> Iterator[Step]:
 
 @pytest.mark.parametrize("ack", ["commit", "log"])
 def test_nothing_is_lost_and_no_record_is_in_two_micro_batches(ack: str) -> None:
-    """What is accepted is committed (or logged) first; replays are identical; whatever is left comes in the end."""
+    """Accepted records are committed (or logged) first; replays are identical; the rest comes in the end."""
     for seed in SEEDS:
         query = Query(ack)
         others: set[int] = set()

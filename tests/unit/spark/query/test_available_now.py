@@ -1,4 +1,4 @@
-"""When a run with availableNow is over."""
+"""The end of a run with availableNow."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def test_locks_are_renewed_in_the_background(world: World) -> None:
 
 
 def test_a_background_that_broke_off_fails_the_query(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it locks would end one by one, and only other members would show it."""
+    """Without it locks would otherwise end one by one, and only other members would show it."""
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     driver = world.driver()
     monkeypatch.setattr(driver, "_keep_alive", lambda: 1 // 0)
@@ -181,7 +181,7 @@ def test_available_now_ends_with_what_was_there(world: World) -> None:
 
 
 def test_available_now_does_not_end_with_the_first_empty_poll(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What another member gives back while the run asks for it belongs to the run."""
+    """Records that another member gives back while the run asks for them belong to the run."""
     monkeypatch.setattr(available_now, "ENOUGH", 1000)  # more than one, and slow machines do not matter
     world.produce(10)
     other = world.driver()
@@ -213,7 +213,7 @@ def test_available_now_with_nothing_there_ends_at_once(world: World) -> None:
 
 
 def run_out(driver: Driver, start: SourceOffset, most: int | None = None) -> list[int]:
-    """How many records each micro-batch has until the run ends."""
+    """Return how many records each micro-batch has until the run ends."""
     records = []
     while (end := driver.latest(start, most)) is not None:
         records.append(end.records)

@@ -1,4 +1,4 @@
-"""What holds the loop is measured, by a timer that is late then."""
+"""Holds of the loop are measured by a timer that is late then."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_nothing_is_measured_after_a_stop() -> None:
 
 @pytest.mark.parametrize("new_loop", [new_event_loop, asyncio.new_event_loop])
 def test_a_callback_that_holds_a_real_loop_is_seen(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
-    """At least what it held, but for one interval; how busy the machine is can only add to that."""
+    """At least the time held shows, but for one interval; a busy machine can only add to it."""
     loop, stalls = new_loop(), Stalls()
     held_ms = 200
 

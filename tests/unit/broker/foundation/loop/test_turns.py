@@ -148,7 +148,7 @@ def test_the_collector_looks_at_what_stays_when_nothing_more_waits() -> None:
 
 
 def test_what_a_turn_begins_goes_on_right_behind_its_work() -> None:
-    """Else as many long requests as wait would be in memory at a time, read and not answered."""
+    """Otherwise as many long requests as wait would be in memory at a time, read and not answered."""
     clock, done = VirtualClock(), list[str]()
     turns = Turns(clock.call_soon)
 

@@ -206,7 +206,7 @@ def works(key: ConfigKey[Any], text: str) -> bool:
 
 
 def test_a_time_in_several_units_is_described_as_apache_kafka_does() -> None:
-    """What is given in coarser units, too, stands behind what is in effect."""
+    """A value given in coarser units, too, stands behind the one in effect."""
     world = World({"log.retention.minutes": "6", "log.retention.hours": "1", "log.roll.hours": "3"})
     alter(world, BROKER, "", ("log.roll.ms", SET, "9"))
     described = describe(world, BROKER, "1", synonyms=True)[1]
@@ -325,7 +325,7 @@ def test_after_a_restart_with_tighter_bounds_a_group_shows_its_own_value_and_use
 
 @pytest.mark.parametrize(("kind", "name"), [(TOPIC, "t"), (GROUP, "g"), (BROKER, "1"), (TOPIC, "nope")])
 def test_a_description_without_an_error_message_has_an_empty_one(world: World, kind: int, name: str) -> None:
-    """As by Apache Kafka 4.3.1, which leaves the field at its default."""
+    """Apache Kafka 4.3.1 answers like this: it leaves the field at its default."""
     request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, None)], False, False)
     assert world.call(DescribeConfigsResponse, request, 4).results[0].error_message == ""
 

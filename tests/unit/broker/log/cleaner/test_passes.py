@@ -25,7 +25,7 @@ LONG_MS = 10**7
 
 
 def committed(log: PartitionLog) -> list[Record]:
-    """What a read_committed reader sees of the whole log."""
+    """Return what a read_committed reader sees of the whole log."""
     upto = log.last_stable_offset
     aborted = log.aborted_transactions(log.log_start_offset, upto)
     records: list[Record] = []
@@ -135,7 +135,7 @@ class History:
             self.committed = sorted(self.committed + records)
 
     def restart(self) -> None:
-        """With the producers' snapshots lost, now and then: they are found again in what is left of the log."""
+        """Restart, now and then without the producers' snapshots: they are found again in what is left of the log."""
         if self.rng.random() < 0.5:
             self.world.restart()
         else:
@@ -170,7 +170,7 @@ class History:
                 assert (known.epoch, known.batches[-1].last_sequence) == (0, next_sequence - 1)
 
     def clean_everything(self) -> None:
-        """Until nothing is dirty any more; twice, with the time of all tombstones over."""
+        """Clean until nothing is dirty any more; twice, with the time of all tombstones over."""
         self.world.settings = self.world.settings._replace(min_cleanable_dirty_ratio=0.0)
         self.world.logs.reload_settings()
         for _ in range(3):
@@ -228,7 +228,7 @@ def test_cleaning_again_changes_no_byte(seed: int) -> None:
 
 
 def test_the_history_is_not_a_trivial_one() -> None:
-    """Of all that a history may meet, every kind is met."""
+    """The histories meet every kind of event that a history may meet."""
     kinds = set()
     for seed in range(1, 12, 2):
         history = History(seed, latest_value, transactions=True)

@@ -1,4 +1,4 @@
-"""When logs are cleaned, which one, up to where, and what ends a pass."""
+"""The schedule of the cleaner: when logs are cleaned, which one, up to where, and what ends a pass."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def coordinator_logs(world: LogWorld) -> LogManager:
 
 
 def test_a_coordinators_active_segment_is_sealed_when_most_of_the_log_is_in_it() -> None:
-    """With segments of 100 MiB its log would else be read for seconds at a start."""
+    """With segments of 100 MiB its log would otherwise be read for seconds at a start."""
     world = LogWorld(COMPACTED._replace(segment_bytes=100 << 20))
     logs = coordinator_logs(world)
     log = logs.get(TOPIC, 0)
@@ -284,7 +284,7 @@ def test_nothing_of_an_open_transaction_is_judged_nor_what_comes_after(world: Lo
 
 
 def busy_world() -> LogWorld:
-    """In the middle of a pass: its segment is written and not yet on stable storage."""
+    """Return a world in the middle of a pass: its segment is written and not yet on stable storage."""
     world = LogWorld(COMPACTED)
     world.cleaner = NEVER
     fill(world, 4 * PER_SEGMENT)
@@ -542,7 +542,7 @@ def test_what_it_may_read_in_a_second() -> None:
 def test_a_damaged_segment_is_left_alone_until_the_next_start(
     caplog: pytest.LogCaptureFixture, world: LogWorld
 ) -> None:
-    """What is behind the damage would be lost."""
+    """A rewrite would lose what is behind the damage."""
     world.cleaner = NEVER
     fill(world, 4 * PER_SEGMENT)
     segment = world.log.segments[1]

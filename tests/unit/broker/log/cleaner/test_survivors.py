@@ -1,4 +1,4 @@
-"""Which records stay: the two rules by scenario, and what must hold of any rule over any log."""
+"""The records that stay: the two rules by scenario, and what must hold of any rule over any log."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ logs = st.one_of(
 
 
 def replayed(records: list[Reported], rule: Rule) -> dict[bytes, list[int]]:
-    """Of each subject its state, and the changes since: what any replay can come to."""
+    """Return the state of each subject, and the changes since: what any replay can come to."""
     states: dict[bytes, list[int]] = {}
     for record in records:
         role, subject = rule(record.key, record.has_value)

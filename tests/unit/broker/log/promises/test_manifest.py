@@ -1,4 +1,4 @@
-"""What is promised of each log: lines that are believed one by one."""
+"""The promises about each log: lines that are believed one by one."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_nothing_is_written_behind_a_line_that_was_cut_off(left: int, world: Log
 
 
 def test_a_failed_sync_is_made_up_for_though_a_later_one_waits_already() -> None:
-    """That one would succeed, and the system would not write again what the first has lost."""
+    """The later one would succeed, and the system would not write again what the first has lost."""
     world = LogWorld(flush_every_message=True)
     world.fs.loses_pages = world.fs.drops_failed_syncs = True
     world.produce(b"a")
@@ -183,7 +183,7 @@ def test_a_last_line_that_is_none_is_an_end_that_was_cut_off_and_one_before_it_i
 
 @pytest.mark.parametrize(("synced", "whole"), [(True, False), (False, True)])
 def test_a_loss_of_power_excuses_just_what_was_not_synced(synced: bool, whole: bool) -> None:
-    """To the byte: the last line that was said to be synced, and the first that was not."""
+    """The bound is exact to the byte: the last line that was said to be synced, and the first that was not."""
     rows = {("orders", number): LogRow(ID, 0, 0, 0, 0) for number in range(200)}
     data = snapshot("one", rows)
     first, second = (row_line(("orders", number), LogRow(ID, 1, 1, 1, 1)) for number in (0, 1))
@@ -199,6 +199,6 @@ def test_a_loss_of_power_excuses_just_what_was_not_synced(synced: bool, whole: b
 
 
 def test_a_list_of_segments_is_known_by_the_crc_of_their_base_offsets_in_eight_bytes() -> None:
-    """In files of earlier releases, too."""
+    """Files of earlier releases know it like this, too."""
     assert chain_of([0, 10]) == crc32c(bytes(15) + b"\n")
     assert chain_of([]) == crc32c(b"")

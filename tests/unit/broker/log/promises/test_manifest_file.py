@@ -43,7 +43,7 @@ class Rig:
         return bytes(self.fs.content(PATH))
 
     def added(self) -> bytes:
-        """What stands behind what it began with."""
+        """Return the bytes behind those it began with."""
         content = self.content()
         assert content.startswith(self.begun)
         return content[len(self.begun) :]
@@ -202,7 +202,7 @@ def test_a_file_that_is_none_is_logged_and_replaced(caplog: pytest.LogCaptureFix
 
 
 def test_lines_that_a_loss_of_power_tore_are_no_damage_after_it(caplog: pytest.LogCaptureFixture, rig: Rig) -> None:
-    """What was not synced may be there in part, after another boot; in the same boot it is damage."""
+    """Unsynced lines may be there in part after another boot; in the same boot that is damage."""
     rig.write(1)
     rig.write(2)
     rig.manifest.close(clean=False)
@@ -222,7 +222,7 @@ def test_lines_that_a_loss_of_power_tore_are_no_damage_after_it(caplog: pytest.L
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
-    """So many bytes behind a snapshot are enough for the next."""
+    """Make so many bytes behind a snapshot enough for the next."""
     monkeypatch.setattr(manifest_file, "LEAST_APPENDED_BYTES", 1_000)
     return 1_000
 

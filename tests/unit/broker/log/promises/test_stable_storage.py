@@ -1,4 +1,4 @@
-"""What of a log is on stable storage, without any file: segments here have no file system behind them."""
+"""The part of a log on stable storage, without any file: segments here have no file system behind them."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ OTHER_ID = bytes(range(16, 32))
 
 @dataclass(slots=True)
 class Reported:
-    """What clients of one partition know."""
+    """The knowledge of one partition's clients."""
 
     appended: dict[int, bytes] = field(default_factory=dict)  # offset -> value, answered or not
     answered: dict[int, bytes] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class Workload:
         self.check()
 
     def lose_power_after_reading(self) -> None:
-        """What readers saw after a restart was durable by then, whatever had synced it."""
+        """Lose power after reading: what readers saw after a restart was durable by then, whatever had synced it."""
         for partition, reported in enumerate(self.reported):
             reported.answered |= {record.offset: record.value or b"" for record in read_all(self.log(partition))}
         self.die(CrashModel.POWER_LOSS)

@@ -59,7 +59,7 @@ def test_damage_with_sound_batches_behind_it_is_kept_and_read_around(caplog: pyt
 
 
 def readable_until(world: LogWorld, offset: int) -> int:
-    """As a consumer that seeks behind what it cannot read."""
+    """Return where a consumer goes on that seeks behind what it cannot read."""
     lost = world.log.unreadable_range(offset)
     return offset if lost is None else lost[1]
 
@@ -147,7 +147,7 @@ def test_the_only_batch_of_the_last_segment_with_such_a_base_offset_is_damage(ca
 
 
 def test_a_batch_that_claims_offsets_of_the_one_before_is_not_served() -> None:
-    """In a compacted log it was given to readers from its true base offset on."""
+    """A compacted log used to give it to readers from its true base offset on."""
     size = len(batch_of(b"a", b"b", b"c"))
     world = LogWorld(LogSettings(compact=True, delete=False, segment_bytes=4 * size))
     for at in range(10, 25, 3):
@@ -167,7 +167,7 @@ def test_a_batch_that_claims_offsets_of_the_one_before_is_not_served() -> None:
 
 @pytest.mark.parametrize("cut", [1, SIZE - 30, SIZE - 1])
 def test_a_segment_that_was_cut_while_stopped_ends_reads_with_an_error(cut: int) -> None:
-    """At the second start reads of its last bytes used to find nothing, for ever."""
+    """Reads of its last bytes used to find nothing at the second start, for ever."""
     world = world_of(10)
     for _ in range(2):
         world.logs.close(clean=True)

@@ -1,4 +1,4 @@
-"""Which producer snapshots a start believes, keeps and removes."""
+"""The producer snapshots that a start believes, keeps and removes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = "data/orders-0"
 
 
 def disk(*snapshots: int) -> MemFs:
-    """With producer snapshots at these offsets."""
+    """Return a file system with producer snapshots at these offsets."""
     fs = MemFs(VirtualClock().call_soon, Random(1))
     fs.make_dirs(FOLDER)
     for offset in snapshots:

@@ -162,7 +162,7 @@ def test_damage_below_the_synced_offset_is_kept_after_a_power_loss() -> None:
 
 
 def test_damage_below_the_synced_offset_does_not_take_what_follows_it_into_the_promise() -> None:
-    """What was never answered may be anything after a loss of power: it is no damage, and its offset is free."""
+    """Unanswered bytes may be anything after a loss of power: that is no damage, and their offset is free."""
     world = LogWorld(flush_every_message=True)
     for at in range(3):
         world.produce(b"%d" % at)
@@ -221,7 +221,7 @@ def test_the_sequence_in_a_damaged_header_is_not_believed(world: LogWorld) -> No
 
 
 def test_what_comes_behind_missing_segments_is_promised() -> None:
-    """What is missing beyond the synced offset is nothing that a sync could bring there."""
+    """No sync could have brought there what is missing beyond the synced offset."""
     world = world_of(10)
     manifest = bytes(world.fs.content(MANIFEST))
     killed(world)

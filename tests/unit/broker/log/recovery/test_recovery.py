@@ -216,7 +216,7 @@ def test_a_segment_with_a_wrong_name_costs_what_it_hides() -> None:
 
 
 def test_a_log_that_apache_kafka_wrote_is_taken_over() -> None:
-    """Without our index files, with its leader epochs and a metadata file without a final newline."""
+    """The folder lacks our index files, and has leader epochs and a metadata file without a final newline."""
     world = world_of(10)
     world.logs.close(clean=True)
     world.fs.write_atomic(f"{FOLDER}/leader-epoch-checkpoint", b"0\n2\n0 0\n4 7\n")

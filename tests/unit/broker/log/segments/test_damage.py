@@ -72,7 +72,7 @@ def test_one_fault_costs_what_it_hit(kind: str, gaps: bool) -> None:
 
 
 def assert_complete(walk: SoundWalk, found: list[tuple[int, int, int]], *, gaps: bool, end: int) -> None:
-    """Without gaps each offset is in a batch or in a damaged range, and in one alone."""
+    """Check that, without gaps, each offset is in a batch or in a damaged range, and in one alone."""
     spans = sorted([(first, after) for _, first, after in found] + [(lost[0], lost[1]) for lost in walk.damaged])
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
     if not gaps:
@@ -145,7 +145,7 @@ def test_only_the_beginning_of_a_batch_is_a_write_that_was_cut_off() -> None:
 @pytest.mark.parametrize("field", [23, 57])  # the last offset delta, the number of records
 @pytest.mark.parametrize("bit", [0, 1, 6])
 def test_a_header_is_not_believed_to_have_more_records_than_its_bytes(field: int, bit: int) -> None:
-    """Else the log end offset would be millions ahead of every record."""
+    """Otherwise the log end offset would be millions ahead of every record."""
     batch = build_batch([RecordData(b"k", b"v")] * 3, timestamp_ms=1)
     batch[field] ^= 1 << bit
     assert believed_end(lambda position, size: bytes(batch[position : position + size]), len(batch), 0, 0) == 3

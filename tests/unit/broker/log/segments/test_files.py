@@ -1,4 +1,4 @@
-"""What is kept open and in memory over all segments."""
+"""The files and maps kept open and in memory over all segments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the bytes of a segment can be believed."""
+"""The credibility of a segment's bytes."""
 
 from __future__ import annotations
 

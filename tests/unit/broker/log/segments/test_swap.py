@@ -55,7 +55,7 @@ def half_done(world: LogWorld) -> list[str]:
 
 
 class Outcome:
-    """What a pass without trouble makes of the dirty log."""
+    """The result of a pass without trouble over the dirty log."""
 
     def __init__(self, rule: Rule, prepare: Callable[[], LogWorld]) -> None:
         world = prepare()

@@ -73,7 +73,10 @@ def test_what_a_control_batch_says_of_a_transaction() -> None:
 
 
 def random_entries(rng: Random, count: int) -> list[AbortedTransaction]:
-    """As a log with a few producers has them: the stable offset is where the oldest that is still open begins."""
+    """Return entries like those of a log with a few producers.
+
+    The stable offset is where the oldest that is still open begins.
+    """
     began: dict[int, int] = {}
     entries: list[AbortedTransaction] = []
     offset = rng.randint(0, 50)

@@ -204,7 +204,7 @@ def test_without_what_it_verifies_with(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_longest_token_takes_no_time(keys: KeySet) -> None:
-    """What `sasl.server.max.receive.size` has room for, with a name of a key that is there."""
+    """The token fills `sasl.server.max.receive.size`, with a name of a key that is there."""
     header = part(json.dumps({"alg": "RS256", "kid": "rsa"}).encode())
     began = time.process_time()
     with pytest.raises(TokenRefused):

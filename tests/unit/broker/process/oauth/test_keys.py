@@ -1,4 +1,4 @@
-"""When an issuer's keys are read again, and that those of before stay when it fails."""
+"""The times at which an issuer's keys are read again; the earlier keys stay when that fails."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
 
 
 def listeners_of(**given: object) -> tuple[TlsListeners, BrokerConfig]:
-    """Of one listener, SSL. Dots in names are underscores."""
+    """Return the listeners of one listener, SSL. Underscores stand for dots in names."""
     texts = {name.replace("_", "."): str(text) for name, text in given.items()}
     config = BrokerConfig.load({"listeners": "SSL://127.0.0.1:0", "ssl.keystore.type": "PEM", **texts})
     return TlsListeners(config, VirtualClock()), config

@@ -1,4 +1,4 @@
-"""What a signed token has to say, and for how long it is good."""
+"""The claims that a signed token needs, and how long it is good."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_what_are_no_claims(payload: bytes) -> None:
 @given(st.dictionaries(st.sampled_from(["sub", "exp", "iat", "nbf", "aud", "iss", "scope"]), JSON))
 @example({"sub": "alice", "iat": 0, "exp": NOW_S + 1})
 def test_any_claims_are_good_or_refused(claims: dict[str, object]) -> None:
-    """With the right times among them; the one who is let in is named, and not for ever."""
+    """The claims include right times; a user who is let in is named, and not for ever."""
     for given_claims in (claims, {**GOOD, **claims}):
         for rules in (RULES, RULES._replace(audiences=("kafka",), issuer="x")):
             said = ""

@@ -78,7 +78,7 @@ def test_the_scheme_is_of_any_case_and_spaces_may_be_more() -> None:
 
 
 def test_the_longest_message_takes_no_time() -> None:
-    """As many pairs as `sasl.server.max.receive.size` has room for, and a name as long."""
+    """The pairs fill `sasl.server.max.receive.size`, and so does the name."""
     began = time.process_time()
     for data in (
         b"n,,\x01" + b"a=b\x01" * 131_000 + b"\x01",

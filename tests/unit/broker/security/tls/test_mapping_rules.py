@@ -33,7 +33,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Rule:
-    """None of `parts` is DEFAULT. `pieces` are texts, and numbers of groups."""
+    """A rule; DEFAULT if `parts` is None. `pieces` are texts, and numbers of groups."""
 
     parts: tuple[Part, ...] | None
     pieces: tuple[str | int, ...]

@@ -208,7 +208,7 @@ def test_a_changed_limit_counts_from_the_next_fetch() -> None:
 
 
 def test_a_released_batch_is_delivered_whole_even_beyond_the_budget(partition: SharePartition) -> None:
-    """In batch_optimized mode a batch in flight is never split by MaxRecords."""
+    """MaxRecords never splits a batch in flight in batch_optimized mode."""
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, spans((0, 9)), "m2", max_records=3) == [(0, 9, 2)]
@@ -349,7 +349,7 @@ def test_throttling_halves_a_failing_batch_with_every_delivery() -> None:
 
 
 def test_the_throttle_goes_by_the_original_size_of_a_split_batch() -> None:
-    """Of 20 records 10 are left; the quota is still half of 20."""
+    """Ten of 20 records are left; the quota is still half of 20."""
     partition = share_partition(max_deliveries=7)
     released(partition, 0, 19, times=3)
     fetch(partition, spans((0, 19)))
@@ -499,7 +499,7 @@ def test_a_read_goes_on_over_records_that_are_not_available(partition: SharePart
 
 
 def test_a_read_reaches_the_end_of_a_batch_that_is_handed_out_whole(partition: SharePartition) -> None:
-    """In batch mode the budget is rounded up to what was acquired together, which may be several record batches."""
+    """Batch mode rounds the budget up to what was acquired together, which may be several record batches."""
     fetch(partition, batches(0, 99, 10))
     settle(partition, 0, 99, RELEASE)
     assert partition.next_read(BATCHES, 1)[1] == 99
@@ -507,7 +507,7 @@ def test_a_read_reaches_the_end_of_a_batch_that_is_handed_out_whole(partition: S
 
 
 def test_a_read_reaches_the_last_available_record_of_a_split_batch(partition: SharePartition) -> None:
-    """In batch mode the budget does not count inside one in-flight batch."""
+    """Batch mode does not count the budget inside one in-flight batch."""
     fetch(partition, batches(0, 99, 10))
     settle(partition, 5, 5, RELEASE)
     settle(partition, 55, 55, RELEASE)
@@ -540,7 +540,7 @@ def test_a_read_after_a_reload_stops_in_a_hole() -> None:
 
 
 def test_records_that_fill_the_limit_exactly_stay_one_batch(partition: SharePartition) -> None:
-    """Of a whole batch of another member, an acknowledgement that begins in the hole behind it is refused."""
+    """An acknowledgement that begins in the hole behind a whole batch of another member is refused."""
     fetch(partition, spans((0, 9)))
     settle(partition, 0, 9, RELEASE)
     assert fetch(partition, spans((0, 9)), mode=RECORDS, max_records=10) == [(0, 9, 2)]

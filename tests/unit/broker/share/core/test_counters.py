@@ -1,4 +1,4 @@
-"""What a share partition counts, and when: nothing that a failed write takes back."""
+"""The counters of a share partition: nothing counts that a failed write takes back."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_the_lock_of_a_single_record_has_a_deadline() -> None:
 
 
 def test_locks_that_run_out_in_another_order_than_the_records_lie_are_written_in_ascending_order() -> None:
-    """What a reload left as a hole is delivered after the records behind it."""
+    """A hole left by a reload is delivered after the records behind it."""
     partition = share_partition(persisted=[(5, 9, 0, 1)], lock_ms=100)
     assert fetch(partition, spans((5, 9)), at=5) == [(5, 9, 2)]
     assert fetch(partition, spans((0, 4)), at=0, now_ms=50) == [(0, 4, 1)]

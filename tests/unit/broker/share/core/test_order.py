@@ -145,7 +145,7 @@ def test_no_new_record_batch_is_opened_for_its_keys_at_the_limit() -> None:
 
 
 def test_at_the_limit_a_read_ends_with_the_window() -> None:
-    """What is behind it could not enter."""
+    """Records behind the window could not enter."""
     world = Ordered([A] * 30, size=2, limit=6)
     assert world.core.next_read(AcquireMode.RECORD_LIMIT, 500)[1] == 5
     assert world.fetch() == [0]
@@ -234,7 +234,7 @@ def test_a_read_reaches_behind_a_single_record_whose_key_is_not_known() -> None:
 
 @pytest.mark.parametrize(("limit", "last"), [(4, 4), (5, 4), (6, 9), (11, 12)])
 def test_what_enters_ends_with_the_record_batch_that_reaches_the_limit(limit: int, last: int) -> None:
-    """Also where the window ends inside of one: nothing of it enters without room."""
+    """The window may end inside of a record batch: nothing of the batch enters without room."""
     window = InFlightWindow()
     window.batches.add(InFlightBatch(0, 4, DeliveryStatus(RecordState.ACQUIRED, 1, "m1")))
     window.end_offset = 4

@@ -50,7 +50,7 @@ def test_single_records_are_handed_out_together_while_the_fetch_costs_more() -> 
 
 
 def test_it_goes_on_over_batches_that_are_in_flight_together() -> None:
-    """As it would if they were one; the first that is left ends it."""
+    """It goes on as if they were one; the first that is left ends it."""
     log = Log([*range(1, 101), *(key for each in range(200, 260) for key in (1, each))], 50)
     assert log.fetch() == [(0, 49), (50, 99)]
 
@@ -58,7 +58,7 @@ def test_it_goes_on_over_batches_that_are_in_flight_together() -> None:
 @pytest.mark.parametrize(("front", "goes_on"), [(FETCH_IN_RANGES, True), (FETCH_IN_RANGES + 1, False)])
 @pytest.mark.parametrize("waits", [False, True])
 def test_what_waits_in_front_of_all_costs_nothing(front: int, *, goes_on: bool, waits: bool) -> None:
-    """So the first run is free, whether a record of another fetch lies before it or not."""
+    """The first run is thus free, whether a record of another fetch lies before it or not."""
     parted = [key for each in range(200, 260) for key in (10, each)]
     keys = [*([5, 5] if waits else []), *range(10, 10 + front), *parted]
     log = Log(keys, 500)

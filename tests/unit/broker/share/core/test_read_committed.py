@@ -111,7 +111,7 @@ def test_a_marker_is_acquired_and_acknowledged_as_a_gap(partition: SharePartitio
 
 
 def test_an_aborted_batch_within_a_larger_one_leaves_it_in_parts() -> None:
-    """As in Apache Kafka, offset by offset from then on: its neighbours keep their lock and their count."""
+    """Apache Kafka goes on offset by offset, too: the neighbours keep their lock and their count."""
     partition = share_partition(lock_ms=100)
     assert fetch(partition, spans((0, 3), (4, 5), (6, 9)), batch_size=100, aborted=[(4, 5)]) == [(0, 3, 1), (6, 9, 1)]
     partition.on_deadline(100)
@@ -153,7 +153,7 @@ def test_a_window_full_of_aborted_records_is_no_dead_end() -> None:
 
 
 def test_a_full_window_waits_for_the_writes_that_are_under_way() -> None:
-    """What a write may still take back is not passed."""
+    """Records that a write may still take back are not passed."""
     partition = share_partition(limit=10)
     fetch(partition, spans((0, 4), (5, 9)), aborted=[(5, 9)])
     outcome = ack(partition, 0, 4, ACCEPT)
@@ -175,7 +175,7 @@ def test_room_that_only_reaches_the_limit_is_none() -> None:
 
 
 def test_an_aborted_batch_across_the_start_offset() -> None:
-    """As after an alteration of offsets into the middle of a batch. (There Apache Kafka 4.3.1 fails the fetch.)"""
+    """An alteration of offsets into the middle of a batch does so. (There Apache Kafka 4.3.1 fails the fetch.)"""
     partition = share_partition(start=2)
     assert fetch(partition, spans((0, 4), (5, 5)), aborted=[(0, 4)]) == [(5, 5, 1)]
     assert states(partition) == "2-4 Archived(1), 5 Acquired(1) m1"

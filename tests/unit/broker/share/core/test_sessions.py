@@ -285,7 +285,7 @@ def test_a_partition_with_records_goes_to_the_end_of_the_order(sessions: ShareSe
 
 
 def test_a_preview_changes_neither_debts_nor_order(sessions: ShareSessions) -> None:
-    """For a response that a quota then empties."""
+    """A preview is for a response that a quota then empties."""
     opened(sessions, 0)
     context = accepted(request(sessions, 1, ids(1)))
     results = [Result(TOPIC_A, 0, b"x"), Result(TOPIC_A, 1)]

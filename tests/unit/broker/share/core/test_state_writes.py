@@ -1,4 +1,7 @@
-"""From an acknowledgement to a durable state: what a write carries, and what its outcome does (KIP-932, KIP-1226)."""
+"""The way from an acknowledgement to a durable state: what a write carries, and what its outcome does.
+
+KIP-932, KIP-1226.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ def test_a_failed_write_returns_records_to_their_owner() -> None:
 
 
 def test_a_failed_write_after_the_lock_ran_out_gives_the_records_back() -> None:
-    """While the write is pending the timer does nothing; the failure then finds the lock expired."""
+    """The timer does nothing while the write is pending; the failure then finds the lock expired."""
     partition = share_partition(lock_ms=100, max_deliveries=2)
     fetch(partition, spans((0, 0)))
     settle(partition, 0, 0, RELEASE)

@@ -1,4 +1,4 @@
-"""Which dead letters go into one batch, and what is read for them: by record, by size, by what cannot be read."""
+"""The dead letters that go into one batch, and what is read for them: by record, by size, by what cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of any classic group, whichever members come, leave, sleep and repeat themselves, over restarts."""
+"""The invariants of any classic group, whichever members come, leave, sleep and repeat themselves, over restarts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ clients = st.integers(0, len(INSTANCES) - 1)
 
 @dataclass
 class Client:
-    """What one client believes."""
+    """The beliefs of one client."""
 
     instance: str | None
     member_id: str = ""
@@ -136,7 +136,7 @@ class ClassicGroups(RuleBasedStateMachine):
     @precondition(lambda self: self.group is not None)
     @rule()
     def restart(self) -> None:
-        """What was written counts, and waiting clients have lost their connections."""
+        """Restart: what was written counts, and waiting clients have lost their connections."""
         assert self.group is not None
         written = self.group.generation if self.is_written(self.group) else None
         self.world.log.reload()
@@ -252,7 +252,7 @@ class ClassicGroups(RuleBasedStateMachine):
             assert [m.assignment for m in loaded.members.values()] == [m.assignment for m in group.members.values()]
 
     def teardown(self) -> None:
-        """Nobody says anything any more: the group falls empty, and nobody waits."""
+        """Let everybody fall silent: the group falls empty, and nobody waits."""
         for _ in range(8):
             self.world.log.advance(NEW_MEMBER_JOIN_TIMEOUT_MS)
         self.receive()

@@ -136,7 +136,7 @@ def test_a_join_that_another_one_replaces_is_answered_with_the_members_id(world:
 
 
 class Room(AmpleRoom):
-    """Of so many bytes for sure; what was asked to fit is in `asked`, and `fitting` the answer."""
+    """A log room of so many bytes for sure; `asked` has what was asked to fit, and `fitting` the answer."""
 
     def __init__(self, room_bytes: int, *, fitting: bool) -> None:
         self.sure = room_bytes

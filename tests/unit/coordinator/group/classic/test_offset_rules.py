@@ -1,4 +1,4 @@
-"""What a classic group says of offsets, and which topics its consumers subscribe to."""
+"""The offsets of a classic group, and the topics that its consumers subscribe to."""
 
 from __future__ import annotations
 

@@ -356,7 +356,7 @@ def test_who_does_not_leave_changes_nothing() -> None:
 
 
 def test_members_that_may_not_be_a_classic_group_share_what_the_last_other_had() -> None:
-    """There nobody but them notices that partitions are free, so they have to join again."""
+    """Nobody but them notices that partitions are free, so they have to join again."""
     world, member_id = mixed(MigrationPolicy.UPGRADE)
     world.leave("new")
     assert world.kind == "consumer"

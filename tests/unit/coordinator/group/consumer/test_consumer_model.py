@@ -25,7 +25,7 @@ Owned = set[tuple[str, int]]
 
 
 class Client:
-    """What a client knows: its epoch, what it owns, and what it was assigned. `lost`: an answer did not come."""
+    """The knowledge of a client: its epoch, what it owns, and what it was assigned. `lost`: an answer did not come."""
 
     def __init__(self, instance: str | None, topics: tuple[str, ...] = ()) -> None:
         self.instance = instance

@@ -1,4 +1,4 @@
-"""Of one consumer group and its members: who has what, what an answer says, and what a target is made of."""
+"""One consumer group and its members: who has what, the text of an answer, and the making of a target."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_what_a_pattern_matched_is_written_with_its_time() -> None:
 
 
 def test_a_member_of_the_classic_protocol_matches_no_patterns_for_others() -> None:
-    """What it may know of is not what they may."""
+    """Members may not know of all that it may know of."""
     world = MixedWorld(Topics(foo=1))
     world.visible = lambda topic: topic != "fsecret"
     world.join("new", None, regex="f.*")

@@ -1,4 +1,4 @@
-"""What consumer groups say of offsets, and one namespace for groups of all kinds."""
+"""The offsets of consumer groups, and one namespace for groups of all kinds."""
 
 from __future__ import annotations
 

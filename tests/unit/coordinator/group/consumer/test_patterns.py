@@ -1,4 +1,4 @@
-"""What patterns match is known without matching everything again, and what it takes is shared out over heartbeats."""
+"""The matches of patterns are known without matching everything again, and the work is shared out over heartbeats."""
 
 from __future__ import annotations
 

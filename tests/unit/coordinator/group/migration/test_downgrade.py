@@ -99,7 +99,7 @@ def test_what_it_writes_takes_the_consumer_group_away_and_leaves_the_classic_one
 
 
 def test_after_a_crash_in_the_rebalance_everybody_joins_again() -> None:
-    """What the member had that has gone would be nobody's otherwise."""
+    """The partitions of the member that has gone would be nobody's otherwise."""
     world, one, two = mixed()
     generation = world.group.group_epoch
     world.leave("new")

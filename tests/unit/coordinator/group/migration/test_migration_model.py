@@ -62,7 +62,7 @@ class Modern:
             self.world.leave(self.member_id, instance=self.instance)
 
     def broker_restarted(self) -> None:
-        """Nothing that it waits for."""
+        """Do nothing: it waits for nothing."""
 
 
 class Classic:
@@ -232,7 +232,7 @@ class Groups(RuleBasedStateMachine):
         assert all(group.owner(*place) is not None for place in recorded)
 
     def _state(self) -> object:
-        """What records have of the group."""
+        """Return the records' state of the group."""
         shard = self.world.log.shard
         classic, modern = shard.classic.group("g"), shard.consumer.group("g")
         if modern is not None:

@@ -99,7 +99,7 @@ def completing(world: MixedWorld) -> list[int]:
 def test_a_group_that_rebalances_is_converted_and_its_members_join_again(
     state: Callable[[MixedWorld], list[int]],
 ) -> None:
-    """Also one that has no generation yet, which Apache Kafka 4.3.1 fails to convert."""
+    """This includes a group without a generation so far, which Apache Kafka 4.3.1 fails to convert."""
     world = MixedWorld(Topics(foo=4, bar=1))
     waiting = state(world)
     name = world.classic.state_name

@@ -1,4 +1,4 @@
-"""What members keep of themselves when their group changes its kind, or when they join one of the other protocol."""
+"""Members' own facts when their group changes its kind, or when they join one of the other protocol."""
 
 from __future__ import annotations
 

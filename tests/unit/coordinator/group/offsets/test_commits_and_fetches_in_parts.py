@@ -32,7 +32,7 @@ IDS = {name: bytes([number]) * 16 for number, name in enumerate("tuvw", 1)}
 
 
 def commit_of(**metadata: Sequence[str]) -> OffsetCommitRequest:
-    """Of each topic partitions from 0 on with these metadata, offsets counting up from 10."""
+    """Build a commit of each topic's partitions from 0 on with these metadata, offsets counting up from 10."""
     topics = [
         OffsetCommitRequestTopic(
             name, IDS[name], [OffsetCommitRequestPartition(at, 10 + at, 3, text) for at, text in enumerate(texts)]
@@ -134,7 +134,7 @@ def test_a_prepared_commit_is_a_sign_of_life(world: OffsetsWorld) -> None:
 
 
 def fetch_of(topics: Sequence[tuple[str, int]] | None) -> OffsetFetchRequestGroup:
-    """Of each topic so many partitions."""
+    """Build a fetch of so many partitions of each topic."""
     named = None if topics is None else [OffsetFetchRequestTopics(n, IDS[n], list(range(size))) for n, size in topics]
     return OffsetFetchRequestGroup("g", "m", 4, named)
 

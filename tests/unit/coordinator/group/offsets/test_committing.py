@@ -44,7 +44,7 @@ def test_a_generation_of_a_group_that_does_not_exist(version: int, error: ErrorC
 
 
 def test_metadata_is_measured_as_java_does() -> None:
-    """In UTF-16 units: one of a plane beyond the first counts twice, whatever its bytes."""
+    """The unit is UTF-16: a character of a plane beyond the first counts twice, whatever its bytes."""
     world = OffsetsWorld(OffsetSettings(longest_metadata=4))
     at = [("t", 0), ("t", 1), ("t", 2), ("u", 0), ("u", 1)]
     texts = ["abcd", "abcde", "日本語日", "𝄞𝄞", "𝄞𝄞a"]

@@ -1,4 +1,4 @@
-"""Which offsets expire, and which groups go with them: Apache Kafka 4.3.1 (KIP-211, KIP-496)."""
+"""The expiry of offsets, and of groups with them: Apache Kafka 4.3.1 (KIP-211, KIP-496)."""
 
 from __future__ import annotations
 

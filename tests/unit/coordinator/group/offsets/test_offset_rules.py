@@ -1,4 +1,4 @@
-"""Which commits a group accepts, by its kind and the version of the request; and what it says of share groups."""
+"""The commits that a group accepts, by its kind and the version of the request; and those to share groups."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_transaction_need_not_name_the_member_of_a_classic_group(world: Offset
 
 
 def test_a_transaction_of_a_member_of_a_consumer_group() -> None:
-    """Before version 6 a stale epoch is an illegal generation, and other errors are what they are."""
+    """A stale epoch is an illegal generation before version 6, and other errors are what they are."""
     world = ConsumerWorld()
     world.join("m")
     group, topic_id = world.group, world.topic_id("foo")

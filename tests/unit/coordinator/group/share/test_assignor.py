@@ -78,7 +78,7 @@ def test_a_joining_member_takes_no_more_than_its_share() -> None:
 
 
 def test_a_new_target_for_the_same_members_moves_nothing() -> None:
-    """Also where some have one more: who has it keeps it."""
+    """A member that has one more keeps it."""
     before = {"m00": {T: frozenset({0})}, "m01": {T: frozenset({1, 2})}}
     assert assign(same(2, T), {T: 3}, before) == before
 
@@ -98,7 +98,7 @@ def test_members_with_different_subscriptions_share_by_topic() -> None:
 
 
 def test_the_odd_partitions_of_several_topics_go_to_different_members() -> None:
-    """With the same order for every topic, one member would get the third partition of each."""
+    """The same order for every topic would give one member the third partition of each."""
     topics = [bytes([n]) * 16 for n in range(8)]
     subscriptions = {"a": frozenset(topics), "b": frozenset(topics), "c": frozenset({T})}
     targets = assign(subscriptions, dict.fromkeys(topics, 3))

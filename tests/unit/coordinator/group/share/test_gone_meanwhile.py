@@ -1,4 +1,4 @@
-"""What is gone, lost or of another kind by the time that a share group is asked, and what the log says of it."""
+"""Members, topics and groups gone, lost or changed by the time that a share group is asked, and what the log says."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_heartbeat_goes_on_after_a_reload_between_its_phases(world: GroupWorld
 
 
 def test_a_late_subscription_takes_away_at_once_what_it_leaves_out() -> None:
-    """Also where the new topic is still to be initialised."""
+    """It does so also if the new topic is still to be initialised."""
     world = GroupWorld(Topics(t=2, u=2))
     world.join("a", "t")
     plan = world.begin("a", 2, ["u"])

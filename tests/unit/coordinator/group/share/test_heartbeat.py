@@ -104,8 +104,9 @@ def test_the_first_heartbeat_of_a_fresh_group_brings_the_partitions(world: Group
 
 
 def test_partitions_that_are_added_begin_at_their_first_record(world: GroupWorld) -> None:
-    """As in Apache Kafka 4.4.0, whatever share.auto.offset.reset says: what came before the group noticed them is not
-    missed. A new topic begins where that says, when its first initialisation failed as well.
+    """Apache Kafka 4.4.0 does so, whatever share.auto.offset.reset says: earlier records of them are not missed.
+
+    A new topic begins where that says, when its first initialisation failed as well.
     """
     plan = world.begin("a", 0, ["t"])
     assert {each.start_offset for each in plan.initialize} == {-1}
@@ -178,7 +179,7 @@ def test_a_topic_that_does_not_exist_yet_is_assigned_when_it_does() -> None:
 
 
 def test_new_partitions_are_assigned_by_the_heartbeat_that_finds_them(world: GroupWorld) -> None:
-    """Within the assignment interval too; one epoch."""
+    """The assignment interval does not matter; one epoch."""
     world.join("a")
     world.topics.grow("t", 3)
     world.shard.topics_changed(["t"])
@@ -217,7 +218,7 @@ def test_a_failed_initialisation_is_tried_again_by_the_next_heartbeat(world: Gro
 
 
 def test_an_initialisation_that_takes_longer_is_assigned_by_a_later_heartbeat(world: GroupWorld) -> None:
-    """As in 4.3.1: an empty assignment first, a new epoch once the partitions are initialised."""
+    """Apache Kafka 4.3.1 does so: an empty assignment first, a new epoch once the partitions are initialised."""
     world.time.now_ms = 10
     plan = world.begin("a", 0, ["t"])
     answer = world.finish(plan, None)

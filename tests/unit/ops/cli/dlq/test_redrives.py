@@ -1,4 +1,4 @@
-"""Which letters a redrive is asked to send back: offsets and filters, before anything is sent."""
+"""The letters that a redrive is asked to send back: offsets and filters, before anything is sent."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class _Registry(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_avro_by_the_schema_that_a_value_names(registry: str) -> None:
 
 
 def test_avro_nested_too_deep_is_shown_as_it_would_be_without_a_schema(registry: str) -> None:
-    """In a process of its own: a reader that has no bound does not raise, it ends the process."""
+    """The decoder runs in a process of its own: a reader without a bound does not raise, it ends the process."""
     pytest.importorskip("fastavro")
     script = """
 import sys

@@ -148,7 +148,7 @@ def test_finished_ones_behind_a_gap_are_summed_up(shell: Shell, broker: Broker) 
 
 
 def test_a_full_window_is_said_with_what_it_waits_for(shell: Shell, broker: Broker) -> None:
-    """Why the lag of a group grows though its members are at work."""
+    """It explains why the lag of a group grows though its members are at work."""
     shell.ok("topics", "create", "stuck")
     sets = ("--set", "share.auto.offset.reset=earliest", "--set", "share.partition.max.record.locks=100")
     shell.ok("configs", "alter", "group", "stuck", *sets)

@@ -1,4 +1,4 @@
-"""Where a command finds the records API: options, the environment, a profile; the first wins."""
+"""The source of the records API's address: options, the environment, a profile; the first wins."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def run(shell: str, script: str, bootstrap: str) -> list[str]:
 
 
 def in_bash(words: str, bootstrap: str) -> list[str]:
-    """What bash offers for the last word."""
+    """Return what bash offers for the last word."""
     given = words.split(" ")
     script = (
         'eval "$(shareq completion bash)"\n'
@@ -78,7 +78,7 @@ def in_bash(words: str, bootstrap: str) -> list[str]:
 
 
 def in_zsh(words: str, bootstrap: str) -> list[str]:
-    """What zsh offers for the last word: the two functions by which a completion offers, replaced."""
+    """Return what zsh offers for the last word: the two functions by which a completion offers, replaced."""
     given = words.split(" ")
     script = (
         "autoload -Uz compinit; compinit -u -D\n"
@@ -93,7 +93,7 @@ def in_zsh(words: str, bootstrap: str) -> list[str]:
 
 
 def in_fish(words: str, bootstrap: str) -> list[str]:
-    """What fish offers for the last word; behind a tab would be what it means."""
+    """Return what fish offers for the last word; behind a tab would be what it means."""
     script = f"shareq completion fish | source; complete -C {shlex.quote(words)} | string replace -r '\\t.*' ''; true"
     return run("fish", script, bootstrap)
 
@@ -138,7 +138,7 @@ def test_a_cluster_that_is_not_there_offers_nothing_soon(broker: Broker, shell: 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh (Debian: zsh)")
 def test_a_tab_in_zsh_completes_what_was_typed(broker: Broker, tmp_path: Path) -> None:
-    """In a terminal, with the printed script as a file of the function path, as the help says: not once only."""
+    """The terminal has the printed script as a file of the function path, as the help says: not once only."""
     typed = tmp_path / "typed"
     (tmp_path / "_shareq").write_text(run_text("shareq completion zsh", broker.bootstrap))
     (tmp_path / ".zshrc").write_text(
@@ -182,7 +182,7 @@ def test_no_more_names_than_a_person_reads(broker: Broker, monkeypatch: pytest.M
 
 
 def in_process(words: str, bootstrap: str) -> list[str]:
-    """What is offered for the last word, asked in this process."""
+    """Return what is offered for the last word, asked in this process."""
     from click.shell_completion import ShellComplete
 
     from shareq.ops.cli.main import main

@@ -1,4 +1,4 @@
-"""Which cluster a command talks to: options, the environment, a file, a profile; the first wins."""
+"""The cluster of a command: options, the environment, a file, a profile; the first wins."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def test_numbers() -> None:
 
 
 def sample(at_s: float, finished: int, end: int, *of_api: int) -> Sample:
-    """`of_api`: in flight, held, acquired, accepted, redelivered, oldest_ms."""
+    """Return a sample. `of_api`: in flight, held, acquired, accepted, redelivered, oldest_ms."""
     one = GroupSample("Stable", None, 1, end - finished, 0, finished, *of_api)
     return Sample(at_s, {"g": one}, {"t": end}, 10_000 if of_api else None)
 

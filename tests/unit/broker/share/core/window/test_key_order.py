@@ -59,7 +59,7 @@ def seen(window: InFlightWindow) -> list[tuple[int, str, int]]:
 
 
 def finish(order: KeyOrder, window: InFlightWindow, *offsets: int) -> bool:
-    """These are acknowledged one by one, in one event."""
+    """Acknowledge these one by one, in one event."""
     for offset in offsets:
         batch = window.batches.floor(offset)
         assert batch is not None
@@ -115,7 +115,7 @@ def test_of_freed_neighbours_those_that_a_member_holds_stay_its_own() -> None:
 
 
 def test_all_changes_of_an_event_count() -> None:
-    """Also when they were noted one after the other."""
+    """They count also if they were noted one after the other."""
     window = window_of((0, [ACQUIRED, ACQUIRED, available(0), available(0)]))
     order = entered(window, 0, 3, {0: A, 1: B, 2: A, 3: B})
     assert [state for _, state, _ in seen(window)[2:]] == ["waiting", "waiting"]
@@ -219,7 +219,7 @@ def test_in_flight_all_may_be_the_first_of_their_keys() -> None:
 
 
 def test_in_short_parts_a_status_is_kept_for_each_offset_and_runs_else() -> None:
-    """At any offset. What can be handed out whole is a run."""
+    """This holds at any offset. What can be handed out whole is a run."""
     eight = [*range(8)]
     for keys, by_offset in (
         ([1, 2] * 5, True),
@@ -244,7 +244,7 @@ def test_what_waits_as_a_whole_has_a_status_for_each_offset() -> None:
 
 
 def test_a_batch_of_very_many_offsets_is_kept_as_runs() -> None:
-    """In a compacted log most of them may be no records; in parts, as it is cut."""
+    """Most of them may be no records in a compacted log; in parts, as it is cut."""
     for count in (MOST_OFFSETS, MOST_OFFSETS + 1):
         window, last = InFlightWindow(), 9 + count
         window.start_offset = window.end_offset = 10
@@ -297,7 +297,7 @@ def test_where_the_next_one_is_held_already_nobody_is_woken() -> None:
 
 
 def release(order: KeyOrder, window: InFlightWindow, first: int, last: int) -> bool:
-    """These are given back, which a member had twice."""
+    """Give back these, which a member had twice."""
     batch = window.batches.floor(first)
     assert batch is not None
     order.note(window.remap(batch, first, last, lambda _status: available(2)))

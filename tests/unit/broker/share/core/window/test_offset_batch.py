@@ -132,7 +132,7 @@ class Both:
                 self.set(offset, offset, FREE)
 
     def forget(self) -> None:
-        """As the start offset moves: over what is finished, to the next run."""
+        """Forget what is finished up to the next run, as the start offset moves."""
         at = self.runs.unfinished_from()
         if at is not None and at > FIRST:
             self.runs.forget_below(at, FORGOTTEN)
