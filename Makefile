@@ -39,7 +39,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -48,6 +48,7 @@ help:
 	@echo "  make demo        336,776 flights through one share group, the broker killed half way (2 minutes)"
 	@echo "  make quick       half a minute: tests of what decides, and of the modules that you edited; BASE=main for a branch"
 	@echo "  make test        every test that needs only Python (5 minutes on two cores)"
+	@echo "  make demo-cluster  the flights through two nodes before three Apache Kafka brokers, one of each killed (90 seconds); needs Java; ARGS=--cluster=ours: needs none"
 	@echo "  make demo-spark  the same flights through Spark and a second member, broker and driver killed; needs no Java"
 	@echo "  make test-spark  the tests of the Spark source (8 minutes); fetches half a gigabyte once, needs no Java"
 	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links, words"
@@ -160,6 +161,9 @@ mutation: $(MUTATION_READY)
 
 demo: $(READY)
 	@$(RUN) -m examples.flights_demo $(ARGS)
+
+demo-cluster: $(READY)
+	@$(RUN) -m examples.cluster_flights $(ARGS)
 
 demo-spark: $(SPARK_READY)
 	@$(SPARK_RUN) -m examples.spark_flights $(ARGS)

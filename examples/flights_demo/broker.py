@@ -33,11 +33,12 @@ class DemoBroker(Protocol):
 
 @dataclass(slots=True)
 class Shareq:
-    """`python -m shareq serve` on a free port of this machine."""
+    """`python -m shareq serve` on a free port of this machine; with `cluster` as a node before the cluster there."""
 
     folder: Path
     settings: Mapping[str, str] = field(default_factory=dict)
     port: int = field(default_factory=free_port)
+    cluster: str | None = None
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -46,7 +47,10 @@ class Shareq:
 
     def start(self, timeout_s: float = 20) -> float:
         command = [sys.executable, "-m", "shareq", "serve", "--listen", self.address]
-        command += ["--data-dir", str(self.folder / "data")]
+        if self.cluster is None:
+            command += ["--data-dir", str(self.folder / "data")]
+        else:
+            command += ["--cluster", self.cluster]
         command += [f"--set={name}={value}" for name, value in self.settings.items()]
         with (self.folder / "broker.log").open("ab") as log:
             started = time.monotonic()

@@ -68,6 +68,10 @@ class Ledger:
             for line in complete.splitlines():
                 self._take(reader, json.loads(line))
 
+    def confirmations(self) -> list[int]:
+        """Return when rows were confirmed as accepted or rejected, ascending, each once."""
+        return sorted(when for when in self._confirmed_at if when)
+
     def totals(self) -> Totals:
         """Call when the consumers have ended: an ack that was never answered then counts as unknown."""
         for reader in self._readers:

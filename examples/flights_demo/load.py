@@ -13,10 +13,10 @@ from examples.flights_demo import flights
 from examples.flights_demo.progress import Progress
 
 
-def create_topic(bootstrap: str, topic: str, partitions: int) -> None:
+def create_topic(bootstrap: str, topic: str, partitions: int, *, replicas: int = 1) -> None:
     """Raises KafkaException when there is one of the name."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 3})
-    for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
+    for future in admin.create_topics([NewTopic(topic, partitions, replicas)]).values():
         future.result(30)
 
 
