@@ -215,7 +215,9 @@ def _seen(
         return SeenPartition(counters, in_flight_records, in_flight_batches, oldest_ms=oldest_ms, limit=limit)
     end_offset = 0 if log is None else log.high_watermark
     lag = max(0, lag_of(end_offset, start_offset, finished))
-    return SeenPartition(counters, in_flight_records, in_flight_batches, start_offset, lag, oldest_ms, limit)
+    return SeenPartition(
+        counters, in_flight_records, in_flight_batches, start_offset, lag, oldest_ms=oldest_ms, limit=limit
+    )
 
 
 def _rpc_name(name: str) -> str:
