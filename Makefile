@@ -39,7 +39,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-kafka-tests interop-spark bench-spark bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-kafka-tests interop-spark bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -87,6 +87,7 @@ help:
 	@echo "  make differential-few  15 of them (1 minute)"
 	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
 	@echo "  make bench-spark our Spark source beside Spark's own; needs Java and Maven, fetches half a gigabyte"
+	@echo "  make bench-nodes  share groups by way of a node beside those of Apache Kafka 4.3.1, and what a node adds (6 minutes); ARGS=--help"
 	@echo "  make bench-queues  jobs: our worker, Celery and taskiq here, beside Celery, RQ, taskiq on Redis and RabbitMQ (30 minutes); ARGS=--help"
 	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
 	@echo "  make docs        the documentation as a site in build/site/html; broken links and missing pages fail it"
@@ -148,6 +149,9 @@ $(QUEUES_READY): pyproject.toml scripts/find_python.sh
 	@$(QUEUES_RUN) -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(QUEUES_RUN) -m pip install --quiet --editable ".[celery]" --group queues "confluent-kafka==2.16.1"
 	@touch $(QUEUES_READY)
+
+bench-nodes: $(READY)
+	@$(RUN) -m bench.nodes $(ARGS)
 
 bench-queues: $(READY) $(QUEUES_READY)
 	@$(QUEUES_RUN) -m bench.queues $(ARGS)

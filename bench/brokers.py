@@ -26,14 +26,18 @@ ROOT = Path(__file__).resolve().parents[1]
 SCRATCH = ROOT / ".cache" / "bench"
 
 
-class RunningBroker(Protocol):
-    """A running broker, as figures need it."""
+class Reachable(Protocol):
+    """A running broker, as client programs need it."""
 
     @property
     def address(self) -> str: ...
 
     @property
     def pid(self) -> int: ...
+
+
+class RunningBroker(Reachable, Protocol):
+    """A running broker, as figures need it."""
 
     def start(self) -> float:
         """Start; seconds from exec to the first answered request."""

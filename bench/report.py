@@ -21,6 +21,7 @@ class Run:
     about: Mapping[str, str]
     rows: Sequence[Row]
     samples: Mapping[str, Mapping[str, Sequence[float]]]
+    columns: tuple[str, str] = ("shareq", "Apache Kafka")
 
 
 def collect(samples: Sequence[Sample]) -> dict[str, list[float]]:
@@ -34,7 +35,7 @@ def as_json(run: Run) -> str:
 
 def as_markdown(run: Run) -> str:
     """Ratio: shareq / Apache Kafka. Targets are for that ratio, or (with a unit) for shareq's own value."""
-    lines = ["| figure | shareq | Apache Kafka | ratio | target | |", "| --- | ---: | ---: | ---: | --- | --- |"]
+    lines = [f"| figure | {' | '.join(run.columns)} | ratio | target | |", "| --- | ---: | ---: | ---: | --- | --- |"]
     lines += [_line(run, row) for row in run.rows]
     return "\n".join([*lines, "", *(f"{name}: {value}  " for name, value in run.about.items()), ""])
 

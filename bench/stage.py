@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.brokers import Kind, RunningBroker, Secure, fresh, secured
+from bench.brokers import Kind, Reachable, RunningBroker, Secure, fresh, secured
 from bench.figure import Sample
 from bench.setup import create_topic, quotas_for_all, read_from_start
 
@@ -79,7 +79,7 @@ class Stage:
         return run_client(self.broker, program, arguments)
 
 
-def run_client(broker: RunningBroker, program: str, arguments: Mapping[str, Any], timeout_s: float = 240) -> Sample:
+def run_client(broker: Reachable, program: str, arguments: Mapping[str, Any], timeout_s: float = 240) -> Sample:
     """One client process; its answer. RuntimeError with what it said when it failed."""
     task = json.dumps({"address": broker.address, "broker_pid": broker.pid, **arguments})
     command = [sys.executable, "-m", "bench.client", program, task]

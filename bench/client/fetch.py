@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka import Consumer, TopicPartition
 
@@ -11,7 +11,7 @@ from bench.client.meter import NO_SECURITY, Meter
 
 def run(
     address: str,
-    broker_pid: int,
+    broker_pid: int | Sequence[int],
     topic: str,
     partitions: int,
     records: int,

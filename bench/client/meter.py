@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -16,25 +16,29 @@ SETTLE_S = 0.1  # lets the broker end what it does behind an answer; counted as 
 
 @dataclass(slots=True)
 class Meter:
-    """Starts when made."""
+    """Starts when made. Of several brokers, as a node and its cluster are, the first is counted by itself, too."""
 
-    broker_pid: int
+    pids: Sequence[int]
     started: float
-    cpu_before: float
+    cpu_before: Sequence[float]
     own_before: float
 
     @classmethod
-    def start(cls, broker_pid: int) -> Meter:
-        return cls(broker_pid, time.perf_counter(), cpu_seconds(broker_pid), time.process_time())
+    def start(cls, broker_pid: int | Sequence[int]) -> Meter:
+        pids = (broker_pid,) if isinstance(broker_pid, int) else tuple(broker_pid)
+        return cls(pids, time.perf_counter(), [cpu_seconds(pid) for pid in pids], time.process_time())
 
     def stop(self, count: int) -> dict[str, float]:
-        """`rate` in units per second; `cpu_us` of the broker per unit, and `client_us` of this process."""
+        """`rate` in units per second; `cpu_us` of the brokers per unit, `first_cpu_us` of the first one alone, and
+        `client_us` of this process.
+        """
         elapsed, own = time.perf_counter() - self.started, time.process_time() - self.own_before
         time.sleep(SETTLE_S)
-        cpu = cpu_seconds(self.broker_pid) - self.cpu_before
+        cpu = [cpu_seconds(pid) - before for pid, before in zip(self.pids, self.cpu_before, strict=True)]
         return {
             "rate": count / elapsed,
-            "cpu_us": cpu / count * 1e6,
+            "cpu_us": sum(cpu) / count * 1e6,
+            "first_cpu_us": cpu[0] / count * 1e6,
             "client_us": own / count * 1e6,
             "count": float(count),
             "elapsed_s": elapsed,

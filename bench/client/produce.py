@@ -1,9 +1,9 @@
-"""librdkafka producer: records of 100 bytes, acks=all, defaults otherwise."""
+"""librdkafka producer: records of 100 bytes, unless more are asked for, acks=all, defaults otherwise."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from confluent_kafka import Producer
 
@@ -15,7 +15,7 @@ BY_PARTITIONER = -1  # RD_KAFKA_PARTITION_UA
 
 def run(
     address: str,
-    broker_pid: int,
+    broker_pid: int | Sequence[int],
     topic: str,
     partitions: int,
     records: int,
@@ -23,6 +23,7 @@ def run(
     keys: int = 0,
     batch_bytes: int = 0,
     random_keys: bool = False,
+    value_bytes: int = 100,
 ) -> dict[str, float]:
     """Time from the first produce call until the last record is confirmed. With `keys`, so many, in turn or at random.
 
@@ -39,7 +40,7 @@ def run(
         }
     )
     producer.list_topics(topic, 10)  # connected, metadata known
-    chunk: list[dict[str, bytes]] = [{"value": b"x" * 100} for _ in range(CHUNK)]
+    chunk: list[dict[str, bytes]] = [{"value": b"x" * value_bytes} for _ in range(CHUNK)]
     chance = random.Random(keys)
     for index in range(CHUNK if keys else 0):
         number = chance.randrange(keys) if random_keys else index * 7919 % keys  # in turn: neighbours differ
