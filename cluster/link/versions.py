@@ -12,8 +12,8 @@ from shareq.protocol.generated.api_versions import ApiVersionsResponse
 Offered = Mapping[int, tuple[int, int]]
 """The first and last version of each API that a broker serves, by key."""
 
-_OF_TRANSACTIONS: Final = ("transaction.version", "group.version")
-"""Features that clients act upon, and that are the cluster's where a node forwards."""
+_OF_CLUSTERS: Final = ("metadata.version", "transaction.version", "group.version")
+"""Features of what a node leaves to its cluster: metadata, transactions, other groups."""
 
 
 class Served(NamedTuple):
@@ -78,6 +78,6 @@ def _both(ours: VersionRange, theirs: tuple[int, int] | None) -> VersionRange | 
     return VersionRange(first, last) if first <= last else None
 
 
-def features_of_transactions(served: Served) -> dict[str, int]:
+def features_of_cluster(served: Served) -> dict[str, int]:
     """Return the levels of the features that have to be the cluster's."""
-    return {name: served.features.get(name, 0) for name in _OF_TRANSACTIONS}
+    return {name: served.features.get(name, 0) for name in _OF_CLUSTERS}

@@ -30,7 +30,7 @@ from shareq.cluster.forward.batches import Batches
 from shareq.cluster.forward.forwarding import Forwarding
 from shareq.cluster.forward.queues import ClusterQueues
 from shareq.cluster.link.counted import CountedLink
-from shareq.cluster.link.versions import Served, features_of_transactions
+from shareq.cluster.link.versions import Served, features_of_cluster
 from shareq.cluster.membership.group import Membership, MembershipSettings
 from shareq.cluster.membership.lease import LeaseClock, Leases, LeaseWatch
 from shareq.cluster.membership.nodes import NodeMap, SlotId
@@ -303,10 +303,10 @@ class NodeGround:
 
 
 def _features(config: BrokerConfig, served: Served) -> dict[str, int]:
-    """Return the levels that clients see: of share groups as configured, of transactions as the cluster's."""
+    """Return the levels that clients see: of share groups as configured, of all else as the cluster has them."""
     initial = FEATURES[SHARE_VERSION].initial
     wanted = config.requested_features.get(SHARE_VERSION, initial)
-    return {**features_of_transactions(served), SHARE_VERSION: initial if wanted is None else wanted}
+    return {**features_of_cluster(served), SHARE_VERSION: initial if wanted is None else wanted}
 
 
 def _needed_from(partitions: CoordinatorPartitions[ShareCoordinatorShard], partition: int) -> Pending[int | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.handler_rows import VersionRange
-from shareq.cluster.link.versions import cut_to, features_of_transactions, newest_of, served_by_all
+from shareq.cluster.link.versions import cut_to, features_of_cluster, newest_of, served_by_all
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeatureKey
 
@@ -28,11 +28,16 @@ def test_what_one_broker_lacks_the_cluster_lacks() -> None:
     served = served_by_all(
         [
             answer(features={"transaction.version": 2, "metadata.version": 25}, produce=(0, 12), fetch=(4, 17)),
-            answer(features={"transaction.version": 1}, produce=(3, 11), heartbeat=(0, 4), fetch=(1, 3)),
+            answer(
+                features={"transaction.version": 1, "metadata.version": 21},
+                produce=(3, 11),
+                heartbeat=(0, 4),
+                fetch=(1, 3),
+            ),
         ]
     )
     assert served.versions == {ApiKey.PRODUCE: (3, 11)}
-    assert features_of_transactions(served) == {"transaction.version": 1, "group.version": 0}
+    assert features_of_cluster(served) == {"metadata.version": 21, "transaction.version": 1, "group.version": 0}
     assert served_by_all([]).versions == {}
 
 
