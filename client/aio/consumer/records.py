@@ -22,7 +22,8 @@ RENEW: Final = AcknowledgeType.RENEW
 class LockLost(ClientError):
     """The record is no longer this member's: its lock ran out, or the session with its broker ended.
 
-    It comes again to some member of the group, unless its delivery limit is reached.
+    It comes again to some member of the group, unless its delivery limit is reached, or it was accepted and only the
+    answer to that is missing.
     """
 
 
