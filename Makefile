@@ -67,7 +67,7 @@ help:
 	@echo "  make storage-kills  50 kills under mixed load, everything judged by its history; ARGS=--kills=n, ARGS=--help"
 	@echo "  make order-kills  20 kills under 12 members of a group with order by key, 100,000 records; ARGS=--help"
 	@echo "  make dlq-kills KILLS=n  n kills (default 200) under groups with dead-letter queues, and redrives; n / 5 in removals (15 minutes); ARGS=--help"
-	@echo "  make cluster-kills  nodes before a cluster killed, ended, stopped under consumers; ARGS='--rounds=20 --cluster=4.3.1' (40 minutes); ARGS=--help"
+	@echo "  make cluster-kills  nodes before a cluster killed, stopped, cut off under consumers, and brokers; ARGS='--rounds=20 --cluster=4.3.1'; ARGS=--help"
 	@echo "  make celery-kills  20 kills of Celery's workers and of the broker under load; ARGS=--kills=n, ARGS=--help"
 	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
 	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"

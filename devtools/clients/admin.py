@@ -12,9 +12,11 @@ from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 QUIET = {"log_level": 0}  # brokers are killed on purpose here: librdkafka need not log it
 
 
-def create_topic(bootstrap: str, topic: str, partitions: int = 1, **configs: str) -> None:
+def create_topic(bootstrap: str, topic: str, partitions: int = 1, *, replicas: int = 1, **configs: str) -> None:
     """Create a topic; config names with `_` for `.`. Raises when it exists."""
-    new = NewTopic(topic, partitions, 1, config={name.replace("_", "."): value for name, value in configs.items()})
+    new = NewTopic(
+        topic, partitions, replicas, config={name.replace("_", "."): value for name, value in configs.items()}
+    )
     admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
     for future in admin.create_topics([new]).values():
         future.result(30)

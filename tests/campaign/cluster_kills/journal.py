@@ -1,17 +1,22 @@
 """A consumer's journal, a line for each step, with the monotonic time, which all processes of a machine share:
 
-D TIME PARTITION OFFSET       delivered A TIME PARTITION OFFSET,...   about to be confirmed C TIME PARTITION OFFSET,...
-confirmed E TIME WHAT                   an error that the client got
+D TIME PARTITION OFFSET       delivered
+A TIME PARTITION OFFSET,...   about to be confirmed
+C TIME PARTITION OFFSET,...   confirmed
+E TIME WHAT                   an error that the client got
+
+Each life of a consumer has a file of its own, so that a line that its end cut off is the file's last.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.campaign.cluster_kills.judge import Place, by_partition
+from tests.campaign.cluster_kills.judge import Place, Seen, by_partition
 
 
 class Journal:
@@ -47,3 +52,23 @@ class Journal:
     def _note_all(self, kind: str, places: Iterable[Place]) -> None:
         for partition, offsets in by_partition(places).items():
             self.note(kind, f"{partition} {','.join(map(str, offsets))}")
+
+
+class Journals:
+    """All journals of a folder, read on each time that they are asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._seen = Seen()
+        self._read: dict[Path, int] = {}
+
+    def seen(self) -> Seen:
+        """Return what all have written down by now; the same object each time."""
+        for path in sorted(self._folder.glob("journal-*.txt")):
+            with path.open("rb") as file:
+                file.seek(self._read.get(path, 0))
+                whole = file.read().rpartition(b"\n")[0]
+            if whole:
+                self._seen.read(whole.decode().split("\n"))
+                self._read[path] = self._read.get(path, 0) + len(whole) + 1
+        return self._seen

@@ -5,68 +5,62 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from itertools import pairwise
 
 Place = tuple[int, int]
 """Partition and offset."""
 
-BEFORE_S: Final = 0.2
-"""A confirmation may have been written down so much later than it was given."""
-
 
 @dataclass
 class Seen:
-    """The entries of the consumers' journals, and their times. `delivered` in the order of time for each record."""
+    """The entries of the consumers' journals, and their times. `last` is the time of the last confirmation."""
 
     delivered: dict[Place, list[float]] = field(default_factory=dict)
     tried: set[Place] = field(default_factory=set)
     confirmed: dict[Place, float] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
+    last: float = 0.0
 
-    @property
-    def confirmations(self) -> list[float]:
-        """Return the times of all, in their order."""
-        return sorted(self.confirmed.values())
-
-
-def read_journals(journals: Iterable[str]) -> Seen:
-    """Return what several consumers wrote down. A last line that was cut off by the end of its process is left out."""
-    seen = Seen()
-    for journal in journals:
-        lines = journal.split("\n")
-        for line in lines[:-1]:
+    def read(self, lines: Iterable[str]) -> None:
+        """Take lines of one journal; see `journal.py`."""
+        for line in lines:
             kind, time, *words = line.split(" ")
             if kind == "E":
-                seen.errors[" ".join(words)] += 1
+                self.errors[" ".join(words)] += 1
                 continue
-            partition = int(words[0])
+            partition, at = int(words[0]), float(time)
             for offset in map(int, words[1].split(",")):
                 place = partition, offset
                 if kind == "D":
-                    seen.delivered.setdefault(place, []).append(float(time))
+                    self.delivered.setdefault(place, []).append(at)
                 elif kind == "A":
-                    seen.tried.add(place)
+                    self.tried.add(place)
                 else:
-                    seen.confirmed[place] = min(float(time), seen.confirmed.get(place, float(time)))
-    for times in seen.delivered.values():
-        times.sort()
-    return seen
+                    self.confirmed[place] = min(at, self.confirmed.get(place, at))
+                    self.last = max(self.last, at)
 
 
 @dataclass
 class Verdict:
-    """The result of a run.
-
-    `broken` has a line for each fault; `gaps_s` how long each round had no confirmation.
-    """
+    """The result of a run, or of a round. `broken` has a line for each fault."""
 
     records: int
     lost: list[Place]
     again: list[Place]
     unlike: list[Place]
-    gaps_s: list[float]
     twice: int
     unknown: int
+
+    def since(self, before: Verdict) -> Verdict:
+        """Return what this verdict has that an earlier one had not."""
+        return Verdict(
+            records=self.records - before.records,
+            lost=sorted(set(self.lost) - set(before.lost)),
+            again=sorted(set(self.again) - set(before.again)),
+            unlike=sorted(set(self.unlike) - set(before.unlike)),
+            twice=self.twice - before.twice,
+            unknown=self.unknown - before.unknown,
+        )
 
     @property
     def broken(self) -> list[str]:
@@ -81,11 +75,10 @@ class Verdict:
 def judged(
     seen: Seen,
     produced: Collection[Place],
-    faults: Iterable[float],
     is_finished: Callable[[Place], bool],
 ) -> Verdict:
-    """Return the verdict on records that were produced. `faults` are the times at which each was made; `is_finished`
-    returns whether a record is finished with by the state topic.
+    """Return the verdict on records that were produced. `is_finished` returns whether a record is finished with by the
+    state topic.
 
     A record that was acknowledged and whose answer nobody got is not lost if the state has it as finished.
     """
@@ -101,19 +94,21 @@ def judged(
         lost=sorted(unconfirmed - unknown),
         again=sorted(again),
         unlike=sorted(place for place in seen.confirmed if not is_finished(place)),
-        gaps_s=[gap_after(seen.confirmations, at) for at in faults],
         twice=sum(len(times) > 1 for times in seen.delivered.values()),
         unknown=len(unknown),
     )
 
 
-def gap_after(confirmations: list[float], at: float) -> float:
-    """Return the longest time without a confirmation that begins about a fault, or soon after it: until the first one
-    that comes a while later. Infinite if none came any more.
+def longest_pause(confirmations: Iterable[float], at: float, until: float) -> float:
+    """Return the longest time without a confirmation that begins between a fault and `until`. Infinite if none came
+    behind `until`, so that work had not gone on.
+
+    It is not the time until the next confirmation: what a killed owner had answered before may be read behind its end.
     """
-    before = max((each for each in confirmations if each <= at + BEFORE_S), default=at)
-    after = min((each for each in confirmations if each > at + BEFORE_S), default=float("inf"))
-    return after - max(before, at)
+    times = sorted(each for each in confirmations if each > at)
+    behind = next((each for each in times if each >= until), float("inf"))
+    points = [at, *(each for each in times if each < until), behind]
+    return max(later - earlier for earlier, later in pairwise(points))
 
 
 def by_partition(places: Iterable[Place]) -> Mapping[int, list[int]]:

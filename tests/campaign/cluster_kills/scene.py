@@ -1,8 +1,8 @@
-"""Two nodes before a cluster, consumers and a producer at work: all of them processes."""
+"""Nodes before a cluster, consumers and a producer at work: all of them processes."""
 
 from __future__ import annotations
 
-import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,40 +10,64 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from devtools.clients.admin import QUIET, create_topic, read_from_start
+from devtools.clients.admin import QUIET, configure_group, create_topic
 from devtools.ports import free_port
+from shareq.cluster.node.routes import slot_of
+from tests.campaign.cluster_kills.brokers import Brokers
+from tests.campaign.cluster_kills.journal import Journals
 from tests.campaign.cluster_kills.judge import Place
-from tests.interop.support.broker_under_test import APACHE_JVM
-from tests.interop.support.node_under_test import cluster_of
+from tests.campaign.cluster_kills.proxy import Cuts, Proxy
 from tests.interop.support.our_process import OurProcess
 
 TOPIC: Final = "work"
+GROUP: Final = "campaign"
+MEMBERSHIP: Final = "__shareq"
 PARTITIONS: Final = 4
 CONSUMERS: Final = 4
 FIRST_NODE: Final = 1_000_001
-NODES: Final = 2
+SLOTS: Final = 8
+RATE: Final = 300
 STARTS_S: Final = 60.0
-_NODE: Final = {"shareq.cluster.slots": "8"}
+_GROUP_CONFIGS: Final = {"share.auto.offset.reset": "earliest", "share.record.lock.duration.ms": "15000"}
+_MAP: Final = re.compile(r"membership \S+: generation (\d+), (\d+) nodes, (\d+) slots here")
+
+
+class Map(NamedTuple):
+    """A generation of the nodes as one of them has logged it."""
+
+    generation: int
+    nodes: int
+    slots: int
 
 
 class Scene:
-    """Everything that runs. `kind` is the cluster's: a version of Apache Kafka, or `ours`."""
+    """All processes. `kind` is the cluster's: a version of Apache Kafka, or `ours`.
 
-    def __init__(self, folder: Path, kind: str, group: str, rate: int) -> None:
-        self.group = group
+    With `by_proxies` both ways of a node can be cut: `cuts[node]` to the cluster, `client_cuts[node]` of its clients.
+    """
+
+    def __init__(self, folder: Path, kind: str, nodes: int, *, by_proxies: bool = False, guarded: bool = False) -> None:
         self.hung = 0
-        self._folder = folder
-        self._rate = rate
-        self.cluster = cluster_of(kind, folder / "cluster", {"auto.create.topics.enable": "false"}, APACHE_JVM)
+        self.topic_id = b""
+        self.cuts = [Cuts() for _ in range(nodes)]
+        self.client_cuts = [Cuts() for _ in range(nodes)]
+        self.cluster = Brokers(folder / "cluster", kind, self.cuts, by_proxies=by_proxies, guarded=guarded)
         self.nodes: list[OurProcess] = []
+        self._folder = folder
+        self._by_proxies = by_proxies
+        self._proxies: list[Proxy] = []
+        self._for_clients: list[int] = []
+        self._journals = Journals(folder)
         self._consumers: list[subprocess.Popen[bytes]] = []
+        self._lives = 0
         self._goes_on = True
         self._produces = True
+        self._is_flushed = False
         self._threads: list[threading.Thread] = []
 
     # -- life
@@ -51,28 +75,47 @@ class Scene:
     def start(self) -> None:
         """Start all of it, and wait until records are confirmed."""
         self.cluster.start()
-        address = f"127.0.0.1:{self.cluster.port}"
-        create_topic(address, TOPIC, PARTITIONS)
-        for number in range(NODES):
-            folder = self._folder / f"node-{number}"
-            folder.mkdir()
-            settings = {**_NODE, "node.id": str(FIRST_NODE + number)}
-            node = OurProcess(folder, settings, free_port(), ["--cluster", address], has_data=False)
-            self.nodes.append(node)
-            node.start(STARTS_S)
+        create_topic(self.cluster.bootstrap, TOPIC, PARTITIONS, replicas=len(self.cluster.processes))
+        self.topic_id = self.cluster.topic_id(TOPIC)
+        for number in range(len(self.cuts)):
+            self.nodes.append(self._node(number))
+            self.nodes[-1].start(STARTS_S)
         self.wait_for(lambda: self.owner is not None, "a node that owns the topic")
-        read_from_start(f"127.0.0.1:{self.nodes[0].port}", self.group)
-        for number in range(CONSUMERS):
-            self._consumers.append(self._consumer(number))
+        configure_group(f"127.0.0.1:{self.nodes[0].port}", GROUP, _GROUP_CONFIGS)
+        self._consumers = [self._consumer(number) for number in range(CONSUMERS)]
         self._threads = [threading.Thread(target=work) for work in (self._revive, self._produce)]
         for thread in self._threads:
             thread.start()
-        self.wait_for(lambda: self.confirmed > 0, "a first confirmation")
+        self.wait_for(lambda: self._journals.seen().last > 0, "a first confirmation")
+
+    def _node(self, number: int) -> OurProcess:
+        """Return a node with a listener for its peers, which is the first one, and another one for clients."""
+        folder = self._folder / f"node-{number}"
+        folder.mkdir()
+        port, for_clients = free_port(), free_port()
+        shown = for_clients
+        if self._by_proxies:
+            self._proxies.append(Proxy(for_clients, self.client_cuts[number]))
+            shown = self._proxies[-1].port
+        self._for_clients.append(shown)
+        settings = {
+            "shareq.cluster.slots": str(SLOTS),
+            "node.id": str(FIRST_NODE + number),
+            "listeners": f"PEERS://127.0.0.1:{port},CLIENTS://127.0.0.1:{for_clients}",
+            "advertised.listeners": f"PEERS://127.0.0.1:{port},CLIENTS://127.0.0.1:{shown}",
+            "listener.security.protocol.map": "PEERS:PLAINTEXT,CLIENTS:PLAINTEXT",
+        }
+        where = ["--cluster", self.cluster.bootstrap_of(number)]
+        return OurProcess(folder, settings, port, where, has_data=False)
+
+    def produce_again(self) -> None:
+        """Go on sending after `stop_producing`."""
+        self._produces = True
 
     def stop_producing(self) -> None:
-        """Send no more records, and wait until all that were sent are in the cluster."""
-        self._produces = False
-        self._threads[1].join()
+        """Send no more records for now, and wait until all that were sent are in the cluster."""
+        self._is_flushed = self._produces = False
+        self.wait_for(lambda: self._is_flushed, "the end of what was sent", 90)
 
     def end(self) -> None:
         """End all processes."""
@@ -83,13 +126,12 @@ class Scene:
             consumer.kill()
             consumer.wait()
         for node in self.nodes:
-            if node.process is not None:
+            if node.process is not None and node.process.poll() is None:
                 node.process.send_signal(signal.SIGCONT)
             node.kill()
-        process = self.cluster.process
-        if process is not None and process.poll() is None:
-            process.send_signal(signal.SIGCONT)
-        self.cluster.kill()
+        for proxy in self._proxies:
+            proxy.close()
+        self.cluster.end()
 
     # -- looking
 
@@ -102,18 +144,29 @@ class Scene:
                 return self.nodes[leader - FIRST_NODE]
         return None
 
-    @property
-    def confirmed(self) -> int:
-        """The number of lines of confirmations by now."""
-        return sum(journal.count("\nC ") for journal in self.journals())
+    def last_map(self, node: OurProcess) -> Map:
+        """Return what a node last was told, in whichever of its lives."""
+        found = _MAP.findall((node.folder / "broker.log").read_text(errors="replace"))
+        return Map(*map(int, found[-1])) if found else Map(-1, 0, 0)
 
-    def journals(self) -> list[str]:
-        """Return the journal of each consumer."""
-        return [path.read_text() for path in sorted(self._folder.glob("journal-*.txt"))]
+    def are_together(self) -> bool:
+        """Return whether all nodes are in one generation."""
+        maps = {self.last_map(node)[:2] for node in self.nodes}
+        return len(maps) == 1 and maps.pop()[1] == len(self.nodes)
+
+    @property
+    def journals(self) -> Journals:
+        """The journals of all consumers."""
+        return self._journals
+
+    @property
+    def state_partition(self) -> int:
+        """The partition of `__shareq_state` that has the states of the topic."""
+        return slot_of(self.topic_id, SLOTS)
 
     def produced(self) -> set[Place]:
         """The records that the cluster has."""
-        consumer = Consumer({"bootstrap.servers": f"127.0.0.1:{self.cluster.port}", "group.id": "judge"})
+        consumer = Consumer({"bootstrap.servers": self.cluster.bootstrap, "group.id": "judge", **QUIET})
         try:
             found: set[Place] = set()
             for partition in range(PARTITIONS):
@@ -123,21 +176,24 @@ class Scene:
         finally:
             consumer.close()
 
-    def wait_for(self, condition: Callable[[], bool], what: str, within_s: float = STARTS_S) -> None:
+    def wait_for(
+        self, condition: Callable[[], bool], what: str, within_s: float = STARTS_S, each_s: float = 0.1
+    ) -> None:
         """Wait until something is so. RuntimeError when it is not in time."""
         by = time.monotonic() + within_s
         while not condition():
             if time.monotonic() > by:
                 raise RuntimeError(f"{what} did not come within {within_s:.0f} s")
-            time.sleep(0.1)
+            time.sleep(each_s)
 
     # -- work
 
     def _consumer(self, number: int) -> subprocess.Popen[bytes]:
-        addresses = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
-        journal = self._folder / f"journal-{number}.txt"
+        addresses = ",".join(f"127.0.0.1:{port}" for port in self._for_clients)
+        self._lives += 1
+        journal = self._folder / f"journal-{number}-{self._lives}.txt"
         client = "consumer" if number % 2 == 0 else "aio_consumer"  # librdkafka's, and ours
-        command = [sys.executable, "-m", f"tests.campaign.cluster_kills.{client}", addresses, self.group, TOPIC]
+        command = [sys.executable, "-m", f"tests.campaign.cluster_kills.{client}", addresses, GROUP, TOPIC]
         with (self._folder / f"consumer-{number}.log").open("ab") as log:
             return subprocess.Popen([*command, str(journal)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
@@ -152,18 +208,20 @@ class Scene:
 
     def _produce(self) -> None:
         """Send to the cluster itself: what a node forwards is not what is judged here."""
-        producer = Producer({"bootstrap.servers": f"127.0.0.1:{self.cluster.port}", "linger.ms": 2, "log_level": 0})
+        producer = Producer({"bootstrap.servers": self.cluster.bootstrap, "linger.ms": 2, "log_level": 0})
         number = 0
-        while self._produces:
-            for _ in range(max(1, self._rate // 100)):
+        while self._goes_on:
+            for _ in range(RATE // 50 if self._produces else 0):
                 try:
                     producer.produce(TOPIC, b"%d" % number)
                 except BufferError:  # the cluster stands still
                     break
                 number += 1
+            if not self._produces:
+                producer.flush(1)
             producer.poll(0)
-            time.sleep(0.01)
-        producer.flush(60)
+            time.sleep(0.02)
+            self._is_flushed = not self._produces and len(producer) == 0
 
 
 def _leader(port: int) -> int | None:
@@ -177,10 +235,3 @@ def _leader(port: int) -> int | None:
         return None
     leaders = {partition.leader for partition in found.values()}
     return leaders.pop() if len(leaders) == 1 and min(leaders) >= FIRST_NODE else None
-
-
-def stop(process: subprocess.Popen[bytes] | None) -> None:
-    """SIGSTOP, and wait until it stands still."""
-    assert process is not None
-    process.send_signal(signal.SIGSTOP)
-    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)

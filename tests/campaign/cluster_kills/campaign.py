@@ -1,0 +1,119 @@
+"""Rounds of a cell in one scene, each judged at its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from tests.campaign.cluster_kills.cells import Cell, Fault
+from tests.campaign.cluster_kills.judge import Verdict, judged, longest_pause
+from tests.campaign.cluster_kills.rows import Row
+from tests.campaign.cluster_kills.scene import GROUP, TOPIC, Scene
+from tests.campaign.cluster_kills.states import read_states
+from tests.campaign.command import show
+
+QUIET_S: Final = 45.0
+"""Longer than a lock and a client that hangs: what is confirmed then is all there will be."""
+TOGETHER_S: Final = 60.0
+GOES_ON_S: Final = 0.3
+"""Records are sent for so long after all is well again: work goes on if they are confirmed."""
+
+
+class Rounds:
+    """The rounds of one cell before one cluster. Each tells what has changed since the one before it."""
+
+    def __init__(self, cell: Cell, cluster: str, seed: int) -> None:
+        self._cell = cell
+        self._cluster = cluster
+        self._seed = seed
+
+    def run(self, first: int, goes_on: Callable[[int], bool]) -> Iterator[Row]:
+        """Yield a row for each round in one scene, from number `first` on, while `goes_on(number)`.
+
+        A round that breaks something is the last one; its journals and logs are kept, as all are with SHAREQ_KEEP_DATA,
+        and it is said where.
+        """
+        folder = Path(tempfile.mkdtemp(prefix="shareq-cluster-kills-"))
+        cell = self._cell
+        scene = Scene(folder, self._cluster, cell.nodes, by_proxies=cell.by_proxies, guarded=cell.guarded)
+        number, before, is_well = first, Verdict(0, [], [], [], 0, 0), False
+        try:
+            scene.start()
+            is_well = True
+            while is_well and goes_on(number):
+                row, before = self._round(scene, number, before)
+                is_well = not row.broken
+                yield row
+                number += 1
+        finally:
+            scene.end()
+            if is_well and not os.environ.get("SHAREQ_KEEP_DATA"):
+                shutil.rmtree(folder, ignore_errors=True)
+            else:
+                show(f"{cell.name}: journals and logs are kept in {folder}")
+
+    def _round(self, scene: Scene, number: int, before: Verdict) -> tuple[Row, Verdict]:
+        """Return what a round came to, and the verdict on all records so far."""
+        seen, hung = scene.journals.seen(), scene.hung
+        errors = seen.errors.copy()
+        fault = Fault(Random(f"{self._seed} {self._cell.name} {number}"))
+        after, pause_s, failed = before, float("inf"), list[str]()
+        try:
+            until = self._disturb(scene, fault)
+            after = _verdict(scene)
+            pause_s = longest_pause(seen.confirmed.values(), fault.at, until)
+        except Exception as error:
+            failed.append(f"{type(error).__name__}: {error}")
+        new = after.since(before)
+        row = Row(
+            cell=self._cell.name,
+            cluster=self._cluster,
+            seed=self._seed,
+            number=number,
+            at=datetime.now(UTC).isoformat(timespec="seconds"),
+            records=new.records,
+            lost=len(new.lost),
+            again=len(new.again),
+            unlike=len(new.unlike),
+            twice=new.twice,
+            unknown=new.unknown,
+            hung=scene.hung - hung,
+            pause_s=None if pause_s == float("inf") else round(pause_s, 2),
+            within_s=self._cell.within_s,
+            load=round(os.getloadavg()[0], 1),
+            note=fault.note,
+            broken=[*failed, *new.broken[:20]],
+            errors=dict(scene.journals.seen().errors - errors),
+        )
+        return row, after
+
+    def _disturb(self, scene: Scene, fault: Fault) -> float:
+        """Have one thing happen; return when all was well again."""
+        scene.produce_again()
+        time.sleep(fault.rng.uniform(0.5, 1.5))
+        self._cell.disturb(scene, fault)
+        scene.wait_for(scene.are_together, "one generation of all nodes", TOGETHER_S)
+        until = time.monotonic()
+        time.sleep(GOES_ON_S)
+        scene.stop_producing()
+        return until
+
+
+def _verdict(scene: Scene) -> Verdict:
+    """Wait until consumers are done; return the verdict on all records so far."""
+    produced, journals = scene.produced(), scene.journals
+
+    def done() -> bool:
+        seen = journals.seen()
+        return len(seen.confirmed) >= len(produced) or time.monotonic() - seen.last > QUIET_S
+
+    scene.wait_for(done, "the end of all records", 180)
+    states = read_states(scene.cluster.bootstrap, GROUP, TOPIC)
+    return judged(journals.seen(), produced, states.is_finished)

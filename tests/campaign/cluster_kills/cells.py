@@ -1,0 +1,243 @@
+"""The ways to disturb, one for each row of the table. What is left to chance is the round's own."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Final, NamedTuple
+
+from shareq.cluster.node.state_topics import STATES
+from tests.campaign.cluster_kills.brokers import SESSION_MS
+from tests.campaign.cluster_kills.processes import stop
+from tests.campaign.cluster_kills.rights import give_back, take_away
+from tests.campaign.cluster_kills.scene import MEMBERSHIP, TOPIC, Scene
+from tests.interop.support.our_process import OurProcess
+
+SILENT_S: Final = 30.0
+CUT_FROM_CLIENTS_S: Final = 6.0
+WITHOUT_RIGHT_S: Final = 75.0
+"""Longer than the minute after which a topic whose id nobody knows is taken for deleted."""
+SURELY_NEW_S: Final = 1.0
+"""A confirmation so long after the end of an owner is not one that it gave."""
+TAKE_OVER_S: Final = 0.15
+"""A take-over takes about so long."""
+RECOVERS_S: Final = 90.0
+BROKER_MISSED_S: Final = SESSION_MS / 1000
+
+
+@dataclass
+class Fault:
+    """One round's. `at`: when the clock for the next confirmation starts; `note`: what else is to be told."""
+
+    rng: Random
+    at: float = 0.0
+    note: str = ""
+
+    def now(self) -> None:
+        """Start the clock."""
+        self.at = time.monotonic()
+
+
+class Cell(NamedTuple):
+    """One way to disturb, which returns when all processes run again. The longest time without a confirmation is to be
+    `within_s`.
+    """
+
+    name: str
+    disturb: Callable[[Scene, Fault], None]
+    within_s: float
+    nodes: int = 2
+    by_proxies: bool = False
+    guarded: bool = False
+    three_brokers: bool = False
+
+
+def _owner(scene: Scene) -> OurProcess:
+    scene.wait_for(lambda: scene.owner is not None, "a node that owns the topic")
+    owner = scene.owner
+    assert owner is not None
+    return owner
+
+
+def _recovers(scene: Scene, at: float) -> None:
+    """Wait until records are confirmed that no owner before the fault can have confirmed."""
+    journals = scene.journals
+    scene.wait_for(lambda: journals.seen().last > at + SURELY_NEW_S, "a confirmation", RECOVERS_S)
+
+
+def _ends(number: int, *, owner: bool) -> Callable[[Scene, Fault], None]:
+    """Return what ends the owner, or the other node, by a signal, and starts it again."""
+
+    def disturb(scene: Scene, fault: Fault) -> None:
+        leads = _owner(scene)
+        node = next(each for each in scene.nodes if (each is leads) is owner)
+        assert node.process is not None
+        fault.now()
+        node.process.send_signal(number)
+        node.process.wait(30)
+        _recovers(scene, fault.at)
+        node.start(60)
+
+    return disturb
+
+
+def _owner_stops(scene: Scene, fault: Fault) -> None:
+    """It is a zombie when it goes on."""
+    node = _owner(scene)
+    fault.now()
+    stop(node.process)
+    _recovers(scene, fault.at)
+    time.sleep(fault.rng.uniform(0, 1))
+    assert node.process is not None
+    node.process.send_signal(signal.SIGCONT)
+
+
+def _cut_off(*, there: bool, back: bool) -> Callable[[Scene, Fault], None]:
+    """Return what cuts the owner off from the cluster until another node has taken over."""
+
+    def disturb(scene: Scene, fault: Fault) -> None:
+        cuts = scene.cuts[scene.nodes.index(_owner(scene))]
+        fault.now()
+        if there:
+            cuts.there.clear()
+        if back:
+            cuts.back.clear()
+        _recovers(scene, fault.at)
+        time.sleep(fault.rng.uniform(0, 1))
+        cuts.heal()
+
+    return disturb
+
+
+def _cut_off_from_clients(scene: Scene, fault: Fault) -> None:
+    """It stays the owner: nobody but clients can know."""
+    cuts = scene.client_cuts[scene.nodes.index(_owner(scene))]
+    cuts.there.clear()
+    cuts.back.clear()
+    time.sleep(fault.rng.uniform(0.5, 1) * CUT_FROM_CLIENTS_S)
+    cuts.heal()
+    fault.now()
+    _recovers(scene, fault.at)
+
+
+def _heir_dies(scene: Scene, fault: Fault) -> None:
+    """The owner is killed, and whoever takes over, while it does."""
+    owner = _owner(scene)
+    others = [node for node in scene.nodes if node is not owner]
+    owner.kill()
+    scene.wait_for(lambda: any(scene.last_map(node).slots for node in others), "an heir", RECOVERS_S, 0.005)
+    heir = next(node for node in others if scene.last_map(node).slots)
+    time.sleep(fault.rng.uniform(0, TAKE_OVER_S))
+    fault.now()
+    heir.kill()
+    log = (heir.folder / "broker.log").read_text(errors="replace")
+    served = log.rfind("that are this node's are served") > log.rfind("slots here")
+    fault.note = "had taken over" if served else "was taking over"
+    _recovers(scene, fault.at)
+    owner.start(60)
+    heir.start(60)
+
+
+def _both_die(scene: Scene, fault: Fault) -> None:
+    """One after the other, and both are started again."""
+    first = _owner(scene)
+    second = next(node for node in scene.nodes if node is not first)
+    first.kill()
+    time.sleep(fault.rng.uniform(0, 3))
+    second.kill()
+    fault.now()
+    first.start(60)
+    second.start(60)
+    _recovers(scene, fault.at)
+
+
+def _cluster_is_silent(scene: Scene, fault: Fault) -> None:
+    scene.cluster.pause()
+    time.sleep(SILENT_S)
+    scene.cluster.resume()
+    fault.now()
+    _recovers(scene, fault.at)
+
+
+def _cluster_is_killed(scene: Scene, fault: Fault) -> None:
+    scene.cluster.kill()
+    scene.cluster.start()
+    fault.now()
+    _recovers(scene, fault.at)
+
+
+def _right_is_taken(scene: Scene, fault: Fault) -> None:
+    """Describe on the topic, of the node's user, for longer than a deleted topic is doubted."""
+    take_away(scene.cluster.processes[1].port, TOPIC)
+    time.sleep(WITHOUT_RIGHT_S + fault.rng.uniform(0, 5))
+    give_back(scene.cluster.processes[1].port, TOPIC)
+    fault.now()
+    _recovers(scene, fault.at)
+
+
+def _state_leader(scene: Scene, _fault: Fault) -> int:
+    return scene.cluster.leader_of(STATES, scene.state_partition)
+
+
+def _coordinator(scene: Scene, _fault: Fault) -> int:
+    return scene.cluster.coordinator_of(MEMBERSHIP)
+
+
+def _any_broker(scene: Scene, fault: Fault) -> int:
+    return fault.rng.choice(list(scene.cluster.processes))
+
+
+def _broker_dies(chosen: Callable[[Scene, Fault], int]) -> Callable[[Scene, Fault], None]:
+    """Return what kills one broker of three, and starts it again."""
+
+    def disturb(scene: Scene, fault: Fault) -> None:
+        number = chosen(scene, fault)
+        fault.now()
+        scene.cluster.processes[number].kill()
+        _recovers(scene, fault.at)
+        scene.cluster.start([number])
+        scene.wait_for(scene.cluster.in_sync, "replicas in sync", RECOVERS_S)
+
+    return disturb
+
+
+def _brokers_restart(scene: Scene, fault: Fault) -> None:
+    """One after the other, as an upgrade does it."""
+    numbers = list(scene.cluster.processes)
+    fault.rng.shuffle(numbers)
+    fault.now()
+    for number in numbers:
+        scene.cluster.processes[number].stop()
+        scene.cluster.start([number])
+        scene.wait_for(scene.cluster.in_sync, "replicas in sync", RECOVERS_S)
+
+
+CELLS: Final = {
+    cell.name: cell
+    for cell in (
+        Cell("owner, SIGKILL", _ends(signal.SIGKILL, owner=True), 3.0),
+        Cell("owner, SIGTERM", _ends(signal.SIGTERM, owner=True), 1.5),
+        Cell("owner, SIGSTOP, goes on as a zombie", _owner_stops, 9.0),
+        Cell("waiting node, SIGKILL", _ends(signal.SIGKILL, owner=False), 3.0),
+        Cell("waiting node, SIGTERM", _ends(signal.SIGTERM, owner=False), 1.5),
+        Cell("owner and its heir at its take-over, SIGKILL", _heir_dies, 3.0, nodes=3),
+        Cell("both nodes, SIGKILL, from their start", _both_die, 5.0),
+        Cell("owner cut off from the cluster", _cut_off(there=True, back=True), 9.0, by_proxies=True),
+        Cell("owner's requests get lost", _cut_off(there=True, back=False), 9.0, by_proxies=True),
+        Cell("the owner's answers get lost", _cut_off(there=False, back=True), 9.0, by_proxies=True),
+        Cell("owner cut off from clients, from its return", _cut_off_from_clients, 5.0, by_proxies=True),
+        Cell("right to Describe taken, from its return", _right_is_taken, 5.0, by_proxies=True, guarded=True),
+        Cell("cluster silent for 30 s, from its return", _cluster_is_silent, 5.0),
+        Cell("cluster killed, from its start", _cluster_is_killed, 10.0),
+        Cell("any broker, SIGKILL", _broker_dies(_any_broker), BROKER_MISSED_S + 3, three_brokers=True),
+        Cell("leader of the states, SIGKILL", _broker_dies(_state_leader), BROKER_MISSED_S + 3, three_brokers=True),
+        Cell("the membership's broker, SIGKILL", _broker_dies(_coordinator), BROKER_MISSED_S + 3, three_brokers=True),
+        Cell("brokers restart one by one", _brokers_restart, BROKER_MISSED_S + 3, three_brokers=True),
+    )
+}
+"""The bounds: 3 s after a killed process, 1.5 s after SIGTERM, 9 s after one that stands still or is cut off, 5 s after
+the return of what was away; with a broker that is gone its session comes on top, which is the cluster's own.
+"""

@@ -1,0 +1,56 @@
+"""The results of rounds, a line of JSON each, in a file that grows: a campaign goes on where it was ended."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One round. `pause_s`: the longest time without a confirmation, None when work did not go on; `load`: the
+    machine's, over a minute, at the round's end; `broken`: what must not be, but for a pause that was too long.
+    """
+
+    cell: str
+    cluster: str
+    seed: int
+    number: int
+    at: str
+    records: int = 0
+    lost: int = 0
+    again: int = 0
+    unlike: int = 0
+    twice: int = 0
+    unknown: int = 0
+    hung: int = 0
+    pause_s: float | None = None
+    within_s: float
+    load: float
+    note: str = ""
+    broken: list[str] = field(default_factory=list)
+    errors: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def is_late(self) -> bool:
+        """Return whether work went on too late, or never."""
+        return self.pause_s is None or self.pause_s > self.within_s
+
+
+def append(path: Path, row: Row) -> None:
+    """Add a round to the file, in one write: others may add theirs."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab", buffering=0) as file:
+        file.write((json.dumps(asdict(row), separators=(",", ":")) + "\n").encode())
+
+
+def read(path: Path) -> list[Row]:
+    """Return all rounds of the file, none if there is no file."""
+    return [Row(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def of(rows: Iterable[Row], cell: str, cluster: str) -> list[Row]:
+    """Return the rounds of one cell before one cluster."""
+    return [row for row in rows if (row.cell, row.cluster) == (cell, cluster)]

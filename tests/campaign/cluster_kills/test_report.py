@@ -1,0 +1,49 @@
+"""Rounds are kept, and the table tells of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from tests.campaign.cluster_kills import rows
+from tests.campaign.cluster_kills.report import markdown
+from tests.campaign.cluster_kills.rows import Row
+
+ROUND = Row(
+    cell="owner", cluster="ours", seed=1, number=1, at="", records=1_000, pause_s=2.0, within_s=3.0, load=1.0, twice=3
+)
+
+
+def test_rounds_come_back_as_they_were_and_are_told_apart(tmp_path: Path) -> None:
+    path = tmp_path / "results" / "rounds.jsonl"
+    assert rows.read(path) == []
+    other = replace(ROUND, cluster="4.3.1", broken=["lost"], errors={"poll": 2})
+    rows.append(path, ROUND)
+    rows.append(path, other)
+    assert rows.read(path) == [ROUND, other]
+    assert rows.of(rows.read(path), "owner", "4.3.1") == [other]
+
+
+def test_the_table_has_a_row_for_each_cell_and_cluster_that_was_tried() -> None:
+    more = [ROUND, replace(ROUND, pause_s=2.5), replace(ROUND, cluster="3.9.1"), replace(ROUND, cluster="4.3.1")]
+    table = [line for line in markdown(more, ["none", "owner"]) if line.startswith("| ")][2:]
+    assert [line.split(" | ")[1:4] for line in table] == [
+        ["ours", "2", "2,000"],
+        ["4.3.1", "1", "1,000"],
+        ["3.9.1", "1", "1,000"],
+    ]
+    assert table[0] == "| owner | ours | 2 | 2,000 | 0 / 0 / 0 | 2.2 | 2.5 | 3 | 0 | 1.0 |"
+
+
+def test_what_is_late_or_broken_is_told() -> None:
+    late, never = replace(ROUND, pause_s=3.1, load=9.0), replace(ROUND, pause_s=None, load=1.0)
+    assert (ROUND.is_late, late.is_late, never.is_late) == (False, True, True)
+    wrong = replace(ROUND, number=4, lost=2, again=1, broken=["partition 0 offset 1: never confirmed"])
+    text = "\n".join(markdown([ROUND, late, never, wrong], ["owner"]))
+    assert "| 2 / 1 / 0 | 2.5 | inf | 3 | 2, at load 9, 1 |" in text
+    assert "* owner, ours, round 4: partition 0 offset 1: never confirmed" in text
+
+
+def test_notes_are_counted() -> None:
+    text = markdown([replace(ROUND, note="was taking over")] * 2 + [replace(ROUND, note="had taken over")], ["owner"])
+    assert text[-1].endswith("Heirs when they were killed: 1 had taken over, 2 was taking over.")
