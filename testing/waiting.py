@@ -11,7 +11,7 @@ FIRST_PAUSE_S: Final = 0.001
 LONGEST_PAUSE_S: Final = 0.05
 
 
-def wait_until(condition: Callable[[], T], timeout_s: float = 10.0, what: str = "") -> T:
+def wait_until(condition: Callable[[], T], timeout_s: float = 30.0, what: str = "") -> T:
     """Ask again and again until the result is true, and return it.
 
     An AssertionError of the condition counts as not yet. AssertionError when the time is up, with what came last.

@@ -80,7 +80,7 @@ class WireClient:
         address: tuple[str, int],
         *,
         client_id: str | None = "wire-test",
-        timeout_s: float = 10,
+        timeout_s: float = 60,
         tls: ssl.SSLContext | None = None,
         source: str = "",
     ) -> None:

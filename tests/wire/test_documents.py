@@ -100,7 +100,7 @@ def test_a_broker_with_certificates(tmp_path: Path) -> None:
     with serving(document.command("shareq serve --config tls.properties"), tmp_path):
         sh(document.inline("shareq check localhost:"), tmp_path)
         sh(f"! shareq check localhost:{document.port[9094]}", tmp_path)
-        with urllib.request.urlopen(f"http://127.0.0.1:{document.port[9464]}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{document.port[9464]}/metrics", timeout=60) as answer:
             metrics = answer.read().decode()
     for wanted in re.findall(r"-e (\S+)", document.command("curl -s http://127.0.0.1")):
         assert wanted in metrics

@@ -45,7 +45,7 @@ GROUPS = "kafka_server_group_coordinator_metrics"
 def get(url: str | None) -> tuple[str, str]:
     """The content type and the body."""
     assert url is not None
-    with urllib.request.urlopen(url, timeout=10) as answer:
+    with urllib.request.urlopen(url, timeout=60) as answer:
         return answer.headers["Content-Type"], answer.read().decode()
 
 
@@ -159,7 +159,7 @@ def test_connections_come_and_go(broker: Broker) -> None:
 def test_connections_over_the_limit() -> None:
     with Broker(config={"max.connections": "1"}, metrics="127.0.0.1:0") as broker, WireClient(broker.address) as client:
         client.call(MetadataRequest(topics=None), 9, MetadataResponse)
-        with socket.create_connection(broker.address, timeout=5) as refused:
+        with socket.create_connection(broker.address, timeout=60) as refused:
             assert refused.recv(1) == b""
         assert scrape(broker).value("shareq_connections_refused_total", listener="PLAINTEXT") == 1
 
@@ -297,7 +297,7 @@ def test_a_stop_does_not_wait_for_who_scrapes(broker: Broker) -> None:
     assert broker.metrics_url is not None
     parts = urlsplit(broker.metrics_url)
     assert parts.hostname is not None
-    with socket.create_connection((parts.hostname, parts.port or 0), timeout=10) as idle:
+    with socket.create_connection((parts.hostname, parts.port or 0), timeout=60) as idle:
         idle.sendall(b"GET /metrics HTTP/1.1\r\n")
         scrape(broker)
         broker.stop()

@@ -34,7 +34,7 @@ def get(
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     try:
         with urllib.request.urlopen(
-            urllib.request.Request(url, headers=headers), timeout=10, context=context
+            urllib.request.Request(url, headers=headers), timeout=60, context=context
         ) as answer:
             return answer.status, json.loads(answer.read())
     except urllib.error.HTTPError as error:
