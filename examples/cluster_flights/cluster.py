@@ -17,7 +17,7 @@ from examples.flights_demo.broker import Shareq
 
 OURS: Final = "ours"
 BROKERS: Final = (1, 2, 3)
-STARTS_S: Final = 60.0
+STARTS_S: Final = 180.0
 _FIRST_WITH_SHARE_GROUPS: Final = (4, 1)
 _JVM: Final = (
     "-Xms128M",

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 WIDTH, HEIGHT = 900, 344
-LEFT, RIGHT, TOP, BOTTOM = 96, 872, 56, 288
+LEFT, RIGHT, TOP, BOTTOM = 96, 856, 60, 272
 """Of the area that the curve is drawn in."""
 AFTER_S: Final = 10.0
 """A pause after a kill begins within this time, and before the next kill."""
 _STEPS: Final = 240
+_LINE: Final = 17
 _LOOK: Final = Path(__file__).resolve().parents[2] / "docs" / "record-life.svg"
 
 
@@ -54,18 +55,19 @@ def picture(times_s: Sequence[float], produced: int, kills: Sequence[Kill]) -> s
         f'  <rect class="card" x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT - 2}" rx="10"/>',
         f'  <rect class="box" x="{LEFT}" y="{TOP}" width="{RIGHT - LEFT}" height="{BOTTOM - TOP}"/>',
         f'  <path class="done" d="{_curve(times_s, max(produced, 1), end_s)}"/>',
-        f'  <text class="name left" x="{LEFT}" y="32">records confirmed</text>',
+        f'  <text class="name left" x="{LEFT}" y="24">records confirmed</text>',
     ]
     for part in range(5):
         y = BOTTOM - (BOTTOM - TOP) * part / 4
         lines.append(f'  <text class="note" x="{LEFT // 2}" y="{y + 5:.0f}">{produced * part // 4:,}</text>')
         x = LEFT + (RIGHT - LEFT) * part / 4
         lines.append(f'  <text class="note" x="{x:.0f}" y="{BOTTOM + 22}">{end_s * part / 4:.1f} s</text>')
-    for kill in kills:
+    for number, kill in enumerate(kills):
         x = LEFT + (RIGHT - LEFT) * kill.at_s / end_s
+        down = _LINE * (number % 2)  # two that are close to each other do not cover each other
         lines.append(f'  <path class="dead" d="M{x:.1f} {TOP}V{BOTTOM}"/>')
-        lines.append(f'  <text x="{x:.1f}" y="{TOP - 6}">{kill.what} killed</text>')
-        lines.append(f'  <text class="note" x="{x:.1f}" y="{BOTTOM + 42}">pause {kill.pause_s:.1f} s</text>')
+        lines.append(f'  <text x="{x:.1f}" y="{TOP - 8 - down}">{kill.what} killed</text>')
+        lines.append(f'  <text class="note" x="{x:.1f}" y="{BOTTOM + 40 + down}">pause {kill.pause_s:.1f} s</text>')
     return "\n".join([*lines, "</svg>", ""])
 
 

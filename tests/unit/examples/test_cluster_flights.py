@@ -59,7 +59,7 @@ def test_the_picture_has_the_records_and_the_kills() -> None:
     (curve,) = [each.get("d") or "" for each in root.iter(f"{SVG}path") if each.get("class") == "done"]
     heights = [float(y) for y in re.findall(r"L\S+ (\S+?)(?=[LV])", curve)]
     assert heights == sorted(heights, reverse=True)
-    assert (heights[0], heights[-1]) == (285.7, 56.0)
+    assert (heights[0], heights[-1]) == (269.9, 60.0)
 
 
 def test_a_picture_of_nothing_can_be_drawn() -> None:
