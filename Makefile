@@ -207,6 +207,7 @@ links: $(READY)
 
 words: $(READY)
 	$(RUN) scripts/check_words.py
+	$(RUN) scripts/docstring_openings.py
 
 gen: $(READY)
 	$(RUN) -m shareq.protocol.generator
