@@ -15,7 +15,8 @@ NO_LEADER = -1
 @dataclass(slots=True)
 class Topic:
     """A topic as last heard of. `partitions`: number -> (leader or NO_LEADER, leader epoch). `error` is NONE, or why
-    nothing is known."""
+    nothing is known.
+    """
 
     topic_id: bytes
     name: str | None
@@ -100,11 +101,11 @@ class Cluster:
         return self._coordinators.get(group_id)
 
     def learn_broker(self, node: int, address: Address) -> None:
-        """A broker that another answer names; what Metadata says of it stands."""
+        """Add a broker that another answer names; what Metadata says of it stands."""
         self._brokers.setdefault(node, address)
 
     def set_brokers(self, brokers: dict[int, Address]) -> None:
-        """The brokers, as an answer names them that is not Metadata's."""
+        """Set the brokers, as an answer names them that is not Metadata's."""
         self._brokers = brokers
 
     def set_coordinator(self, group_id: str, node: int, address: Address) -> None:

@@ -76,7 +76,7 @@ class RangeFetcher:
         self._sizes: dict[tuple[bytes, int], float] = {}  # bytes that an offset takes in the log, by what came last
 
     def fetch(self, topic_id: bytes, topic: str, partition: int, first: int, last: int) -> Iterator[Fetched]:
-        """The batches that hold the offsets `first` to `last`, both included.
+        """Yield the batches that hold the offsets `first` to `last`, both included.
 
         The leader is followed, and connections are made again, within `default.api.timeout.ms` without progress. Raises
         Unreachable after that, OffsetsGone, TopicGone, and BrokerError for what is refused for good.
@@ -100,7 +100,7 @@ class RangeFetcher:
         self._network.close()
 
     def _ask(self, target: _NamedPartition, position: int, last: int) -> Exchange | ClientError:
-        """A fetch under way, or why there is none."""
+        """Return a fetch under way, or the error for which there is none."""
         limit = self._limit(target, last - position + 1)
         row = FetchPartition(target.partition, fetch_offset=position, partition_max_bytes=limit)
         request = FetchRequest(
@@ -126,7 +126,9 @@ class RangeFetcher:
     def _answer(
         self, target: _NamedPartition, position: int, last: int, reply: Exchange | ClientError
     ) -> tuple[PartitionData, int, int]:
-        """An answer that goes beyond `position`, how much of it is whole batches, and which offset follows them."""
+        """Return an answer that goes beyond `position`, how much of it is whole batches, and which
+        offset follows them.
+        """
         tries = Tries(self._network.config, self._network.config.default_api_timeout_ms, time.monotonic)
         unknown = 0
         while True:
@@ -157,7 +159,9 @@ class RangeFetcher:
             self._network.refresh([target.topic_id])
 
     def _meaning_of(self, error: ClientError, target: _NamedPartition, position: int) -> ClientError:
-        """The error itself, unless the offset is out of range: where the log starts and ends is not in that answer."""
+        """Return the error itself, unless the offset is out of range: where the log starts and ends is not in that
+        answer.
+        """
         if not isinstance(error, BrokerError) or error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
             return error
         try:
@@ -185,7 +189,7 @@ def _pause_s(tries: Tries, failure: ClientError) -> float:
 
 
 def _partition_of(reply: Exchange | ClientError, target: _NamedPartition) -> PartitionData:
-    """The one partition of an answer. Raises what stands in its place, and BrokerError."""
+    """Return the one partition of an answer. Raise what stands in its place, and BrokerError."""
     if isinstance(reply, ClientError):
         raise reply
     answer = reply.result()

@@ -79,7 +79,7 @@ class OffsetRanges:
         return at >= 0 and last <= self._lasts[at]
 
     def within(self, first: int, last: int) -> Self:
-        """The part of the set that lies in the range."""
+        """Return the part of the set that lies in the range."""
         low = bisect_left(self._lasts, first)
         high = bisect_right(self._firsts, last)
         if low >= high:
@@ -164,7 +164,7 @@ class OffsetRanges:
         return self._of(firsts, lasts)
 
     def _from(self, offset: int) -> Iterator[OffsetRange]:
-        """The ranges that end at `offset` or later."""
+        """Return the ranges that end at `offset` or later."""
         low = bisect_left(self._lasts, offset)
         return zip(self._firsts[low:], self._lasts[low:], strict=True)
 

@@ -30,7 +30,7 @@ def dialogue_with(peer: str, config: ClientConfig) -> ConnectionProtocol:
 
 
 def current_token(sasl: SaslConfig) -> str:
-    """The token of OAUTHBEARER as it is now; "" for other mechanisms. AuthenticationFailed never shows it."""
+    """Return the token of OAUTHBEARER as it is now; "" for other mechanisms. AuthenticationFailed never shows it."""
     if sasl.token is not None:
         return sasl.token().strip()
     if sasl.token_file is None:

@@ -11,7 +11,7 @@ _SEED: Final = 0x9747B28C
 
 
 def murmur2(data: bytes) -> int:
-    """The hash of keys, 32 bits, not negative."""
+    """Return the hash of keys, 32 bits, not negative."""
     length = len(data)
     found = _SEED ^ length
     whole = length - length % 4
@@ -26,5 +26,8 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_of_key(key: bytes, partitions: Sequence[int]) -> int:
-    """The partition that all producers of Java's choose for a key. `partitions` are all of the topic, ascending."""
+    """Return the partition that all producers of Java's choose for a key.
+
+    `partitions` are all of the topic, ascending.
+    """
     return partitions[(murmur2(key) & 0x7FFFFFFF) % len(partitions)]

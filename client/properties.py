@@ -53,7 +53,10 @@ class Properties:
                 raise self.error(name, why)
 
     def take(self, name: str, parse: Callable[[str], T], *, secret: bool = False) -> T | None:
-        """The value of a property, None if it is not given. Raises ConfigError with what `parse` has against it."""
+        """Return the value of a property, None if it is not given.
+
+        Raises ConfigError with what `parse` has against it.
+        """
         self._known.add(name)
         text = self._left.pop(name, None)
         if text is None:
@@ -71,7 +74,7 @@ class Properties:
         return value
 
     def given(self, names: tuple[str, ...]) -> str | None:
-        """The first of these names that was given and is not taken yet."""
+        """Return the first of these names that was given and is not taken yet."""
         self._known.update(names)
         return next((name for name in names if name in self._left), None)
 
@@ -87,7 +90,9 @@ class Properties:
 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
-    """A reader of numbers from `lowest` to `highest`, both included, that raises ValueError for anything else."""
+    """Return a reader of numbers from `lowest` to `highest`, both included, that raises ValueError
+    for anything else.
+    """
 
     def parse(text: str) -> int:
         try:
@@ -102,7 +107,10 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """A reader of these words, in capitals, that raises ValueError for others. Case does not matter, as in Java."""
+    """Return a reader of these words, in capitals, that raises ValueError for others.
+
+    Case does not matter, as in Java.
+    """
 
     def parse(text: str) -> str:
         if text.upper() not in allowed:

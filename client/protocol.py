@@ -67,7 +67,10 @@ class ConnectionProtocol:
         return len(self._sent)
 
     def version(self, api_key: int, lowest: int = 0, highest: int | None = None) -> int:
-        """The highest version up to `highest` that both sides know. UnsupportedApi if none is from `lowest` on."""
+        """Return the highest version up to `highest` that both sides know.
+
+        UnsupportedApi if none is from `lowest` on.
+        """
         known, offered = codec(api_key), self._offered.get(api_key)
         newest = self._newest(api_key)
         highest = newest if highest is None else min(highest, newest)
@@ -106,7 +109,7 @@ class ConnectionProtocol:
         yield from self.log_in()
 
     def log_in(self) -> Setup:
-        """The login, also once more on a connection that is in use, as long as nothing is in flight. As `setup`."""
+        """Log in, also once more on a connection that is in use, as long as nothing is in flight. As `setup`."""
         if self._login is None:
             return
         login = self._login()
@@ -158,7 +161,7 @@ class ConnectionProtocol:
         return answer, unsupported
 
     def request(self, message: Message, lowest: int = 0, highest: int | None = None) -> bytes:
-        """The frame of a request, in the highest version of these. UnsupportedApi, UnencodableMessage."""
+        """Return the frame of a request, in the highest version of these. UnsupportedApi, UnencodableMessage."""
         version = self.version(message.API_KEY, lowest, highest)
         try:
             return self._encode(message, version)
@@ -175,7 +178,7 @@ class ConnectionProtocol:
         return frame
 
     def answer(self, frame: bytes, version: int | None = None) -> Message:
-        """The answer to the oldest request in flight. MalformedMessage.
+        """Return the answer to the oldest request in flight. MalformedMessage.
 
         `version` only where it is not the request's.
         """

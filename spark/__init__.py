@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _active() -> SparkSession | None:
-    """The active session of this process. Looking costs nothing where pyspark has not been imported yet."""
+    """Return the active session of this process. Looking costs nothing where pyspark has not been imported yet."""
     if "pyspark" not in sys.modules:
         return None
     try:

@@ -26,7 +26,7 @@ class SchemaError(ValueError):
 
 
 def names(*, include_headers: bool, include_delivery_count: bool) -> tuple[str, ...]:
-    """The columns that the options ask for, in their order."""
+    """Return the columns that the options ask for, in their order."""
     return (
         *_ALWAYS,
         *(("headers",) if include_headers else ()),
@@ -35,13 +35,13 @@ def names(*, include_headers: bool, include_delivery_count: bool) -> tuple[str, 
 
 
 def ddl(columns: Sequence[str]) -> str:
-    """The columns as a schema string of Spark."""
+    """Return the columns as a schema string of Spark."""
     return ", ".join(f"`{name}` {KINDS[name]}" for name in columns)
 
 
 def chosen(wanted: Sequence[tuple[str, str, bool]], offered: Sequence[str]) -> tuple[str, ...]:
-    """The columns of a schema that the user gave: `(name, simpleString, nullable)` each, some of those offered, in any
-    order. Raises SchemaError naming all that is wrong.
+    """Return the columns of a schema that the user gave: `(name, simpleString, nullable)` each, some of those offered,
+    in any order. Raises SchemaError naming all that is wrong.
     """
     problems = []
     for position, (name, kind, nullable) in enumerate(wanted):

@@ -29,11 +29,14 @@ class KafkaShareSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """Raises OptionsError, at load()."""
+        """Return the schema of the options. Raises OptionsError, at load()."""
         return columns.ddl(SourceOptions.parse(self.options).columns)
 
     def streamReader(self, schema: StructType) -> ShareGroupStreamReader:
-        """Raises OptionsError; SchemaError for a user's schema that is no choice of the columns."""
+        """Return the reader of the options.
+
+        Raises OptionsError; SchemaError for a user's schema that is no choice of the columns.
+        """
         from shareq.spark.versions import check_pyspark
 
         check_pyspark()

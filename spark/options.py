@@ -183,7 +183,7 @@ class _Reader:
             return None, group_id
 
     def finish(self) -> None:
-        """Raises OptionsError for all that was found. Values of unknown options are not shown: they may be secrets."""
+        """Raise OptionsError for all that was found. Values of unknown options are not shown: they may be secrets."""
         for name in sorted(self._left):
             self.problem(f"{name} is not an option of kafka-share; {_nearest(name)}")
         if self._problems:

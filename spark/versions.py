@@ -14,7 +14,7 @@ class PySparkNeeded(ImportError):
 
 
 def check_pyspark() -> None:
-    """Raises PySparkNeeded."""
+    """Raise PySparkNeeded unless there is a PySpark that will do."""
     needed = "shareq.spark needs PySpark 4.2 or newer: pip install 'shareq[spark]'"
     try:
         found = metadata.version("pyspark")

@@ -78,7 +78,7 @@ class AsyncHelpers:
         return await self._run(lambda: self._broker.group_counts(group, topic))
 
     async def undone(self, group: str, topic: str) -> int:
-        """Records of a topic that a share group is not done with."""
+        """Count the records of a topic that a share group is not done with."""
         return await self._run(lambda: self._broker.undone(group, topic))
 
     @overload

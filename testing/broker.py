@@ -120,7 +120,7 @@ class Broker(Helpers):
         return path.read_text() if path.exists() else ""
 
     def log_tail(self, lines: int = 40) -> str:
-        """The last lines of `log`."""
+        """Return the last lines of `log`."""
         return tail(self.log, lines)
 
     def transcript(self, last: int | None = None, *, polls: bool = True) -> list[str]:

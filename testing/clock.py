@@ -24,5 +24,5 @@ class Clock:
         self.ahead_ms = self._call("advance", ms=round(seconds * 1000))
 
     def time(self) -> float:
-        """The broker's time, in seconds since the epoch: that of the records it stamps."""
+        """Return the broker's time, in seconds since the epoch: that of the records it stamps."""
         return float(self._call("wall_ms")) / 1000

@@ -24,7 +24,8 @@ class KafkaContainer:
         self.broker = Broker(config=self._config)
 
     def with_env(self, key: str, value: str) -> Self:
-        """A property as Kafka's image takes it, KAFKA_NUM_PARTITIONS for num.partitions; the rest is passed over.
+        """Set a property as Kafka's image takes it, KAFKA_NUM_PARTITIONS for num.partitions; the rest is passed over.
+
         BrokerFailed for what is no property, but like one.
         """
         from shareq.broker.config.keys.known_names import is_property, nearest
@@ -41,7 +42,7 @@ class KafkaContainer:
         return self
 
     def with_cluster_id(self, _cluster_id: str) -> Self:
-        """The broker has an id of its own."""
+        """Do nothing: the broker has an id of its own."""
         return self
 
     def start(self, timeout: float = 30) -> Self:
@@ -65,7 +66,7 @@ class KafkaContainer:
         return self.broker.port
 
     def get_logs(self) -> tuple[bytes, bytes]:
-        """Standard output and error, as Docker has them: nothing, and the log."""
+        """Return standard output and error, as Docker has them: nothing, and the log."""
         return b"", self.broker.log.encode()
 
     def __enter__(self) -> Self:

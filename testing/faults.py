@@ -131,8 +131,8 @@ class Faults:
         group: str | None = None,
         topic: str | None = None,
     ) -> When:
-        """Requests of an API, as Kafka names it (`ShareFetch`): all of them, or those of a client id, about a group, or
-        about a topic (where the request names it). Of these the `nth`, from 1 on, or the first `times`.
+        """Select requests of an API, as Kafka names it (`ShareFetch`): all of them, or those of a client id, about a
+        group, or about a topic (where the request names it). Of these the `nth`, from 1 on, or the first `times`.
 
         Where several faults are about a request, the first that was made is applied. ValueError for an unknown API.
         """
@@ -161,7 +161,7 @@ class Faults:
 
     @contextlib.contextmanager
     def leader_lost(self, topic: str, partition: int = 0) -> Iterator[None]:
-        """A partition is led by no broker that can be reached meanwhile, as when its leader has failed.
+        """Leave a partition without a leader that can be reached meanwhile, as when its leader has failed.
 
         Its records are neither written nor read: NOT_LEADER_OR_FOLLOWER, on which clients ask for metadata, which has
         LEADER_NOT_AVAILABLE, and try again. Fetches that wait are answered so at once. Members of share groups lose

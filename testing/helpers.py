@@ -273,7 +273,7 @@ class Helpers(ABC):
         return GroupCounts(**self._call("counts", group=group, topic=topic))
 
     def undone(self, group: str, topic: str) -> int:
-        """Records of a topic that a share group is not done with: neither accepted nor dead."""
+        """Count the records of a topic that a share group is not done with: neither accepted nor dead."""
         _, ends = self._ranges(topic)
         ((_, found),) = self._admin.share_groups.offsets([group], {topic: [number for _, number in ends]})
         if isinstance(found, Exception):

@@ -116,5 +116,5 @@ class Running(Protocol):
 
 
 def tail(log: str, lines: int = 40) -> str:
-    """The last lines of a log."""
+    """Return the last lines of a log."""
     return "\n".join(log.splitlines()[-lines:])

@@ -44,31 +44,36 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def shareq_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """A running broker of the test's own, with an empty data folder. `@pytest.mark.shareq(...)` has its settings."""
+    """Yield a running broker of the test's own, with an empty data folder.
+
+    `@pytest.mark.shareq(...)` has its settings.
+    """
     yield from _broker(request)
 
 
 @pytest.fixture(scope="class")
 def shareq_broker_class(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """A broker that the tests of a class share. Marks of the class, or its module, have its settings."""
+    """Yield a broker that the tests of a class share. Marks of the class, or its module, have its settings."""
     yield from _broker(request)
 
 
 @pytest.fixture(scope="module")
 def shareq_broker_module(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """A broker that the tests of a module share. `pytestmark = pytest.mark.shareq(...)` has its settings."""
+    """Yield a broker that the tests of a module share. `pytestmark = pytest.mark.shareq(...)` has its settings."""
     yield from _broker(request)
 
 
 @pytest.fixture(scope="session")
 def shareq_broker_session(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """A broker that all tests of this pytest process share; with pytest-xdist, of this worker."""
+    """Yield a broker that all tests of this pytest process share; with pytest-xdist, of this worker."""
     yield from _broker(request)
 
 
 @pytest.fixture
 def shareq_brokers(request: pytest.FixtureRequest) -> Iterator[Callable[..., Broker]]:
-    """Starts as many brokers as a test wants: each call takes what `shareq.testing.Broker` does."""
+    """Yield a function that starts as many brokers as a test wants: each call takes what
+    `shareq.testing.Broker` does.
+    """
     with ExitStack() as stack:
         brokers = _brokers_of(request.node)
 
@@ -102,7 +107,9 @@ def _new(config: pytest.Config, settings: Mapping[str, Any]) -> Broker:
 
 
 def _settings(node: pytest.Item | pytest.Collector | Any) -> dict[str, Any]:
-    """The arguments of the marks, those closest to the test first; of `config` and `features` all of them count."""
+    """Return the arguments of the marks, those closest to the test first; of `config` and
+    `features` all of them count.
+    """
     found: dict[str, Any] = {}
     for mark in node.iter_markers("shareq"):
         unknown = sorted(set(mark.kwargs) - {*_SETTINGS, *_CONTENT})
@@ -129,7 +136,7 @@ def _fill(
 
 
 def _brokers_of(node: pytest.Item | pytest.Collector | Any) -> list[Broker]:
-    """The brokers that run for a test, class, module or session."""
+    """Return the brokers that run for a test, class, module or session."""
     if _BROKERS not in node.stash:
         node.stash[_BROKERS] = []
     found: list[Broker] = node.stash[_BROKERS]
@@ -158,7 +165,7 @@ def _sections(broker: Broker, brokers: int) -> list[tuple[str, str]]:
 
 
 def _transcript(broker: Broker) -> list[str]:
-    """The last requests, without those with which the helpers only look: these are many, and say little."""
+    """Return the last requests, without those with which the helpers only look: these are many, and say little."""
     lines, polled = broker.transcript(TRANSCRIPT_LINES, polls=False), broker.polled
     left_out = f"(left out: {polled} requests with which the helpers only looked; broker.transcript() has the last)"
     return [*lines, left_out] if polled else lines

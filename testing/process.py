@@ -61,7 +61,7 @@ class Nursery:
 
     @classmethod
     def get(cls) -> Nursery:
-        """The nursery of this process; a fork of it gets one of its own."""
+        """Return the nursery of this process; a fork of it gets one of its own."""
         with cls._guard:
             if cls._one is None or cls._one.owner != os.getpid() or cls._one._gone:
                 cls._one = cls()

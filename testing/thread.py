@@ -182,7 +182,8 @@ def _options(launch: Launch) -> tuple[Wanted, Mapping[str, int], str, bool]:
 
 class _Capture:
     """Writes what one broker's thread logs to its file, and leaves the test's own logging alone but for levels: while
-    a broker runs in a thread, loggers of the broker let pass what it wants."""
+    a broker runs in a thread, loggers of the broker let pass what it wants.
+    """
 
     _running: ClassVar[list[_Capture]] = []
     _before: ClassVar[dict[str, int]] = {}
@@ -220,7 +221,7 @@ class _Capture:
 
     @classmethod
     def _apply(cls) -> None:
-        """The lowest level that a running broker wants of each logger; as before where none does."""
+        """Set each logger to the lowest level that a running broker wants of it; as before if none does."""
         wanted: dict[str, int] = {}
         for each in cls._running:
             for name, level in each._levels.items():

@@ -79,7 +79,7 @@ class Acls:
         self._calls = calls
 
     def find(self, which: AclFilter = EVERYTHING) -> list[Acl]:
-        """The rules that a filter finds, sorted."""
+        """Return the rules that a filter finds, sorted."""
         answer = self._calls.any(DescribeAclsRequest(*_numbers(which)), DescribeAclsResponse, "ACLs")
         return sorted(
             _acl(

@@ -251,7 +251,7 @@ def _sort(
 
 
 def refused(code: int, what: str, message: str | None = None) -> BrokerError | None:
-    """The error of a row; None where it has none."""
+    """Return the error of a row; None where it has none."""
     return BrokerError(code, what, message) if code else None
 
 
@@ -268,7 +268,7 @@ def batched(keys: Iterable[K], size: int = AT_ONCE) -> Iterator[list[K]]:
 
 
 def only(outcomes: Mapping[K, Outcome[V]], key: K) -> V:
-    """The value of the one key that was asked for. Raises its error."""
+    """Return the value of the one key that was asked for. Raises its error."""
     value = outcomes[key]
     if isinstance(value, ClientError):
         raise value

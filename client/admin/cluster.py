@@ -57,7 +57,7 @@ class ClusterInfo:
         self._calls = calls
 
     def describe(self) -> Cluster:
-        """The brokers. A broker that may not be asked for its log folders, or cannot, has no sizes."""
+        """Return the brokers. A broker that may not be asked for its log folders, or cannot, has no sizes."""
         answer = self._calls.any(DescribeClusterRequest(), DescribeClusterResponse, "cluster")
         controller = answer.controller_id if answer.controller_id >= 0 else None
         sizes = self._sizes([row.broker_id for row in answer.brokers])

@@ -117,7 +117,7 @@ class Configs:
     def _routes(
         self, resources: Sequence[Resource], left_ms: int
     ) -> tuple[dict[int, list[Resource]], dict[Resource, ClientError]]:
-        """A broker's own configs to that broker, all others to one that changes may go to."""
+        """Route a broker's own configs to that broker, all others to one that changes may go to."""
         brokers = self._calls.network.brokers(timeout_ms=left_ms)
         anywhere = self._calls.network.controller()
         if anywhere not in brokers:

@@ -74,7 +74,10 @@ class ConsumerGroups:
         self._calls = calls
 
     def describe(self, group_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[ConsumerGroup]]]:
-        """Groups with their members. GROUP_ID_NOT_FOUND: there is no group of the name, or it is of another kind."""
+        """Yield groups with their members.
+
+        GROUP_ID_NOT_FOUND: there is no group of the name, or it is of another kind.
+        """
         for some in batched(group_ids):
             found: dict[str, Outcome[ConsumerGroup]] = {}
             try:
@@ -93,7 +96,7 @@ class ConsumerGroups:
             yield from found.items()
 
     def offsets(self, group_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[CommittedOffsets]]]:
-        """Committed offsets of groups. A group that does not exist has none."""
+        """Yield the committed offsets of groups. A group that does not exist has none."""
 
         def ask(ids: list[str]) -> Message:
             return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(each, topics=None) for each in ids])
@@ -175,7 +178,7 @@ _MOVED: Final = frozenset(
 
 
 def _moved(rows: Mapping[Partition, Outcome[int]]) -> ClientError | None:
-    """A commit's rows say what other answers say of the whole group."""
+    """Return the error of a commit's rows that other answers have for the whole group; None if no row has one."""
     return next((each for each in rows.values() if isinstance(each, BrokerError) and each.code in _MOVED), None)
 
 

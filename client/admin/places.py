@@ -54,7 +54,10 @@ def parse_moment(text: str) -> int:
 
 
 def offsets_of(admin: Admin, at: Place, partitions: Sequence[Partition]) -> dict[Partition, Outcome[int]]:
-    """The offsets of a place in partitions. Beyond the end, and below the start, it is the end, and the start."""
+    """Return the offsets of a place in partitions.
+
+    Beyond the end, and below the start, it is the end, and the start.
+    """
     if at.kind == "time" and at.value < 0:
         plain = admin.topics.offsets(dict.fromkeys(partitions, at.value))
         return {each: one if isinstance(one, ClientError) else one.offset or 0 for each, one in plain.items()}

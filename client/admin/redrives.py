@@ -252,7 +252,7 @@ class Redrives:
         return enabled | {name: is_named(named, name) for name in undecided}
 
     def _queues_of_groups(self, configs: Configs) -> dict[str, list[str]]:
-        """The groups that name a queue. A group may have configs before it exists."""
+        """Return the groups that name a queue. A group may have configs before it exists."""
         try:
             named = {name for _, name in configs.resources(["group"])}
         except UnsupportedApi:

@@ -82,7 +82,10 @@ class ShareGroups:
         self._calls = calls
 
     def describe(self, group_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[ShareGroup]]]:
-        """Groups with their members. GROUP_ID_NOT_FOUND: there is no group of the name, or it is of another kind."""
+        """Yield groups with their members.
+
+        GROUP_ID_NOT_FOUND: there is no group of the name, or it is of another kind.
+        """
         for some in batched(group_ids):
             yield from self._calls.each(
                 some, self._calls.by_coordinator(), ShareGroupDescribeRequest, _described

@@ -213,7 +213,7 @@ class Topics:
     def offsets(
         self, times: Mapping[Partition, int], *, committed_only: bool = False
     ) -> dict[Partition, Outcome[OffsetAt]]:
-        """The first offset at or after a time, in milliseconds since the epoch, or EARLIEST or LATEST.
+        """Return the first offset at or after a time, in milliseconds since the epoch, or EARLIEST or LATEST.
 
         LATEST is the high watermark, with `committed_only` the end of what transactions have decided.
         """
@@ -246,7 +246,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
 
 
 def _joined(rows: Iterator[DescribeTopicPartitionsResponseTopic]) -> Iterator[tuple[str, Outcome[TopicInfo]]]:
-    """A topic that a page cut in two is one again."""
+    """Yield topics, those that a page cut in two as one again."""
     for _, parts in groupby(rows, key=lambda row: row.name):
         first, *more = parts
         yield _outcome(first, [each for part in (first, *more) for each in part.partitions])

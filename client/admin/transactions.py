@@ -102,7 +102,7 @@ class Transactions:
         return only(outcome, transactional_id).producer_epoch
 
     def producers(self, partitions: Iterable[Partition]) -> dict[Partition, Outcome[tuple[Producer, ...]]]:
-        """The producers that partitions remember."""
+        """Return the producers that partitions remember."""
 
         def ask(some: Sequence[Partition]) -> Message:
             topics: dict[str, list[int]] = {}
@@ -136,7 +136,7 @@ class Transactions:
         return hanging
 
     def hanging(self, partition: Partition, first_offset: int) -> Producer:
-        """The producer whose open transaction begins there. BrokerError INVALID_TXN_STATE if none does."""
+        """Return the producer whose open transaction begins there. BrokerError INVALID_TXN_STATE if none does."""
         name, number = partition
         known = only(self.producers([partition]), partition)
         hanging = next((each for each in known if each.open_from == first_offset), None)

@@ -216,7 +216,7 @@ class Producer:
         )
 
     async def partitions_for(self, topic: str) -> list[int]:
-        """The partitions of a topic, which a broker that creates topics on demand may create."""
+        """Return the partitions of a topic, which a broker that creates topics on demand may create."""
         deadline = self._now + self._max_block_s
         failures = 0
         while True:

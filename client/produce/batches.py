@@ -95,7 +95,7 @@ class Lane:
         return full and len(self.batches) > 1
 
     def encode(self, batch: Batch, producer: tuple[int, int], compression: Compression, now_ms: int) -> bytes:
-        """The first batch as it is sent, also again. `producer`: id and epoch, (-1, -1) without idempotence."""
+        """Return the first batch as it is sent, also again. `producer`: id and epoch, (-1, -1) without idempotence."""
         if batch.encoded is None:
             if producer != self._producer:
                 self._producer, self._next_sequence = producer, 0

@@ -32,7 +32,7 @@ class SaslClient(Protocol):
     """One login under way."""
 
     def first(self) -> bytes:
-        """The token to begin with."""
+        """Return the token to begin with."""
 
     def respond(self, token: bytes) -> bytes | None:
         """Return the answer to the broker's token; None once the login is complete. Raise AuthenticationFailed."""

@@ -60,7 +60,7 @@ class ShareLeaders:
             leader.session.assign(by_leader.get(leader.node, ()))
 
     def session_leader(self, topic_partition: TopicIdPartition) -> Leader | None:
-        """The leader whose session acquires, or last acquired, on the partition."""
+        """Return the leader whose session acquires, or last acquired, on the partition."""
         return self._session_leaders.get(topic_partition)
 
     def invalidate(self, topic_partition: TopicIdPartition) -> None:
@@ -68,7 +68,7 @@ class ShareLeaders:
         self.generation[topic_partition] = self.generation.get(topic_partition, 0) + 1
 
     def session_lost(self, leader: Leader) -> None:
-        """The session with this leader is gone, and its locks with it."""
+        """End the session with this leader, whose locks are gone with it."""
         leader.session.session_lost()
         leader.connection = None
         if leader.opened:

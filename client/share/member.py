@@ -55,7 +55,7 @@ class ShareMember:
         """When the next heartbeat is to be sent, on the driver's clock."""
 
     def request(self) -> ShareGroupHeartbeatRequest:
-        """The next heartbeat: a full one to join, else only the epoch, and topics that are new."""
+        """Return the next heartbeat: a full one to join, else only the epoch, and topics that are new."""
         before, self._told = self._told, self.topics
         if self.epoch == JOIN_EPOCH:
             return ShareGroupHeartbeatRequest(self.group_id, self.member_id, JOIN_EPOCH, self._rack, self.topics)
@@ -68,11 +68,11 @@ class ShareMember:
         self.due_ms = 0
 
     def unanswered(self) -> None:
-        """The last request has no answer that counts: what it said is said again."""
+        """Take note that the last request has no answer that counts: what it said is said again."""
         self._told = None
 
     def leave_request(self) -> ShareGroupHeartbeatRequest:
-        """The last heartbeat."""
+        """Return the last heartbeat."""
         return ShareGroupHeartbeatRequest(self.group_id, self.member_id, LEAVE_EPOCH)
 
     def answered(self, answer: ShareGroupHeartbeatResponse, now_ms: int) -> Verdict:

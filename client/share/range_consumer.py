@@ -222,7 +222,7 @@ class ShareRangeConsumer:
             self._coordinator.answered()
 
     def _acknowledge_one_each(self, queues: _Queues, kind: AcknowledgeType, results: _Results, splits: int) -> int:
-        """The next portion of every leader. Returns how many were halved to be tried again."""
+        """Acknowledge the next portion of every leader. Return how many were halved to be tried again."""
         portions_now = [(leader, queue.popleft()) for leader, queue in queues.items()]
         with self._lock:
             self._check_open()
@@ -260,7 +260,7 @@ class _FailureLimit:
         self._since_ms = None
 
     def failed(self, error: ClientError) -> None:
-        """Raises the error when there was nothing but failures for too long."""
+        """Raise the error when there was nothing but failures for too long."""
         now = now_ms()
         if self._since_ms is None:
             self._since_ms = now
@@ -299,7 +299,10 @@ def _by_partition(ranges: Sequence[AckRange]) -> dict[TopicIdPartition, list[Ack
 
 
 def new_member_id() -> str:
-    """A random id in the form of Kafka's clients: a UUID in URL-safe base64. Like theirs it begins with no dash."""
+    """Return a random id in the form of Kafka's clients: a UUID in URL-safe base64.
+
+    Like theirs it begins with no dash.
+    """
     while True:
         member_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not member_id.startswith("-"):

@@ -35,7 +35,7 @@ _MAX_INT32: Final = (1 << 31) - 1
 
 
 def code_of(number: int) -> ErrorCode:
-    """An error code of the wire; one that this release does not know is UNKNOWN_SERVER_ERROR."""
+    """Return an error code of the wire; one that this release does not know is UNKNOWN_SERVER_ERROR."""
     try:
         return ErrorCode(number)
     except ValueError:
@@ -144,7 +144,7 @@ class ShareSession:
             self._stale.add(topic_partition)
 
     def session_lost(self) -> None:
-        """The session is gone, with its connection or by an error."""
+        """Begin again with a new session: the last is gone, with its connection or by an error."""
         self.epoch = INITIAL_EPOCH
         self._known.clear()
         self._stale.clear()
@@ -152,7 +152,7 @@ class ShareSession:
     # -- requests and what their answers mean
 
     def fetch_request(self, limits: FetchLimits) -> ShareFetchRequest:
-        """The next ShareFetch: it opens the session, or names the partitions that came and went."""
+        """Return the next ShareFetch: it opens the session, or names the partitions that came and went."""
         wanted = self._wanted - self._stale
         self._added = wanted - self._known
         self._removed = self._known - wanted
@@ -243,7 +243,9 @@ class ShareSession:
         )
 
     def close_request(self) -> ShareAcknowledgeRequest:
-        """The request that ends the session and releases its locks; whatever is answered, the session is closed."""
+        """Return the request that ends the session and releases its locks; whatever is answered,
+        the session is closed.
+        """
         self.session_lost()
         return ShareAcknowledgeRequest(self._group_id, self._member_id, FINAL_EPOCH, False, [])
 

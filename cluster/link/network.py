@@ -88,7 +88,7 @@ class NetworkLink:
         return request.answer
 
     def offers(self, node: int | None, api_key: int) -> int | None:
-        """The highest version of an API that a broker was heard to serve; None: that all of them were."""
+        """Return the highest version of an API that a broker was heard to serve; None: that all of them were."""
         if node is not None:
             return newest_of(api_key, self.offered.get(node, {}))
         versions = [newest_of(api_key, offered) for offered in self.offered.values()]

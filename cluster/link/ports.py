@@ -77,8 +77,8 @@ class Link(Protocol):
         """
 
     def offers(self, node: int | None, api_key: int) -> int | None:
-        """The highest version of an API that the broker was heard to serve, at most our own; None if it does not, or
-        nothing was heard of it.
+        """Return the highest version of an API that the broker was heard to serve, at most our own; None if it does
+        not, or nothing was heard of it.
         """
 
     def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:

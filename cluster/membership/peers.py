@@ -18,7 +18,8 @@ __all__ = ["MakePeerLinks", "PeerChanges", "PeerLinks", "Peers"]
 
 class PeerLinks(Protocol):
     """One connection to each peer. The node is called back when one is open, and when
-    one is lost."""
+    one is lost.
+    """
 
     def connect(self, peer: str, host: str, port: int) -> None:
         """Be connected to a peer from now on, as far as that can be."""

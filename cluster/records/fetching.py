@@ -65,10 +65,10 @@ class Heard(Protocol):
         """Something can be read, or refused, that could not before."""
 
     def log_start_moved(self, source: PartitionRecords) -> None:
-        """The log start of the source moved."""
+        """Take note that the log start of the source moved."""
 
     def out_of_range(self, source: PartitionRecords, offset: int) -> None:
-        """The cluster's log has nothing at `offset`, nor will it as it is."""
+        """Take note that the cluster's log has nothing at `offset`, nor will it as it is."""
 
 
 class Fetching(NamedTuple):

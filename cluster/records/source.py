@@ -59,10 +59,10 @@ class Wants(Protocol):
     """Fetches for sources, and asks their brokers."""
 
     def want(self, source: PartitionRecords, offset: int) -> None:
-        """A reader needs what is at `offset`, or will soon."""
+        """Take note that a reader needs what is at `offset`, or will soon."""
 
     def tail_wanted(self, source: PartitionRecords) -> None:
-        """The source may be polled at its tail again."""
+        """Let the source be polled at its tail again."""
 
     def ends(self, source: PartitionRecords) -> Pending[Ends | ErrorCode]:
         """Ask for the ends of its log, and give them to the source."""
@@ -365,14 +365,18 @@ def _end(span: BatchSpan) -> int:
 
 
 def _middle(chunk: Chunk) -> int:
-    """The offset of the batch that is in the middle of its bytes; behind the only one, that of its last record."""
+    """Return the offset of the batch that is in the middle of its bytes; behind the only one, that
+    of its last record.
+    """
     batches = chunk.batches
     index = bisect_left(batches, len(chunk.records) // 2, key=_end)
     return batches[index].base_offset if index else batches[0].last_offset
 
 
 def _slice_of(chunk: Chunk, offset: int, max_bytes: int, upto: int, stop: int) -> tuple[int, int]:
-    """The batches from the one with `offset`, below `upto`, up to the one that holds the last offset before `stop`."""
+    """Return the batches from the one with `offset`, below `upto`, up to the one that holds the last offset before
+    `stop`.
+    """
     spans = chunk.batches
     first = bisect_left(spans, offset, key=_last_offset)
     end = min(bisect_left(spans, stop - 1, first, key=_last_offset) + 1, len(spans))

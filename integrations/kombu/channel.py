@@ -369,7 +369,7 @@ class Channel(virtual.Channel):
         return True
 
     def hear_again(self, message: Any) -> None:
-        """A message of a transient queue was given back."""
+        """Hand out a message of a transient queue again, which was given back."""
         heard = self.connection.heard.get(message._raw.get("queue", ""))
         if heard is not None:
             heard.appendleft(message._raw)

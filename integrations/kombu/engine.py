@@ -63,7 +63,7 @@ class Engine:
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> Engine:
-        """Raises ConfigError for properties that cannot be."""
+        """Return the engine of these properties. Raises ConfigError for properties that cannot be."""
         key = os.getpid(), tuple(sorted(properties.items()))
         with cls._lock:
             found = cls._known.get(key)
@@ -171,7 +171,7 @@ class Engine:
             return not any(isinstance(found, ClientError) for _, found in admin.topics.describe([name]))
 
     def size(self, topic: str, group: str) -> int:
-        """Records that are not done with; 0 for a topic that does not exist."""
+        """Return how many records are not done with; 0 for a topic that does not exist."""
         with self._admin() as admin:
             partitions = self._partitions(admin, topic)
             if not partitions:

@@ -51,11 +51,11 @@ class Options:
         return cls(**{name: given[name] for name in _KINDS if name in given})
 
     def topic_of(self, queue: str) -> str:
-        """The topic of a queue, which is also the name of its share group."""
+        """Return the topic of a queue, which is also the name of its share group."""
         return legal(self.prefix + queue)
 
     def exchange_topic(self, exchange: str) -> str:
-        """The topic of what an exchange has for all who listen."""
+        """Return the topic of what an exchange has for all who listen."""
         return legal(f"{self.prefix}{exchange}.exchange")
 
 
@@ -72,7 +72,7 @@ _KINDS: Final[dict[str, Any]] = {
 
 
 def legal(name: str) -> str:
-    """A name as topics may have it: other characters become "_" and four hexadecimal digits of UTF-16.
+    """Return a name as topics may have it: other characters become "_" and four hexadecimal digits of UTF-16.
 
     Raises ConfigError for one that is too long, or is no name of a topic for another reason.
     """

@@ -31,7 +31,8 @@ PURGED_AT_ONCE: Final = 500
 class QueueConsumer:
     """`room` says how many records may be taken now; `arrived` takes one, `failed` what ended it, `lost` that a lock
     of a record in hand is gone. The last three are called on the loop. For `withdraw` see `waiting.py`, for `window`
-    `EarlyRecords`."""
+    `EarlyRecords`.
+    """
 
     def __init__(
         self,
@@ -129,7 +130,8 @@ class QueueConsumer:
 
     async def cancel(self) -> None:
         """Stop, and release what came and was not handed on, also what a fetch that is under way still brings. What is
-        in hand stays."""
+        in hand stays.
+        """
         await self.stop()
         if self._consumer is not None and not self._closing:
             await self._consumer.subscribe([])
@@ -175,7 +177,9 @@ class QueueConsumer:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        """A lost connection is what Celery mends by itself: records in hand are released, and locks renewed no more."""
+        """Take a lost connection, which Celery mends by itself: release the records in hand, and
+        renew no more locks.
+        """
         logger.error("queue %s: its consumer ended", self._topic, exc_info=error)
         self._failed(ConsumerEnded(f"queue {self._topic}: its consumer ended: {type(error).__name__}"))
 

@@ -121,7 +121,7 @@ class Tail:
         return ids[self._topic], leader
 
     async def _offset(self, time: int) -> int:
-        """The log's end or start; waits for a leader."""
+        """Return the log's end or start; wait for a leader."""
         while True:
             try:
                 _, leader = await self._leader()

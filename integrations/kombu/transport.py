@@ -105,7 +105,9 @@ class Transport(virtual.Transport):
                     os.write(self._pipe[1], b"\0")
 
     def failed(self, error: Exception) -> None:
-        """A consumer has ended, or lost what it had: the next call raises it, as for a lost connection."""
+        """Take the error of a consumer that has ended, or lost what it had: the next call raises it, as for a lost
+        connection.
+        """
         self._failure = error
         self.news()
 
@@ -177,7 +179,7 @@ class Transport(virtual.Transport):
     # -- exchanges
 
     def exchange_topic(self, exchange: str) -> str:
-        """The topic of an exchange, made if need be."""
+        """Return the topic of an exchange, made if need be."""
         topic = self.options.exchange_topic(exchange)
         self.engine.ensure_topic(topic, 1, self.options.replication_factor, EXCHANGE_CONFIG)
         return topic
@@ -203,7 +205,7 @@ class Transport(virtual.Transport):
         self.listening.setdefault(queue, []).append(engine.run(begin(), OPEN_S))
 
     def forget(self, queue: str) -> None:
-        """A transient queue is over."""
+        """Forget a transient queue that is over."""
         self.heard.pop(queue, None)
         for ear in self.listening.pop(queue, []):
             ear.engine.soon(ear.tail.forget, ear.hear)

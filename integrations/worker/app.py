@@ -182,7 +182,7 @@ class Worker:
         await Run(self, stop or asyncio.Event()).go(signals, look)
 
     def open_lane(self, handler: Handler, facts: GroupFacts) -> Lane:
-        """A member of the group for a handler, on the running loop; it joins when it is run."""
+        """Return a member of the group for a handler, on the running loop; it joins when it is run."""
         consumer = ShareConsumer(
             self.bootstrap_servers,
             self.group,
@@ -239,7 +239,7 @@ class Run:
         return self.began and not self._stop.is_set() and all(lane.failure is None for lane in self.lanes)
 
     async def go(self, signals: bool, look: Callable[[Run], None] | None) -> None:
-        """The whole run."""
+        """Run the worker from beginning to end."""
         if signals:
             for number in (signal.SIGTERM, signal.SIGINT):
                 asyncio.get_running_loop().add_signal_handler(number, self._signalled)

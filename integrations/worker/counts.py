@@ -35,7 +35,7 @@ class Counts:
         return self.done + self.retried + self.rejected + self.lost
 
     def took(self, seconds: float) -> None:
-        """A call of the handler is over."""
+        """Count a call of the handler that is over."""
         self.seconds += seconds
         self.buckets[bisect_left(BOUNDS_S, seconds)] += 1
 
@@ -48,7 +48,7 @@ class Counts:
 
 
 def exposition(group: str, all_counts: Iterable[Counts]) -> str:
-    """The text format of Prometheus, version 0.0.4."""
+    """Return the counts in the text format of Prometheus, version 0.0.4."""
     rows = list(all_counts)
     lines: list[str] = []
 

@@ -34,7 +34,7 @@ class Executor(Protocol):
         """Prepare for the first call."""
 
     async def run(self, message: Message) -> None:
-        """Returns when the handler has. Raises what it raises, HandlerTimeout, WorkerDied."""
+        """Call the handler and return when it has. Raise what it raises, HandlerTimeout, WorkerDied."""
 
     def stop(self) -> None:
         """Let go of everything; what runs is not waited for."""
@@ -160,7 +160,7 @@ class _Child:
         self._result()
 
     def end(self) -> None:
-        """It ends when it has finished what it does; soon, or by force."""
+        """End when the executor has finished what it does; soon, or by force."""
         self._ended = True
         process, pipe = self._process, self._pipe
         if process is not None and pipe is not None:
@@ -193,7 +193,7 @@ class _Child:
 
 
 def _serve(pipe: Connection, pickled: bytes) -> None:
-    """The life of a child: a message and its context in, None or an exception out; until its parent is gone."""
+    """Run in a child: a message and its context come in, None or an exception goes out; until its parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the parent sees to the end
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(EOFError, OSError):
@@ -227,7 +227,7 @@ def _called(call: Call, message: Message) -> None:
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """The exception, or one of its nearest class that gets through a pipe."""
+    """Return the exception, or one of its nearest class that gets through a pipe."""
     try:
         if isinstance(pickle.loads(pickle.dumps(error)), BaseException):
             return error

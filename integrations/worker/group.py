@@ -23,7 +23,8 @@ BACKOFF: Final = "shareq.redelivery.backoff.ms"
 class GroupFacts(NamedTuple):
     """`delays`: the broker keeps records for a while that were released. `limit`: how often a record is delivered at
     most; None where the group has no such config of its own, and cannot be asked for the broker's. `window`: see
-    `client/share/widest_window.py`."""
+    `client/share/widest_window.py`.
+    """
 
     delays: bool = False
     limit: int | None = None

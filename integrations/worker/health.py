@@ -37,7 +37,7 @@ class HealthServer:
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Raises ConfigError where the address cannot be listened on."""
+        """Listen. Raises ConfigError if the address cannot be listened on."""
         try:
             self._server = await asyncio.start_server(self._serve, self._host, self._port, limit=MOST_BYTES)
         except OSError as error:

@@ -32,7 +32,8 @@ class Later(Exception):
 
 class Message(NamedTuple):
     """The record that a handler works on, as plain values. `timestamp` is in ms since the epoch, -1 for none;
-    `attempt` is 1 at the first delivery of all."""
+    `attempt` is 1 at the first delivery of all.
+    """
 
     topic: str
     partition: int
@@ -83,7 +84,7 @@ class Retry:
 def not_before(
     delay: float | None, eta: datetime | None, now_s: float, max_delay: float = MAX_DELAY_S
 ) -> dict[str, str]:
-    """The header NOT_BEFORE: `delay` seconds from `now_s`, or at `eta`; {} without either.
+    """Return the header NOT_BEFORE: `delay` seconds from `now_s`, or at `eta`; {} without either.
 
     Raises ValueError for what is no time, and one that is more than `max_delay` seconds ahead.
     """
@@ -180,7 +181,7 @@ def call_of(function: Callable[..., Any], decode: Decode) -> Call:
 
 
 def decoded(message: Message, decode: Decode) -> Any:
-    """The value as a handler takes it. Raises Undecodable. None is None for bytes and text, and no JSON."""
+    """Return the value as a handler takes it. Raises Undecodable. None is None for bytes and text, and no JSON."""
     if decode == "bytes" or (message.value is None and decode == "text"):
         return message.value
     try:
@@ -192,7 +193,10 @@ def decoded(message: Message, decode: Decode) -> Any:
 
 
 def encoded(value: Any) -> bytes | None:
-    """A value as it is sent: bytes as they are, text in UTF-8, everything else in JSON. TypeError for what has none."""
+    """Return a value as it is sent: bytes as they are, text in UTF-8, everything else in JSON.
+
+    TypeError for what has none.
+    """
     if value is None or isinstance(value, bytes):
         return value
     return value.encode() if isinstance(value, str) else json.dumps(value, separators=(",", ":")).encode()

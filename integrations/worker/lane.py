@@ -150,7 +150,7 @@ class Lane:
         await self._consumer.close()
 
     def look(self) -> Counts:
-        """The counts as of now."""
+        """Return the counts as of now."""
         self.counts.ahead = self._consumer.metrics.buffered
         self.counts.waiting = self._retrying + len(self._early)
         return self.counts
@@ -285,7 +285,7 @@ class Lane:
 
 
 def message_of(record: ShareRecord) -> Message:
-    """The record as its handler sees it."""
+    """Return the record as its handler sees it."""
     headers = tuple(record.headers)
     return Message(
         topic=record.topic,

@@ -37,7 +37,7 @@ class LiveLine:
         self._last = ""
 
     async def show(self, run: Shown, every_s: float | None = None) -> None:
-        """A line each `every_s` seconds."""
+        """Show a line each `every_s` seconds."""
         pause_s = every_s or (TERMINAL_S if self._terminal else ELSEWHERE_S)
         try:
             while True:
@@ -62,7 +62,7 @@ class LiveLine:
         self._stream.flush()
 
     def end(self, all_counts: Sequence[Counts]) -> None:
-        """The sums, on a line that stays."""
+        """Show the sums, on a line that stays."""
         sums = " | ".join(
             f"{each.name}: {each.done} done, {each.retried} retried, {each.rejected} rejected, {each.lost} lost"
             for each in all_counts

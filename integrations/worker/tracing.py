@@ -34,7 +34,7 @@ def _api() -> _Api | None:
 
 
 def carried() -> dict[str, str]:
-    """The current context as headers (`traceparent` and the like); none without a span."""
+    """Return the current context as headers (`traceparent` and the like); none without a span."""
     headers: dict[str, str] = {}
     if (api := _api()) is not None:
         api.propagate.inject(headers)

@@ -38,7 +38,7 @@ _MAX_MILLIS: Final = (2**63 - 1) // 1000
 
 
 def arrow_schema(names: Sequence[str]) -> pa.Schema:
-    """The columns of these names, as PySpark's `to_arrow_schema` translates the source's schema.
+    """Return the columns of these names, as PySpark's `to_arrow_schema` translates the source's schema.
 
     ValueError for names that are unknown, or there twice, or for none.
     """
@@ -50,7 +50,7 @@ def arrow_schema(names: Sequence[str]) -> pa.Schema:
 def decode(
     data: bytes | bytearray | memoryview, ranges: Sequence[Range], names: Sequence[str], *, topic: str, partition: int
 ) -> Iterator[pa.RecordBatch]:
-    """The data records of `data` that lie in the ranges, in order, as columns of these names.
+    """Yield the data records of `data` that lie in the ranges, in order, as columns of these names.
 
     `data` is whole batches as Fetch answers them; `ranges` are ascending and disjoint. Batches outside of all ranges
     are not looked at, control batches are left out. No RecordBatch is empty, none has more than 32,768 rows.
@@ -155,7 +155,7 @@ _COLUMNS: Final[dict[str, Callable[[_Selected], pa.Array]]] = {
 
 
 def _bytes(field: Field, data: pa.Buffer) -> pa.Array:
-    """The fields copied out of the data: Arrow takes every second of the spans that they cut it into."""
+    """Return the fields copied out of the data: Arrow takes every second of the spans that they cut it into."""
     count = field.at.size
     absent = field.length < 0
     if absent.all():

@@ -102,7 +102,7 @@ class Block(NamedTuple):
 
 
 def blocks(data: memoryview, ranges: Sequence[Range], place: str) -> Iterator[Block]:
-    """The data batches of `data` that have offsets in the ranges (ascending, disjoint), each checked.
+    """Yield the data batches of `data` that have offsets in the ranges (ascending, disjoint), each checked.
 
     Raises `MalformedMessage` as `shareq.spark.decode.arrow.decode` says.
     """
@@ -158,7 +158,7 @@ def _batches_in(data: memoryview, ranges: Sequence[Range], place: str) -> Iterat
 
 
 def _records(data: memoryview, position: int, header: BatchHeader, place: str) -> bytes | memoryview:
-    """The uncompressed records of a batch that is as its header says."""
+    """Return the uncompressed records of a batch that is as its header says."""
     if header.magic != MAGIC:
         raise _malformed(place, header.base_offset, f"magic {header.magic}, only {MAGIC} can be read")
     if not crc_matches(data, position, header):
@@ -175,7 +175,9 @@ def _records(data: memoryview, position: int, header: BatchHeader, place: str) -
 
 
 def _block(data: memoryview, positions: list[int], decompressed: dict[int, bytes], place: str) -> Block:
-    """The batches at these positions, with their records as they are in `data` but where they were compressed."""
+    """Return the batches at these positions, with their records as they are in `data` but where
+    they were compressed.
+    """
     at = np.array(positions, np.int64)
     said = np.frombuffer(data, np.uint8)[at[:, None] + _HEADER_BYTES].view(_HEADER)[:, 0]
     starts = at + HEADER_SIZE

@@ -85,7 +85,7 @@ def read_contents(data: Array, at: Array, ends: Array) -> Contents:
 
 
 def read_headers(data: Array, counts: Array, at: Array, ends: Array) -> HeaderLists:
-    """The headers that start at `at`; with the last of them the record ends. Raises `BadRecord`.
+    """Return the headers that start at `at`; with the last of them the record ends. Raises `BadRecord`.
 
     One pass for the first header of all records, one for the second of those that have one, and so on.
     """

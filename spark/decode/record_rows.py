@@ -31,7 +31,7 @@ class Rows:
 
     @classmethod
     def read(cls, block: Block, starts: Array, ends: Array, batch: Array, after: int) -> Rows:
-        """The records of these extents, which have offsets above `after`. Raises `MalformedMessage`."""
+        """Return the records of these extents, which have offsets above `after`. Raises `MalformedMessage`."""
         stamps = read_stamps(block.data, starts)
         offset = block.base_offsets.take(batch) + stamps.offset_delta
         wrong = (stamps.offset_delta < 0) | (stamps.offset_delta > block.last_deltas.take(batch))
@@ -71,14 +71,14 @@ class Rows:
         return np.where(block.has_append_time.take(self.batch), block.max_timestamps.take(self.batch), own)
 
     def contents(self) -> Contents:
-        """Raises `MalformedMessage`."""
+        """Return the records' contents. Raises `MalformedMessage`."""
         try:
             return read_contents(self.block.data, self.at, self.ends)
         except BadRecord as error:
             raise self.malformed(error.row, error.reason) from None
 
     def headers(self, contents: Contents) -> HeaderLists:
-        """Raises `MalformedMessage`."""
+        """Return the records' headers. Raises `MalformedMessage`."""
         try:
             return read_headers(self.block.data, contents.header_counts, contents.headers_at, self.ends)
         except BadRecord as error:

@@ -61,7 +61,7 @@ class Extents(NamedTuple):
 
 
 def varints(data: Array, at: Array, max_bytes: int = 5) -> tuple[Array, Array]:
-    """The zig-zag numbers at the positions `at`, and the positions after them.
+    """Return the zig-zag numbers at the positions `at`, and the positions after them.
 
     Positions beyond the data read as its last byte, and a number of more than `max_bytes` moves its position beyond
     everything: the caller has to check in the end that positions are not past a record's end, from where they never
@@ -157,7 +157,7 @@ def _walk(data: Array, at: Array, ends: Array) -> _Walk:
 
 
 def _follow(data: memoryview, at: int, end: int) -> Extents:
-    """The records from `at` up to `end`, or to the first that does not fit."""
+    """Return the records from `at` up to `end`, or to the first that does not fit."""
     starts: list[int] = []
     ends: list[int] = []
     while at < end:

@@ -29,7 +29,10 @@ _LEAST_MEAN: Final = 20  # records of a run, after those tries: with fewer any o
 
 
 def find_by_strides(data: Array, at: int, end: int, count: int) -> Extents | None:
-    """The `count` records that fill `data` from `at` to `end`. None when they do not, or when sizes vary too much."""
+    """Return the `count` records that fill `data` from `at` to `end`.
+
+    None when they do not, or when sizes vary too much.
+    """
     runs: list[Array] = []
     ends: list[Array] = []
     view = memoryview(data)[:end]

@@ -85,7 +85,10 @@ class QueryBooks:
     # -- Spark's side
 
     def begin(self, start: SourceOffset) -> list[AckRange]:
-        """The micro-batch of `start` is committed. What to ACCEPT now; the answers go to `acknowledged`."""
+        """Begin after the micro-batch of `start`, which is committed.
+
+        What to ACCEPT now; the answers go to `acknowledged`.
+        """
         known = _of_batch(start)
         for key, ranges in start.unconfirmed.items():
             _add(known, key, ranges)
@@ -103,7 +106,7 @@ class QueryBooks:
         return self._held_of(_of_batch(end))
 
     def next_offset(self, start: SourceOffset) -> SourceOffset | None:
-        """The offset after `start`: a micro-batch of all that was acquired and is in none yet. None without any.
+        """Return the offset after `start`: a micro-batch of all that was acquired and is in none yet. None without any.
 
         Asked again with the same start, it names the same records again, as far as they are still held.
         """
@@ -116,7 +119,7 @@ class QueryBooks:
     # -- the broker's side
 
     def acquired(self, ranges: Iterable[Acquired], *, session_of: SessionOf, now_ms: float, lock_ms: int) -> Verdicts:
-        """A poll brought `ranges`, locked for `lock_ms` from now at most. What to acknowledge at once."""
+        """Take a poll's `ranges`, locked for `lock_ms` from now at most. What to acknowledge at once."""
         verdicts = Verdicts()
         found: dict[tuple[SharePartition, int], list[tuple[int, int]]] = {}
         for topic, topic_id, partition, first, last, count in ranges:
@@ -155,7 +158,8 @@ class QueryBooks:
 
     def acknowledged(self, results: Iterable[Result]) -> None:
         """Answers to ACCEPTs. Confirmed ranges are settled; of others the locks count as lost, unless the broker still
-        has them, and their records stay in the offsets."""
+        has them, and their records stay in the offsets.
+        """
         confirmed, lost = self._told_apart(results)
         for key, ranges in confirmed.items():
             self._counters.accepted += ranges.count
@@ -193,7 +197,9 @@ class QueryBooks:
         )
 
     def below_start_offsets(self, starts: Mapping[SharePartition, int]) -> None:
-        """The group's start offset of some partitions: what lies below is finished for good and owes nothing more."""
+        """Take the group's start offset of some partitions: what lies below is finished for good
+        and owes nothing more.
+        """
         for key, start in starts.items():
             ranges = self._done.get(key)
             if ranges is not None and start > 0:

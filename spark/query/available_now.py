@@ -29,7 +29,7 @@ class AvailableNow:
     def __init__(
         self, ends: Mapping[TopicIdPartition, int], starts: Mapping[TopicIdPartition, int], now_ms: float
     ) -> None:
-        """`ends`: of every partition; `starts`: the group's start offsets, as far as there are any."""
+        """Begin a run. `ends`: of every partition; `starts`: the group's start offsets, as far as there are any."""
         self._ends = {tp: end for tp, end in ends.items() if end > max(0, starts.get(tp, 0))}
         self.left = dict(self._ends)
         self.pending = False
@@ -39,7 +39,7 @@ class AvailableNow:
         self._since_ms = now_ms
 
     def acquired(self, topic_partition: TopicIdPartition, first: int, last: int) -> None:
-        """A poll brought these offsets, both included."""
+        """Take the offsets that a poll brought, both included."""
         end = self.left.get(topic_partition)
         if end is None:
             return
@@ -61,8 +61,10 @@ class AvailableNow:
     def polled(
         self, assignment: Collection[TopicIdPartition], now_ms: float, *, in_full: bool, by_all: bool = True
     ) -> None:
-        """A poll is over; what it brought was reported before. `in_full`: it was not cut short by a limit. Without
-        `by_all` a leader had no say, and that nothing came from it says nothing.
+        """Take the end of a poll; what it brought was reported before.
+
+        `in_full`: it was not cut short by a limit. Without `by_all` a leader had no say, and that nothing came from it
+        says nothing.
         """
         assignment = frozenset(assignment)
         if assignment != self._assignment:

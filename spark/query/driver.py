@@ -163,7 +163,8 @@ class Driver:
             return self._books.fresh
 
     def _still_waiting(self, waited_ms: float, absent_ms: float) -> None:
-        """A run with AvailableNow has got nothing yet; on Apache Kafka a new member gets partitions after a while.
+        """Raise if a run with AvailableNow has got nothing for too long; on Apache Kafka a new member gets partitions
+        after a while.
 
         It may not end without what a leader has that has been away for `absent_ms`, nor wait for it for ever.
         """

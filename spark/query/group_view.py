@@ -37,12 +37,12 @@ class GroupView:
         """Partitions without anything left to do, as of the last `look`."""
 
     def check_topics(self) -> None:
-        """Raises ClientError naming the topics that do not exist."""
+        """Raise ClientError naming the topics that do not exist."""
         with self._lock:
             self._partitions()
 
     def log_ends(self) -> dict[TopicIdPartition, int]:
-        """The offset after the last record of every partition. Raises as `check_topics`."""
+        """Return the offset after the last record of every partition. Raises as `check_topics`."""
         with self._lock:
             counts = self._partitions()
             ids = self._network.topic_ids(self._topics)

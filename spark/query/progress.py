@@ -27,7 +27,7 @@ class Counters:
     lost: int = 0  # locks that ended before their records were acknowledged
 
     def since(self, earlier: Counters) -> dict[str, int]:
-        """The differences, by name."""
+        """Return the differences, by name."""
         return {row.name: getattr(self, row.name) - getattr(earlier, row.name) for row in fields(self)}
 
 
@@ -43,7 +43,7 @@ class Progress:
         self._next = Counters()
 
     def handed_out(self) -> None:
-        """A micro-batch goes to Spark: what is reported now belongs to it, what comes later to the next one."""
+        """Hand a micro-batch to Spark: what is reported now belongs to it, what comes later to the next one."""
         self._before = self._next
         self._next = replace(self.counters)
 

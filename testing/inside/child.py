@@ -66,7 +66,7 @@ class _Channel:
         self._rest = b""
 
     def begin(self, server: Server, _console_url: str | None) -> None:
-        """The server listens: say so, and take commands."""
+        """Say that the server listens, and take commands."""
         self._inside.attach(server)
         asyncio.get_running_loop().add_reader(self._control, self._read)
         self._send({"ready": server.addresses, "metrics": server.metrics_url, "records": server.records_api_url})

@@ -151,7 +151,7 @@ class Interceptor:
     # -- rules
 
     def _meant(self, call: _Call) -> _Active | None:
-        """The first rule that is about a request and counts it."""
+        """Return the first rule that is about a request and counts it."""
         header = call.header
         if header is None:
             return None
@@ -300,7 +300,7 @@ class Interceptor:
             slot.report_to(_Relay(lambda: then(slot.frame)))
 
     def _watched(self, call: _Call, reply: Reply) -> Reply:
-        """The same reply, noted in the transcript when it comes."""
+        """Return the same reply, noted in the transcript when it comes."""
         entry, connection = call.entry, call.connection
         if not isinstance(reply, AnswerSlot):
             entry.answer(reply, connection.now_ns())

@@ -58,7 +58,7 @@ def main(descriptor: int) -> None:
 
 
 def _end(children: Children) -> None:
-    """The test is gone: so are its brokers, and what they wrote where nobody will look for it."""
+    """End the brokers of a test that is gone, and remove what they wrote where nobody will look for it."""
     for pid in children:
         os.kill(pid, signal.SIGKILL)
     for pid, folder in children.items():

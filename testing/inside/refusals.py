@@ -43,7 +43,7 @@ def must_ask_again(request: Message, code: ErrorCode) -> bool:
 
 
 def refused(bound: BoundRoute, request: Message, code: ErrorCode) -> Pending[Message]:
-    """The answer to a request that is refused; nothing of it is done. A share session goes on, as it would."""
+    """Return the answer to a request that is refused; nothing of it is done. A share session goes on, as it would."""
     if isinstance(request, fetches.ShareFetchRequest) and code not in _OF_REQUESTS:
         return _share_fetch(bound, request, code)
     if isinstance(request, acks.ShareAcknowledgeRequest) and code not in _OF_REQUESTS:
@@ -64,7 +64,7 @@ def _handled(bound: BoundRoute, request: Message) -> Pending[Message]:
 
 
 def _share_fetch(bound: BoundRoute, request: fetches.ShareFetchRequest, code: ErrorCode) -> Pending[Message]:
-    """The session is opened or goes on; then each of its partitions is refused, and each acknowledgement."""
+    """Open the session or go on with it; then refuse each of its partitions, and each acknowledgement."""
     asked = copy.copy(request)
     acked = {
         (topic.topic_id, row.partition_index)
@@ -105,7 +105,7 @@ def _share_fetch(bound: BoundRoute, request: fetches.ShareFetchRequest, code: Er
 
 
 def _share_acknowledge(bound: BoundRoute, request: acks.ShareAcknowledgeRequest, code: ErrorCode) -> Pending[Message]:
-    """The session goes on; each partition is refused."""
+    """Go on with the session; refuse each partition."""
     asked = copy.copy(request)
     asked.topics = []
 

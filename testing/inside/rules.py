@@ -52,12 +52,12 @@ class Rule:
 
     @classmethod
     def from_json(cls, sent: dict[str, Any]) -> Rule:
-        """The rule that was sent."""
+        """Return the rule that was sent."""
         return cls(**{**sent, "api": ApiKey(sent["api"])})
 
 
 def api_of(name: str) -> ApiKey:
-    """The API that Kafka names so (`ShareFetch`). ValueError."""
+    """Return the API that Kafka names so (`ShareFetch`). ValueError."""
     wanted = name.replace("_", "").upper()
     for key in ApiKey:
         if key.name.replace("_", "") == wanted:
@@ -67,7 +67,7 @@ def api_of(name: str) -> ApiKey:
 
 
 def code_of(name: str | int) -> ErrorCode:
-    """The error code of that name (`NOT_LEADER_OR_FOLLOWER`) or number. ValueError."""
+    """Return the error code of that name (`NOT_LEADER_OR_FOLLOWER`) or number. ValueError."""
     try:
         return ErrorCode(name) if isinstance(name, int) else ErrorCode[name.upper()]
     except (KeyError, ValueError):

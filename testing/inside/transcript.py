@@ -70,7 +70,7 @@ class Entry:
         return header is not None and header.client_id == CLIENT_ID and header.api_key not in _CHANGES
 
     def answer(self, frame: Buffer | None, now_ns: int) -> None:
-        """The answer, with its size in front; None: there is none."""
+        """Take the answer, with its size in front; None: there is none."""
         self._ended_ns = now_ns
         if frame is None:
             self._why = "no answer wanted"
@@ -84,7 +84,7 @@ class Entry:
             self._answer = bytes(frame)
 
     def close(self, why: str, now_ns: int) -> None:
-        """The connection ends in place of an answer."""
+        """Take the end of the connection in place of an answer."""
         self._why, self._ended_ns = f"closed: {why}", now_ns
 
     def line(self, since_ms: int, topic_name: Callable[[bytes], str | None]) -> str:
@@ -152,7 +152,7 @@ class Transcript:
         self.topic_name: Callable[[bytes], str | None] = lambda _topic_id: None
 
     def begin(self, connection: Connection, frame: bytes, header: RequestHeader | None) -> Entry:
-        """A request has come."""
+        """Begin the entry of a request that has come."""
         now_ms = self._now_ms()
         if self._since_ms is None:
             self._since_ms = now_ms
@@ -175,7 +175,7 @@ class Transcript:
         return self._shown(list(kept)[-last if last else 0 :])
 
     def end(self, last: int) -> list[Line]:
-        """The `last` requests that are no polls, and as many that are, oldest first."""
+        """Return the `last` requests that are no polls, and as many that are, oldest first."""
         return self._shown(merge(list(self._entries)[-last:], list(self._polls)[-last:], key=_turn))
 
     def _shown(self, entries: Iterable[Entry]) -> list[Line]:

@@ -68,7 +68,7 @@ class Inside:
         return self._start.ahead_ms if self._clock is None else self._clock.ahead_ms
 
     def attach(self, server: Server) -> None:
-        """The server has started."""
+        """Attach the server, which has started."""
         self._server = server
 
     def run(self, name: str, arguments: dict[str, Any], reply: Reply) -> None:

@@ -168,7 +168,8 @@ class ShareConsumer:
 
     async def subscribe(self, topics: Iterable[str]) -> None:
         """Other topics than before; none of them: acquire nothing more. Records of the old ones that were acquired
-        ahead are released; those in hand may still be acknowledged."""
+        ahead are released; those in hand may still be acknowledged.
+        """
         self._check_open()
         self._membership.subscribe(list(topics))
         dropped = [record for record in self._buffer if record.topic not in self._member.topics]
@@ -177,7 +178,8 @@ class ShareConsumer:
 
     async def close(self, *, drain_s: float = 0.0) -> None:
         """Acquire nothing more, wait up to `drain_s` seconds until what is in hand is acknowledged, release the rest
-        and leave the group. The second time: wait for the end of the first."""
+        and leave the group. The second time: wait for the end of the first.
+        """
         if self._closing:
             await self._gone.wait()
             return
@@ -249,7 +251,7 @@ class ShareConsumer:
         return self._hand_out(max_records)
 
     async def __aiter__(self) -> AsyncIterator[ShareRecord]:
-        """Records one by one, until the consumer is closed."""
+        """Yield records one by one, until the consumer is closed."""
         while not self._closing:
             try:
                 found = await self.poll(timeout_s=60, max_records=1)
@@ -261,7 +263,7 @@ class ShareConsumer:
                 yield record
 
     async def getone(self, *, timeout_s: float | None = None) -> ShareRecord:
-        """The next record. TimeoutError when none came in time; None: wait for ever."""
+        """Return the next record. TimeoutError when none came in time; None: wait for ever."""
         async with asyncio.timeout(timeout_s):
             while True:
                 if found := await self.poll(timeout_s=60, max_records=1):
@@ -434,7 +436,7 @@ class ShareConsumer:
             session.wake()
 
     def _spread(self) -> None:
-        """A leader for each session, a task for each leader."""
+        """Start a session and its task for each leader that has none yet."""
         for leader in self._core.leaders:
             if leader.node not in self._sessions and not self._closing:
                 session = SessionTask(self, self._core, leader)

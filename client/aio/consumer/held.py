@@ -24,7 +24,8 @@ Answered = Callable[[ClientError | None], None]
 
 class Waiting(NamedTuple):
     """Offsets to acknowledge alike, both ends included. `record` is None for offsets that have none; `reason` is ""
-    where none was given."""
+    where none was given.
+    """
 
     first: int
     last: int
@@ -66,7 +67,10 @@ class HeldRecords:
         return bool(self._waiting or self._again)
 
     def add(self, record: ShareRecord) -> ShareRecord | None:
-        """A record that was acquired. Returns an earlier delivery of it whose lock has ended, as that shows."""
+        """Add a record that was acquired.
+
+        Return an earlier delivery of it whose lock has ended, as that shows; else None.
+        """
         of_partition = self._records.setdefault(record.topic_partition, {})
         before = of_partition.get(record.offset)
         of_partition[record.offset] = record
@@ -92,11 +96,13 @@ class HeldRecords:
         waiting.append(Waiting(record.offset, record.offset, kind, record, (answered,), reason))
 
     def acknowledge_range(self, tp: TopicIdPartition, first: int, last: int, kind: AcknowledgeType) -> None:
-        """The same for offsets without records; both ends are included."""
+        """Acknowledge offsets that have no records, as `acknowledge` does records; both ends are included."""
         self._waiting.setdefault(tp, []).append(Waiting(first, last, kind))
 
     def take(self) -> Portion:
-        """The acknowledgements of the next request, {} for none: at most MAX_BATCHES for its partitions together."""
+        """Return the acknowledgements of the next request, {} for none: at most MAX_BATCHES for its partitions
+        together.
+        """
         if self._again:
             return self._again.popleft()
         room = MAX_BATCHES
@@ -151,7 +157,10 @@ class HeldRecords:
             one.answer(error)
 
     def lose(self, error: LockLost, partitions: Iterable[TopicIdPartition] | None = None) -> list[ShareRecord]:
-        """The locks on these partitions are gone; None: all. What waits is not sent. Returns what was held."""
+        """Drop the locks on these partitions, None: on all, and what waits to be sent for them.
+
+        Return what was held.
+        """
         found: list[ShareRecord] = []
         for tp in [*self._records, *self._waiting] if partitions is None else list(partitions):
             for record in self._records.pop(tp, {}).values():
@@ -174,8 +183,9 @@ class HeldRecords:
         return gone
 
     def to_renew(self, now: float, longest_s: float, polled_at: float) -> list[ShareRecord]:
-        """Records half of whose lock is over, each once: for `longest_s` at most since they were handed out, or since
-        records were asked for last."""
+        """Return records half of whose lock is over, each once: for `longest_s` at most since they were handed out, or
+        since records were asked for last.
+        """
         due = now + self.lock_s * RENEW_AT
         waiting = {one.record for of_partition in self._waiting.values() for one in of_partition}
         return [

@@ -56,16 +56,16 @@ class Ground(Protocol):
         """Return how many records this leader may be asked for now."""
 
     def arrived(self, session: SessionTask, tp: TopicIdPartition, piece: Piece, deadline: float) -> None:
-        """Records that were acquired; their locks end at `deadline`, on the loop's clock."""
+        """Take records that were acquired; their locks end at `deadline`, on the loop's clock."""
 
     def lost(self, records: Sequence[ShareRecord]) -> None:
-        """Records whose locks are gone."""
+        """Take note of records whose locks are gone."""
 
     def renewed(self) -> None:
-        """A lock began again."""
+        """Take note that a lock began again."""
 
     def refused(self, error: ClientError) -> None:
-        """Trying again would not help."""
+        """Take an error for which trying again would not help."""
 
 
 class SessionTask:

@@ -117,7 +117,8 @@ class ShareRecord:
 
     async def release(self, reason: str = "") -> None:
         """Not now: to any member of the group, at once or after the group's redelivery delay. `reason` as of `reject`,
-        for when this was its last delivery."""
+        for when this was its last delivery.
+        """
         await self._owner.settle(self, RELEASE, reason)
 
     async def reject(self, reason: str = "") -> None:
