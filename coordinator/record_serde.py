@@ -45,7 +45,7 @@ class TypedRecordSerde:
         return bytes(key), bytes(value)
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
-        """The record, or None when its type is unknown (to be skipped with a warning).
+        """Return the record, or None when its type is unknown (to be skipped with a warning).
 
         MalformedMessage when the bytes are not what the type says, or the value's version is out of its range, and
         InconsistentRecords when they make no sense.
@@ -68,14 +68,14 @@ class TypedRecordSerde:
 
 
 def typed_value(value: Message | None, expected: type[V]) -> V | None:
-    """A record's value as what its key says it is. Raises InconsistentRecords for anything else."""
+    """Return a record's value as what its key says it is. Raises InconsistentRecords for anything else."""
     if value is not None and not isinstance(value, expected):
         raise InconsistentRecords(f"a {type(value).__name__} where a {expected.__name__} belongs")
     return value
 
 
 def expect(record: CoordinatorRecord, what: str, numbers: Iterable[int], least: int = 0) -> None:
-    """Raises InconsistentRecords if one of the numbers is below `least`."""
+    """Raise InconsistentRecords if one of the numbers is below `least`."""
     lowest = min(numbers, default=least)
     if lowest < least:
         raise InconsistentRecords(f"a {type(record.value).__name__} with {what} {lowest}")

@@ -8,5 +8,5 @@ __all__ = ["group_partition_for", "java_abs", "java_string_hash", "java_string_h
 
 
 def group_partition_for(group_id: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets`, of `partitions` in all, that owns the group's records."""
+    """Return the partition of `__consumer_offsets`, of `partitions` in all, that owns the group's records."""
     return java_abs(java_string_hash(group_id)) % partitions

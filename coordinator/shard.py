@@ -92,7 +92,7 @@ class LogRoom(Protocol):
         """Return True if the records fit into one batch, and `spare_bytes` beside them."""
 
     def encoded(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...] | None]:
-        """The records for `CoordinatorResult.encoded`, each in a step of its own; None if they do not fit."""
+        """Return the records for `CoordinatorResult.encoded`, each in a step of its own; None if they do not fit."""
 
 
 class AmpleRoom:
@@ -119,7 +119,7 @@ class CoordinatorShard(Protocol):
         """Apply one record, live or at load. The only method that changes durable state."""
 
     def on_loaded(self, now_ms: int) -> None:
-        """Called once after the log was replayed, before the first operation: start timers afresh."""
+        """Start timers afresh: called once after the log was replayed, before the first operation."""
 
     def next_deadline_ms(self) -> int | None:
         """Return when to call `on_deadline` (monotonic ms), or None."""
@@ -136,7 +136,7 @@ class TransactionalShard(Protocol):
         """Replay, like `replay`, a record that counts only if the producer's transaction is committed."""
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """The producer's transaction has ended, live or at load. Harmless when it has none."""
+        """End the producer's transaction, live or at load. Harmless when it has none."""
 
 
 class RecordSerde(Protocol):

@@ -80,7 +80,7 @@ class RecordsApi:
         return self.get(f"/share-groups/{_name(group)}")
 
     def partitions(self, group: str) -> Iterator[dict[str, Any]]:
-        """The share partitions of a group."""
+        """Return the share partitions of a group."""
         return self._pages(f"/share-groups/{_name(group)}/partitions", "partitions", "after")
 
     def window(self, group: str, topic: str, partition: int) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class RecordsApi:
         states: Iterable[str] = (),
         member: str | None = None,
     ) -> Iterator[RangeRow]:
-        """The offsets in flight of a share partition from `first` on, at most `limit` ranges."""
+        """Yield the offsets in flight of a share partition from `first` on, at most `limit` ranges."""
         asked: dict[str, str | int] = {"from": first}
         if wanted := ",".join(states):
             asked["state"] = wanted
@@ -125,7 +125,7 @@ class RecordsApi:
             following = answer["next"]
 
     def get(self, path: str, **query: str | int) -> dict[str, Any]:
-        """The value of an answer. `path` is below /api/v1."""
+        """Return the value of an answer. `path` is below /api/v1."""
         target = f"{ROOT}{path}{'?' if query else ''}{urlencode(query)}"
         connection = self._connection()
         try:

@@ -74,7 +74,7 @@ class _State:
 def stored_states(
     network: Network, group: str, partitions: Sequence[Partition]
 ) -> dict[Partition, Outcome[StoredState]]:
-    """The states of a group in partitions. NotFound where it has none."""
+    """Return the states of a group in partitions. NotFound where it has none."""
     admin = Admin(network)
     count = _count(admin)
     ids = network.topic_ids({topic for topic, _ in partitions})
@@ -93,7 +93,7 @@ Key = tuple[str, bytes, int]
 
 
 def place(group: str, topic_id: bytes, partition: int, count: int) -> int:
-    """The partition of the log, of `count` in all, that has a share partition's state."""
+    """Return the partition of the log, of `count` in all, that has a share partition's state."""
     return java_abs(java_string_hash(f"{group}:{uuid_to_text(topic_id)}:{partition}")) % count
 
 
@@ -136,7 +136,7 @@ def _records(
 
 
 def _key(data: bytes) -> tuple[int, Key | None]:
-    """The record's type, and whose it is; None for types that are not known."""
+    """Return the record's type, and whose it is; None for types that are not known."""
     number = _INT16.unpack_from(data)[0] if len(data) > _INT16.size else -1
     if number not in (_SNAPSHOT, _UPDATE):
         return number, None

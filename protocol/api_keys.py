@@ -51,11 +51,11 @@ def _load(api_key: int) -> ApiCodec:
 
 
 def versions(api_key: int) -> tuple[int, int] | None:
-    """The lowest and highest version the protocol defines, both included; None for a key without versions."""
+    """Return the lowest and highest version the protocol defines, both included; None for a key without versions."""
     row = APIS.get(api_key)
     return None if row is None else (row[2], row[3])
 
 
 def flexible_from(api_key: int) -> int:
-    """The first flexible version, `NEVER` if there is none. KeyError for a key without versions."""
+    """Return the first flexible version, `NEVER` if there is none. KeyError for a key without versions."""
     return APIS[api_key][4]

@@ -80,7 +80,7 @@ class BoundedReader(Generic[M]):
         self._decode: _Read = FunctionType(decoder.__code__, own, decoder.__name__)
 
     def read_at_once(self, data: bytes, offset: int, few: int) -> M | None:
-        """The message at `offset`, if it has at most `few` elements. Raises `MalformedMessage`."""
+        """Return the message at `offset`, if it has at most `few` elements. Raises `MalformedMessage`."""
         self._begin(few, in_steps=False)
         try:
             return self._read(data, offset)
@@ -88,7 +88,7 @@ class BoundedReader(Generic[M]):
             return None
 
     def read_in_steps(self, data: bytes, offset: int, most: int) -> Generator[None, None, M]:
-        """The message at `offset`, with a pause after every `STEP_ELEMENTS` or so.
+        """Yield the message at `offset`, with a pause after every `STEP_ELEMENTS` or so.
 
         Raises `TooManyElements` as soon as it is known to have more than `most`, and `MalformedMessage`.
         """

@@ -254,7 +254,7 @@ class ConfigKey(Generic[T]):
         return self.type is ConfigType.PASSWORD
 
     def parse(self, text: str) -> ConfigValue:
-        """The typed value of a property's text. ConfigError when it is no such value or out of bounds."""
+        """Return the typed value of a property's text. ConfigError when it is no such value or out of bounds."""
         value = _parse_text(self.name, self.type, text.strip())
         self.check(value)
         return value
@@ -382,7 +382,7 @@ class ConfigDef:
         return iter(self.keys.values())
 
     def canonical(self, name: str) -> str | None:
-        """The defined name that `name` is or stands for; None if it is neither."""
+        """Return the defined name that `name` is or stands for; None if it is neither."""
         return name if name in self.keys else self._aliases.get(name)
 
     def names(self) -> list[str]:
@@ -390,7 +390,7 @@ class ConfigDef:
         return [*self.keys, *self._aliases]
 
     def defaults(self) -> dict[str, ConfigValue]:
-        """A fresh dictionary of every default."""
+        """Return a fresh dictionary of every default."""
         return {key.name: key.default for key in self.keys.values()}
 
 
@@ -408,7 +408,7 @@ def read_stored(
 
 
 def int_value(values: Mapping[str, ConfigValue], name: str) -> int:
-    """The value of a key that is a number and always set."""
+    """Return the value of a key that is a number and always set."""
     value = values[name]
     if not isinstance(value, int):
         raise TypeError(f"{name} is {value!r}, not a number")
@@ -416,7 +416,7 @@ def int_value(values: Mapping[str, ConfigValue], name: str) -> int:
 
 
 def float_value(values: Mapping[str, ConfigValue], name: str) -> float:
-    """The value of a key of type DOUBLE that is always set."""
+    """Return the value of a key of type DOUBLE that is always set."""
     value = values[name]
     if not isinstance(value, float | int):
         raise TypeError(f"{name} is {value!r}, not a number")
@@ -424,7 +424,10 @@ def float_value(values: Mapping[str, ConfigValue], name: str) -> float:
 
 
 def format_value(value: ConfigValue) -> str:
-    """A value as Kafka writes it in property files and answers: `true`, `0.5`, `a,b`. None becomes the empty string."""
+    """Return a value as Kafka writes it in property files and answers: `true`, `0.5`, `a,b`.
+
+    None becomes the empty string.
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):

@@ -38,7 +38,7 @@ NO_ERROR: Final = ApiError(ErrorCode.NONE)
 
 
 def storage_failure(error: OSError) -> ApiError:
-    """The answer when metadata could not be written; nothing has changed then."""
+    """Return the answer for metadata that could not be written; nothing has changed then."""
     return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The change could not be stored: {error}")
 
 

@@ -30,7 +30,7 @@ class FrameSplitter:
         return len(self._buffer)
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
-        """The frames that `data` completes, in order, without their sizes. Raises `MalformedMessage`.
+        """Return the frames that `data` completes, in order, without their sizes. Raises `MalformedMessage`.
 
         After an error the stream cannot be picked up again; whole frames before the bad size are lost with it.
         """
@@ -66,5 +66,5 @@ class FrameSplitter:
 
 
 def frame(payload: bytes) -> bytes:
-    """A payload with its size in front."""
+    """Return a payload with its size in front."""
     return _SIZE.pack(len(payload)) + payload

@@ -53,7 +53,9 @@ def response_header_version(api_key: int, api_version: int) -> int:
 
 
 def decode_request_header(frame: bytes) -> RequestHeader:
-    """The header at the start of a request frame (without its size). Raises `MalformedMessage`, also for unknown keys.
+    """Return the header at the start of a request frame (without its size).
+
+    Raises `MalformedMessage`, also for unknown keys.
 
     The version is not checked: one above the highest is read as a flexible one where the API has any.
     """
@@ -86,7 +88,7 @@ def decode_request_header(frame: bytes) -> RequestHeader:
 
 
 def encode_request(api_version: int, correlation_id: int, client_id: str | None, request: Message) -> bytes:
-    """A whole request: header and body, without the frame's size. Raises `UnencodableMessage`."""
+    """Return a whole request: header and body, without the frame's size. Raises `UnencodableMessage`."""
     header = RequestHeaderMessage(request.API_KEY, api_version, correlation_id, client_id)
     out = bytearray()
     header.encode_into(out, request_header_version(request.API_KEY, api_version))
@@ -95,13 +97,13 @@ def encode_request(api_version: int, correlation_id: int, client_id: str | None,
 
 
 def response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:
-    """The header of a response, in the version that goes with the request's. KeyError for an unknown key."""
+    """Return the header of a response, in the version that goes with the request's. KeyError for an unknown key."""
     start = _CORRELATION_ID.pack(correlation_id)
     return start + b"\0" if response_header_version(api_key, api_version) else start
 
 
 def decode_response_header(frame: bytes, api_key: int, api_version: int) -> ResponseHeader:
-    """The header at the start of a response frame (without its size). Raises `MalformedMessage`."""
+    """Return the header at the start of a response frame (without its size). Raises `MalformedMessage`."""
     if len(frame) < _CORRELATION_ID.size:
         raise MalformedMessage(f"response of {len(frame)} bytes")
     (correlation_id,) = _CORRELATION_ID.unpack_from(frame)

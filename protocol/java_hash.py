@@ -14,7 +14,7 @@ def java_string_hash(text: str) -> int:
 
 
 def java_string_hash_after(before: int, text: str) -> int:
-    """The hash of a string that ends with `text`, where `before` is the hash of what it begins with."""
+    """Return the hash of a string that ends with `text`, where `before` is the hash of what it begins with."""
     encoded = text.encode("utf-16-be", "surrogatepass")
     units = unpack(f">{len(encoded) // 2}H", encoded)
     while len(_POWERS) <= len(units):

@@ -38,7 +38,8 @@ class MalformedMessage(ValueError):
 
 class UnencodableMessage(ValueError):
     """A message that cannot be written at the version asked for: a field of another version is set, null where it is
-    not allowed, a number out of its type's range, a string over 32,767 bytes."""
+    not allowed, a number out of its type's range, a string over 32,767 bytes.
+    """
 
 
 EMPTY: Final[list[Any]] = []
@@ -78,7 +79,7 @@ class Structure:
 
 
 def _shown(name: str, value: object) -> str:
-    """A value in a repr: bytes may be records or secrets, so only ids are spelled out."""
+    """Return a value in a repr: bytes may be records or secrets, so only ids are spelled out."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return uuid_to_text(bytes(value)) if len(value) == 16 and name.endswith("id") else f"<{len(value)} bytes>"
     if isinstance(value, (list, tuple)):
@@ -154,7 +155,7 @@ def _unencodable(message: Message, version: int, error: Exception) -> Unencodabl
 
 
 def read_uvarint(data: bytes, pos: int) -> tuple[int, int]:
-    """An unsigned number of at most 32 bits: 7 bits a byte, low group first, high bit set while more follow."""
+    """Return an unsigned number of at most 32 bits: 7 bits a byte, low group first, high bit set while more follow."""
     value = data[pos]
     pos += 1
     if value < 0x80:
@@ -172,7 +173,7 @@ def read_uvarint(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def read_length(data: bytes, pos: int) -> tuple[int, int]:
-    """The compact length (n + 1; 0 is null) whose first byte, already looked at, is before `pos`."""
+    """Return the compact length (n + 1; 0 is null) whose first byte, already looked at, is before `pos`."""
     return read_uvarint(data, pos - 1)
 
 
@@ -195,7 +196,7 @@ def read_bytes_length(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def read_tags(data: bytes, pos: int, first: int) -> tuple[Tags, int]:
-    """The tag buffer whose first byte, `first` (not zero), is before `pos`. Its tags must ascend strictly."""
+    """Return the tag buffer whose first byte, `first` (not zero), is before `pos`. Its tags must ascend strictly."""
     count = first
     if first > 0x7F:
         count, pos = read_uvarint(data, pos - 1)
@@ -217,7 +218,7 @@ def read_tags(data: bytes, pos: int, first: int) -> tuple[Tags, int]:
 
 
 def read_compact_int8s(data: bytes, pos: int, first: int) -> tuple[list[int], int]:
-    """The array of int8 whose compact length starts with the byte `first`, before `pos`. It is not null."""
+    """Return the array of int8 whose compact length starts with the byte `first`, before `pos`. It is not null."""
     length = first
     if not 0 < first < 128:
         length, pos = read_bytes_length(data, pos)
@@ -351,7 +352,7 @@ NO_TAGS: Final = b"\0"
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned variable-length number. ValueError if it is negative."""
+    """Return an unsigned variable-length number. ValueError if it is negative."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -411,7 +412,7 @@ def put_records(out: bytearray, records: bytes | memoryview) -> None:
 
 
 def tag_buffer(tags: Tags) -> bytes:
-    """A tag buffer, sorted by tag. A tag that occurs twice is refused."""
+    """Return a tag buffer, sorted by tag. A tag that occurs twice is refused."""
     if len(tags) == 1:
         ((tag, value),) = tags
         if 0 <= tag < 128 and len(value) < 128:
@@ -505,7 +506,7 @@ def uuid_to_text(uuid: bytes) -> str:
 
 
 def uuid_from_text(text: str) -> bytes:
-    """The 16 bytes of an id in its text form. ValueError if it is not one."""
+    """Return the 16 bytes of an id in its text form. ValueError if it is not one."""
     if not re.fullmatch(_UUID_TEXT, text):
         raise ValueError(f"not an id: {text!r}")
     return base64.urlsafe_b64decode(text + "==")
@@ -515,12 +516,15 @@ def uuid_from_text(text: str) -> bytes:
 
 
 def zigzag_varint(value: int) -> bytes:
-    """A signed number (32 or 64 bits) in zig-zag form: small magnitudes take few bytes."""
+    """Return a signed number (32 or 64 bits) in zig-zag form: small magnitudes take few bytes."""
     return uvarint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 
 def read_zigzag(data: bytes | bytearray | memoryview, pos: int, max_bytes: int = 5) -> tuple[int, int]:
-    """A signed number in zig-zag form; `max_bytes` is 5 for varint, 10 for varlong. Raises `MalformedMessage`."""
+    """Return a signed number in zig-zag form; `max_bytes` is 5 for varint, 10 for varlong.
+
+    Raises `MalformedMessage`.
+    """
     value = 0
     shift = 0
     for _ in range(max_bytes):

@@ -39,7 +39,7 @@ class RowWriter:
         self._encode: Callable[[bytearray, Any], None] = FunctionType(encoder.__code__, own, encoder.__name__)
 
     def rows(self, message: Message) -> Generator[None, None, Gathered]:
-        """The rows of the message in wire form, without their count; with pauses where a row is long."""
+        """Yield the rows of the message in wire form, without their count; with pauses where a row is long."""
         _, write = self._around(Gathered(), message)
         return (yield from self._steps.elements(write, getattr(message, self._field)))
 

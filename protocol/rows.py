@@ -47,7 +47,7 @@ class Rows(Sequence[T]):
         self._items: list[T] | None = None
 
     def numbers(self) -> list[int]:
-        """The numbers of all structs, one after the other."""
+        """Return the numbers of all structs, one after the other."""
         if self._count <= _AT_ONCE:
             return list(_struct_of(self._count, self._codes).unpack(self._data))
         return list(chain.from_iterable(_struct_of(1, self._codes).iter_unpack(self._data)))

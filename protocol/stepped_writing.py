@@ -69,7 +69,7 @@ class SteppedWriter:
                 return out
 
     def elements(self, write: Write, items: list[Any]) -> Generator[None, None, Gathered]:
-        """The elements of one array without their count; `write` is one of `writers`."""
+        """Yield the elements of one array without their count; `write` is one of `writers`."""
         self._begin()
         return (yield from self._in_pieces(write, items))
 

@@ -136,7 +136,7 @@ class ClassicGroups:
     # -- reading
 
     def group(self, group_id: str) -> ClassicGroup | None:
-        """A classic group, for reading only."""
+        """Return a classic group, for reading only."""
         group = self._groups.get(group_id)
         return group if isinstance(group, ClassicGroup) else None
 
@@ -154,8 +154,9 @@ class ClassicGroups:
     # -- simple groups, and the end of groups
 
     def ensure(self, group_id: str) -> ClassicGroup:
-        """The group that offsets are committed to; a simple one if there is none. It is known by its offsets: it has no
-        record of its own. The id is not that of a group of another kind.
+        """Return the group that offsets are committed to; a simple one if there is none.
+
+        It is known by its offsets: it has no record of its own. The id is not that of a group of another kind.
         """
         group = self.group(group_id)
         if group is None:

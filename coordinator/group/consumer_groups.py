@@ -165,8 +165,9 @@ class ConsumerGroups:
         return CoordinatorResult(response, self.without(group, (member.member_id,), now_ms))
 
     def without(self, group: ConsumerGroup, member_ids: Collection[str], now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Records that take members out, see `Conversions.without`; what their patterns matched is forgotten. Raises
-        RecordsTooLarge.
+        """Return records that take members out, see `Conversions.without`; what their patterns matched is forgotten.
+
+        Raises RecordsTooLarge.
         """
         records = self.conversions.without(group, member_ids, now_ms)
         staying = [member for member_id, member in group.members.items() if member_id not in member_ids]
@@ -179,7 +180,7 @@ class ConsumerGroups:
     # -- reading
 
     def group(self, group_id: str) -> ConsumerGroup | None:
-        """A consumer group, for reading only."""
+        """Return a consumer group, for reading only."""
         group = self._groups.get(group_id)
         return group if isinstance(group, ConsumerGroup) else None
 

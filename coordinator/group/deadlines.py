@@ -23,7 +23,7 @@ class Deadlines(Generic[K]):
         self._heap: list[tuple[int, K]] = []
 
     def set(self, key: K, deadline_ms: int) -> None:
-        """The key is due at `deadline_ms`, whatever was said before."""
+        """Make the key due at `deadline_ms`, whatever was said before."""
         self._deadlines[key] = deadline_ms
         scheduled = self._scheduled.get(key)
         if scheduled is None or deadline_ms < scheduled:
@@ -34,12 +34,12 @@ class Deadlines(Generic[K]):
         return self._deadlines.get(key)
 
     def set_first(self, key: K, deadline_ms: int) -> None:
-        """The key is due at `deadline_ms`, unless it is already at some time."""
+        """Make the key due at `deadline_ms`, unless it is already at some time."""
         if key not in self._deadlines:
             self.set(key, deadline_ms)
 
     def clear(self, key: K) -> None:
-        """The key is not due any more; harmless when it never was."""
+        """Make the key not due any more; harmless when it never was."""
         self._deadlines.pop(key, None)
 
     def due(self, now_ms: int) -> list[K]:

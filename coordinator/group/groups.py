@@ -48,15 +48,18 @@ class Group(Protocol):
 
 
 def settled_epoch(group_epoch: int, assignment_epoch: int, member_epochs: Iterable[int]) -> int:
-    """The epoch of a group of which records may be missing: no assignment, and no member, is ahead of it. Where members
-    are ahead of the assignment it is a new one, so that they get another.
+    """Return the epoch of a group of which records may be missing: no assignment, and no member, is ahead of it.
+
+    Where members are ahead of the assignment it is a new one, so that they get another.
     """
     newest = max(member_epochs, default=assignment_epoch)
     return max(group_epoch, assignment_epoch, newest + 1 if newest > assignment_epoch else newest)
 
 
 def listed(groups: Iterable[Group], states: Collection[str] = (), types: Collection[str] = ()) -> list[ListedGroup]:
-    """The groups in one of the states and of one of the types, whatever the case; an empty filter lets all pass."""
+    """Return the groups in one of the states and of one of the types, whatever the case; an empty
+    filter lets all pass.
+    """
     wanted_states = {state.strip().lower() for state in states}
     wanted_types = {kind.lower() for kind in types}
     return [

@@ -95,12 +95,12 @@ class Row(Generic[G_contra]):
 
 
 def row(key: type[K], value: type[V], apply: Callable[[G, K, V | None], None]) -> Row[G]:
-    """A record type that only one kind of group has."""
+    """Return the row of a record type that only one kind of group has."""
     return Row(key, value, apply)
 
 
 def epoch_row(key: type[K], value: type[EV]) -> Row[ReplayedGroup[Any, Any]]:
-    """The group's epoch and metadata hash; its tombstone removes the group."""
+    """Return the row of the group's epoch and metadata hash; its tombstone removes the group."""
 
     def apply(group: ReplayedGroup[Any, Any], _key: K, value: EV) -> None:
         group.replay_epoch(value.epoch, value.metadata_hash)
@@ -109,7 +109,7 @@ def epoch_row(key: type[K], value: type[EV]) -> Row[ReplayedGroup[Any, Any]]:
 
 
 def assignment_epoch_row(key: type[K], value: type[AV]) -> Row[ReplayedGroup[Any, Any]]:
-    """The epoch of all targets; NO_EPOCH after its tombstone."""
+    """Return the row of the epoch of all targets; NO_EPOCH after its tombstone."""
 
     def apply(group: ReplayedGroup[Any, Any], _key: K, value: AV | None) -> None:
         epoch, timestamp = (NO_EPOCH, 0) if value is None else (value.assignment_epoch, value.assignment_timestamp)

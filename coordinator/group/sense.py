@@ -26,7 +26,7 @@ _LEAST_MEMBER_EPOCH: Final = -2  # a static member that is away
 
 
 def check_group_record(record: CoordinatorRecord) -> None:
-    """Raises InconsistentRecords for one that no group coordinator writes."""
+    """Raise InconsistentRecords for one that no group coordinator writes."""
     if isinstance(record.key, OffsetCommitKey):
         expect(record, "partition", (record.key.partition,))
     check = None if record.value is None else _CHECKS.get(type(record.value))

@@ -102,7 +102,7 @@ class GroupCoordinatorShard:
     # -- groups of every kind
 
     def group_kind(self, group_id: str) -> GroupKind | None:
-        """The kind of a group; None: there is none of that name."""
+        """Return the kind of a group; None: there is none of that name."""
         group = self._groups.get(group_id)
         return None if group is None else group.kind
 
@@ -123,13 +123,13 @@ class GroupCoordinatorShard:
         return Counter(group.kind for group in self._groups.values())
 
     def share_group(self, group_id: str) -> ShareGroup | None:
-        """A share group's replayed state, for reading only."""
+        """Return a share group's replayed state, for reading only."""
         return self.share.group(group_id)
 
     def list_groups(
         self, states: Collection[str] = (), types: Collection[str] = ()
     ) -> CoordinatorResult[list[ListedGroup]]:
-        """The groups of this shard; empty filters let all pass."""
+        """Return the groups of this shard; empty filters let all pass."""
         return CoordinatorResult(listed(self._groups.values(), states, types))
 
     def delete_group(self, group_id: str) -> CoordinatorResult[ApiError]:
@@ -158,7 +158,7 @@ class GroupCoordinatorShard:
         return CoordinatorResult(None, records, atomic=False)
 
     def topics(self) -> dict[bytes, str]:
-        """The topics, id to name, that groups have share state of or offsets in."""
+        """Return the topics, id to name, that groups have share state of or offsets in."""
         return self.share.topics_with_state() | self.offsets.topics()
 
     # -- CoordinatorShard
@@ -179,7 +179,7 @@ class GroupCoordinatorShard:
         self.offsets.replay(record.key, record.value, offset, producer_id)
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """The offsets of the producer's transaction are those of their groups now, or gone."""
+        """Make the offsets of the producer's transaction those of their groups, or forget them."""
         self.offsets.store.end_transaction(producer_id, commit=commit)
 
     def on_loaded(self, now_ms: int) -> None:

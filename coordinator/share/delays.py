@@ -40,7 +40,9 @@ NO_DELAYS: Final[tuple[Delay, ...]] = ()
 
 
 def combined(delays: Iterable[Delay], start_offset: int = -1) -> list[Delay]:
-    """The delays as one ascending, disjoint account, with nothing below `start_offset` (-1: nothing is cut off)."""
+    """Return the delays as one ascending, disjoint account, with nothing below `start_offset` (-1:
+    nothing is cut off).
+    """
     return [Delay._make(row) for row in combine([StateBatch._make(delay) for delay in delays], start_offset)]
 
 
@@ -50,15 +52,15 @@ def combined(delays: Iterable[Delay], start_offset: int = -1) -> list[Delay]:
 
 
 def rows_of(delays: Iterable[Delay]) -> list[StateBatch]:
-    """The delays as combined rows."""
+    """Return the delays as combined rows."""
     return combine([StateBatch._make(delay) for delay in delays])
 
 
 def in_force(
     rows: Sequence[StateBatch], batches: Sequence[StateBatch], now_ms: int, more: Sequence[Delay] = NO_DELAYS
 ) -> tuple[Delay, ...]:
-    """The parts of `rows`, and of `more` merged into them, that hold for `batches` (combined) and are not over at
-    `now_ms`.
+    """Return the parts of `rows`, and of `more` merged into them, that hold for `batches` (combined) and are not over
+    at `now_ms`.
     """
     if more:
         rows = list(rows)
@@ -87,15 +89,18 @@ def is_sound(delay: Delay) -> bool:
 
 
 def tags_of(delays: Sequence[Delay], room: int) -> Tags:
-    """The delays as tags of a record's value; the first ones where `room`, in bytes, is not enough for all: what is
-    left out is available at once.
+    """Return the delays as tags of a record's value; the first ones where `room`, in bytes, is not enough for all: what
+    is left out is available at once.
     """
     delays = delays[: max(room - _OVERHEAD_BYTES, 0) // DELAY_BYTES]
     return ((TAG, _VERSION + b"".join(_ROW.pack(*delay) for delay in delays)),) if delays else ()
 
 
 def delays_in(tags: Tags) -> Sequence[Delay]:
-    """The delays among a record's unknown tags. Nothing of what is not as above: those records are available now."""
+    """Return the delays among a record's unknown tags.
+
+    Nothing of what is not as above: those records are available now.
+    """
     body = next((value for tag, value in tags if tag == TAG), b"")
     if body[:1] != _VERSION or (len(body) - 1) % DELAY_BYTES:
         return NO_DELAYS

@@ -30,16 +30,16 @@ class SharePartitionKey(NamedTuple):
     partition: int
 
     def text(self) -> str:
-        """The coordinator key, as FindCoordinator carries it."""
+        """Return the coordinator key, as FindCoordinator carries it."""
         return f"{self.group_id}{self.text_after_group()}"
 
     def text_after_group(self) -> str:
-        """The rest of the coordinator key, its first colon included."""
+        """Return the rest of the coordinator key, its first colon included."""
         return f":{uuid_to_text(self.topic_id)}:{self.partition}"
 
 
 def parse_key(text: str) -> SharePartitionKey | ErrorCode:
-    """The share partition that a coordinator key names; INVALID_REQUEST when it names none."""
+    """Return the share partition that a coordinator key names; INVALID_REQUEST when it names none."""
     match = _KEY.fullmatch(text)
     if match is None or not match["group"].strip():
         return ErrorCode.INVALID_REQUEST
@@ -50,7 +50,9 @@ def parse_key(text: str) -> SharePartitionKey | ErrorCode:
 
 
 def partition_for(key: SharePartitionKey, partitions: int) -> int:
-    """The partition of `__share_group_state`, of `partitions` in all, that owns the share partition's records."""
+    """Return the partition of `__share_group_state`, of `partitions` in all, that owns the share
+    partition's records.
+    """
     return java_abs(java_string_hash_after(_group_hash(key.group_id), key.text_after_group())) % partitions
 
 

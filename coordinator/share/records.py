@@ -69,7 +69,9 @@ def snapshot_batches(batches: Iterable[StateBatch]) -> list[share_snapshot.State
 
 
 def update_batches(batches: list[StateBatch]) -> list[share_update.StateBatch]:
-    """The batches as they are: an update is encoded and replayed, and has one for each range that was acknowledged."""
+    """Return the batches as they are: an update is encoded and replayed, and has one for each range that was
+    acknowledged.
+    """
     return cast("list[share_update.StateBatch]", batches)
 
 
@@ -80,8 +82,8 @@ _MOST_ROWS: Final = 32
 
 
 def update_bytes(value: ShareUpdateValue, batches: Sequence[StateBatch]) -> bytes:
-    """The value as `SHARE_STATE_SERDE` encodes it, from its batches as tuples: these are packed together, which takes a
-    third of the time. Raises UnencodableMessage.
+    """Return the value as `SHARE_STATE_SERDE` encodes it, from its batches as tuples: these are packed together, which
+    takes a third of the time. Raises UnencodableMessage.
     """
     try:
         head = _pack_update(0, value.snapshot_epoch, value.leader_epoch, value.start_offset)
@@ -111,5 +113,5 @@ def _tags(value: ShareUpdateValue) -> bytes:
 
 
 def tombstone(key: SharePartitionKey) -> CoordinatorRecord:
-    """Deletes the share partition's state."""
+    """Return the record that deletes the share partition's state."""
     return CoordinatorRecord(ShareSnapshotKey(*key), None)

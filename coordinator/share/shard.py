@@ -109,11 +109,11 @@ class ShareCoordinatorShard:
         self._cold_check_due_ms = 0
 
     def state_of(self, key: SharePartitionKey) -> ShareState | None:
-        """The replayed state, for reading only."""
+        """Return the replayed state, for reading only."""
         return self._states.get(key)
 
     def share_partitions(self) -> list[SharePartitionKey]:
-        """The share partitions that have a state."""
+        """Return the share partitions that have a state."""
         return list(self._states)
 
     def share_partitions_of(self, topic_id: bytes) -> list[SharePartitionKey]:
@@ -182,7 +182,7 @@ class ShareCoordinatorShard:
         return self.initialize(key, state_epoch, start_offset)
 
     def read(self, key: SharePartitionKey, leader_epoch: int) -> CoordinatorResult[ReadResult]:
-        """The state, for a leader that begins; a leader epoch that was not known yet is stored.
+        """Return the state, for a leader that begins; a leader epoch that was not known yet is stored.
 
         Errors: INVALID_REQUEST (also for a share partition that was never initialised), FENCED_LEADER_EPOCH,
         UNKNOWN_TOPIC_OR_PARTITION.
@@ -338,7 +338,10 @@ class ShareCoordinatorShard:
     def _find(
         self, key: SharePartitionKey, leader_epoch: int | None, state_epoch: int | None, uninitialized: ApiError
     ) -> tuple[ShareState | None, ApiError]:
-        """The state that a leader with these epochs may read and write, or why it may not. None is not looked at."""
+        """Return the state that a leader with these epochs may read and write, or the error for which it may not.
+
+        None is not looked at.
+        """
         if key.partition < 0:
             return None, NEGATIVE_PARTITION
         if leader_epoch is not None and leader_epoch < 0:
@@ -377,7 +380,10 @@ class ShareCoordinatorShard:
         *,
         leader_epoch: int = UNSET,
     ) -> CoordinatorResult[T]:
-        """An update, or after enough of them a snapshot. `start_offset` -1 and `leader_epoch` -1: the stored one."""
+        """Return an update, or after enough of them a snapshot.
+
+        `start_offset` -1 and `leader_epoch` -1: the stored one.
+        """
         if leader_epoch == UNSET:
             leader_epoch = state.leader_epoch
         if self._snapshot_is_due(state):
@@ -522,7 +528,7 @@ class ShareCoordinatorShard:
 
 
 def _merged(state: ShareState, written: Sequence[StateBatch], start_offset: int) -> list[StateBatch]:
-    """The batches as they will be once the record is replayed."""
+    """Return the batches as they will be once the record is replayed."""
     merged = state.batches.copy()
     merge_into(merged, written, max(start_offset, state.start_offset))
     return merged
@@ -534,7 +540,10 @@ def _record_bytes(key: SharePartitionKey, batches: int) -> int:
 
 
 def _cold_snapshot(key: SharePartitionKey, state: ShareState, now: int, room: int) -> CoordinatorRecord:
-    """The same state once more, in at most `room` bytes. It keeps the creation time: that marks it."""
+    """Return a snapshot of the same state once more, in at most `room` bytes.
+
+    It keeps the creation time: that marks it.
+    """
     delays = in_force(state.delays, state.batches, now) if state.delays else NO_DELAYS
     value = ShareSnapshotValue(
         snapshot_epoch=state.snapshot_epoch + 1,

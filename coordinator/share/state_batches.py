@@ -58,8 +58,9 @@ class Account(list[StateBatch]):
 
 
 def account_of(batches: Iterable[StateBatchLike], start_offset: int = -1) -> Account | None:
-    """The batches as one account, with nothing below `start_offset` (-1: nothing is cut off). None if a share
-    partition's leader cannot have written one of them.
+    """Return the batches as one account, with nothing below `start_offset` (-1: nothing is cut off).
+
+    None if a share partition's leader cannot have written one of them.
     """
     given = list(batches)
     if is_account(given, StateBatch, _STATE_BITS):
@@ -83,13 +84,14 @@ def are_sound(batches: Iterable[StateBatch]) -> bool:
 
 
 def state_batches(batches: Iterable[StateBatchLike]) -> list[StateBatch]:
-    """The same batches as tuples, in the same order."""
+    """Return the same batches as tuples, in the same order."""
     new = tuple.__new__  # a NamedTuple's own constructor takes twice as long
     return [new(StateBatch, (b.first_offset, b.last_offset, b.delivery_state, b.delivery_count)) for b in batches]
 
 
 def combine(batches: Iterable[StateBatch], start_offset: int = -1) -> list[StateBatch]:
-    """The batches as one ascending, disjoint account, with nothing below `start_offset` (-1: nothing is cut off).
+    """Return the batches as one ascending, disjoint account, with nothing below `start_offset` (-1: nothing is cut
+    off).
 
     Every batch has first_offset <= last_offset.
     """

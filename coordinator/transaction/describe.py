@@ -31,7 +31,9 @@ class TransactionFilter:
 
 
 def unknown_states(names: Iterable[str]) -> list[str]:
-    """The names that are no state a transaction can be in; Apache Kafka knows two more, which no client ever sees."""
+    """Return the names that are no state a transaction can be in; Apache Kafka knows two more, which no client ever
+    sees.
+    """
     known = {*STATE_NAMES.values(), "Dead", "PrepareEpochFence"}
     return [name for name in names if name not in known]
 
@@ -55,14 +57,14 @@ def transaction_entry(transactional_id: str, transaction: Transaction | None) ->
 
 
 def transaction_error_entry(transactional_id: str, error: ErrorCode) -> describe_transactions.TransactionState:
-    """A row of DescribeTransactions that holds an error."""
+    """Return a row of DescribeTransactions that holds an error."""
     return describe_transactions.TransactionState(error_code=error, transactional_id=transactional_id)
 
 
 def listed(
     transactions: Iterable[Transaction], wanted: TransactionFilter, now_ms: int
 ) -> list[list_transactions.TransactionState]:
-    """The rows of ListTransactions."""
+    """Return the rows of ListTransactions."""
     return [
         list_transactions.TransactionState(
             transaction.transactional_id, transaction.producer_id, STATE_NAMES[transaction.state]

@@ -77,7 +77,7 @@ def _end_in_epoch(
 
 
 def _is_again(transaction: Transaction, producer_id: int, producer_epoch: int) -> bool:
-    """The request is in the epoch before the one that its answer gave."""
+    """Return True if the request is in the epoch before the one that its answer gave."""
     if producer_epoch + 1 == transaction.producer_epoch:
         return True
     return (  # the answer gave the first epoch of a new producer id

@@ -39,7 +39,7 @@ class ExpectedProducer(NamedTuple):
 
 
 def new_transaction(transactional_id: str, producer_id: int, timeout_ms: int, now_ms: int) -> Transaction:
-    """An id that was not known: its first epoch."""
+    """Return the transaction of an id that was not known: its first epoch."""
     fresh = Transaction(transactional_id, producer_id, timeout_ms=timeout_ms)
     return fresh.initialized(0, NO_PRODUCER_EPOCH, timeout_ms, now_ms)
 
@@ -52,7 +52,7 @@ def initialize(
     transaction_version: int,
     now_ms: int,
 ) -> Decision:
-    """A new epoch for an id that is known. A state of PREPARE_ABORT in the decision means: come again.
+    """Give an id that is known a new epoch. A state of PREPARE_ABORT in the decision means: come again.
 
     CONCURRENT_TRANSACTIONS, PRODUCER_FENCED, or the error of `new_producer_id`. `transaction_version` is the broker's.
     """

@@ -146,7 +146,10 @@ class Transaction:
         )
 
     def prepared(self, state: TransactionState, client_version: int, next_producer_id: int, now_ms: int) -> Transaction:
-        """The outcome is decided: PREPARE_COMMIT or PREPARE_ABORT. `next_producer_id` -1: the producer id stays."""
+        """Return the transaction with its outcome decided: PREPARE_COMMIT or PREPARE_ABORT.
+
+        `next_producer_id` -1: the producer id stays.
+        """
         epoch, last_epoch = self.producer_epoch, self.last_producer_epoch
         if client_version >= BUMPING_VERSION:
             last_epoch = epoch

@@ -42,7 +42,7 @@ TRANSACTION_SERDE: Final = TypedRecordSerde(
 
 
 def transaction_record(transaction: Transaction, transaction_version: int) -> CoordinatorRecord:
-    """The state as a record. `transaction_version` is the finalized level of the feature."""
+    """Return the state as a record. `transaction_version` is the finalized level of the feature."""
     needs_tags = transaction.client_version > 0 or transaction.next_producer_id != NO_PRODUCER_ID
     version = 1 if transaction_version > 0 or needs_tags else 0
     value = TransactionLogValue(
@@ -63,12 +63,12 @@ def transaction_record(transaction: Transaction, transaction_version: int) -> Co
 
 
 def tombstone(transactional_id: str) -> CoordinatorRecord:
-    """The id is forgotten."""
+    """Return the record that forgets the id."""
     return CoordinatorRecord(TransactionLogKey(transactional_id), None)
 
 
 def transaction_of(transactional_id: str, value: TransactionLogValue) -> Transaction:
-    """The state that a record holds. InconsistentRecords for one that no log has."""
+    """Return the state that a record holds. InconsistentRecords for one that no log has."""
     try:
         state = TransactionState(value.transaction_status)
     except ValueError:

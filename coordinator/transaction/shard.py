@@ -91,11 +91,11 @@ class TransactionCoordinatorShard:
         return len(self._transactions)
 
     def get(self, transactional_id: str) -> Transaction | None:
-        """The replayed state."""
+        """Return the replayed state."""
         return self._transactions.get(transactional_id)
 
     def all(self) -> list[Transaction]:
-        """The replayed state of every transactional id."""
+        """Return the replayed state of every transactional id."""
         return list(self._transactions.values())
 
     # -- requests
@@ -103,7 +103,10 @@ class TransactionCoordinatorShard:
     def init_producer_id(
         self, transactional_id: str, timeout_ms: int, expected: ExpectedProducer | None
     ) -> CoordinatorResult[ProducerResult]:
-        """A producer id and epoch. CONCURRENT_TRANSACTIONS with markers: a transaction had to be aborted first."""
+        """Return a producer id and epoch.
+
+        CONCURRENT_TRANSACTIONS with markers: a transaction had to be aborted first.
+        """
         if not transactional_id:
             return CoordinatorResult(ProducerResult(ErrorCode.INVALID_REQUEST))
         if not 0 < timeout_ms <= self._settings.max_timeout_ms:
@@ -139,8 +142,9 @@ class TransactionCoordinatorShard:
         partitions: Iterable[TopicPartition],
         client_version: int,
     ) -> CoordinatorResult[ErrorCode]:
-        """The partitions belong to the producer's transaction, which begins with them if none is under way. Raises
-        RecordsTooLarge for more of them than the record of the transaction's end has room for.
+        """Add the partitions to the producer's transaction, which begins with them if none is under way.
+
+        Raises RecordsTooLarge for more of them than the record of the transaction's end has room for.
         """
         if not transactional_id:
             return CoordinatorResult(ErrorCode.INVALID_REQUEST)
@@ -189,7 +193,10 @@ class TransactionCoordinatorShard:
     # -- what follows a decision, and time
 
     def complete(self, written: WriteMarkers) -> CoordinatorResult[ErrorCode]:
-        """The markers are in all partitions. INVALID_TXN_STATE: that transaction is not waiting for them (any more)."""
+        """Complete a transaction whose markers are in all partitions.
+
+        INVALID_TXN_STATE: that transaction is not waiting for them (any more).
+        """
         transaction = self._transactions.get(written.transactional_id)
         if transaction is None or not transaction.is_preparing or not _is_of(written, transaction):
             return CoordinatorResult(ErrorCode.INVALID_TXN_STATE)
@@ -232,7 +239,7 @@ class TransactionCoordinatorShard:
     def list_transactions(
         self, wanted: TransactionFilter
     ) -> CoordinatorResult[list[list_transactions.TransactionState]]:
-        """The rows of ListTransactions of this partition."""
+        """Return the rows of ListTransactions of this partition."""
         return CoordinatorResult(listed(self._transactions.values(), wanted, self._wall_ms()))
 
     # -- CoordinatorShard
@@ -263,7 +270,7 @@ class TransactionCoordinatorShard:
         return CoordinatorResult(None)
 
     def _last_epoch(self, transaction: Transaction, before: Transaction | None) -> int:
-        """The epoch that may ask again, which no record has: from what was granted, or from the state before."""
+        """Return the epoch that may ask again, which no record has: from what was granted, or from the state before."""
         if transaction.state is TransactionState.EMPTY:
             granted = self._granted.pop(transaction.transactional_id, None)
             fits = granted is not None and granted[:2] == (transaction.producer_id, transaction.producer_epoch)
@@ -278,7 +285,7 @@ class TransactionCoordinatorShard:
         return () if transaction is None else (transaction_record(transaction, self._transaction_version()),)
 
     def _now(self, transaction: Transaction | None) -> int:
-        """The wall clock, which may have been set back; a transaction's times never go back."""
+        """Return the wall clock, which may have been set back; a transaction's times never go back."""
         now_ms = self._wall_ms()
         return now_ms if transaction is None else max(now_ms, transaction.last_update_ms)
 

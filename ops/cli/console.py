@@ -125,7 +125,7 @@ def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[Client
 
 
 def _rules(bound: socket.socket, token: str | None, config: ClientConfig, private: bool) -> Rules:
-    """Ends the command for a console that would show too much to too many."""
+    """Return the rules. Ends the command for a console that would show too much to too many."""
     from shareq.ops.console.guard import Rules, exposure, is_loopback
 
     loopback = is_loopback(str(bound.getsockname()[0]))
@@ -136,7 +136,7 @@ def _rules(bound: socket.socket, token: str | None, config: ClientConfig, privat
 
 
 def read_token(option: str, path: str) -> str:
-    """The token in a file, without white space around it. Ends the command for one that could be guessed."""
+    """Return the token in a file, without white space around it. Ends the command for one that could be guessed."""
     from shareq.ops.console.guard import LEAST_TOKEN
 
     try:

@@ -34,7 +34,7 @@ def leaves() -> Iterator[tuple[str, ClusterCommand]]:
 
 
 def schema(words: str, found: ClusterCommand) -> dict[str, Any]:
-    """The schema of what a command prints with --json."""
+    """Return the schema of what a command prints with --json."""
     assert found.row is not None
     return schema_of(found.row, found.shape, f"shareq {words} --json")
 

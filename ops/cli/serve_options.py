@@ -129,7 +129,7 @@ def configure_log(level: str, log_format: str) -> None:
 
 
 def scram_users_of(texts: Iterable[str]) -> list[NewScramUser]:
-    """The users of --add-scram. What was given is not repeated in an error: there may be a password in it."""
+    """Return the users of --add-scram. What was given is not repeated in an error: there may be a password in it."""
     users = []
     for text in texts:
         from shareq.broker.process.scram_option import parse_add_scram
@@ -151,7 +151,7 @@ def scram_users_of(texts: Iterable[str]) -> list[NewScramUser]:
 
 
 def levels_of(texts: Iterable[str]) -> dict[str, int]:
-    """The levels of --feature, by name."""
+    """Return the levels of --feature, by name."""
     result: dict[str, int] = {}
     for name, level in pairs("--feature", texts, "NAME=LEVEL").items():
         if not level.isdecimal():
@@ -161,8 +161,9 @@ def levels_of(texts: Iterable[str]) -> dict[str, int]:
 
 
 def _listener_name(given: Mapping[str, str]) -> str:
-    """The listener that --listen gives an address to: PLAINTEXT, unless the only listener that `given` is about has
-    authentication. It never takes that away."""
+    """Return the listener that --listen gives an address to: PLAINTEXT, unless the only listener that `given` is about
+    has authentication. It never takes that away.
+    """
     pairs = (text.partition(":") for text in given.get("listener.security.protocol.map", "").split(","))
     protocols = {_upper(name): _upper(protocol) for name, _, protocol in pairs}
     names = _listener_names(given, protocols)
@@ -174,7 +175,9 @@ def _listener_name(given: Mapping[str, str]) -> str:
 
 
 def _listener_names(given: Mapping[str, str], protocols: Mapping[str, str]) -> list[str]:
-    """The listeners for clients that properties open; where they open none, those that they advertise or protect."""
+    """Return the listeners for clients that properties open; where they open none, those that they advertise or
+    protect.
+    """
     controllers = set(map(_upper, given.get("controller.listener.names", "").split(",")))
     for key in ("listeners", "advertised.listeners"):
         names = [_upper(text.partition("://")[0]) for text in given.get(key, "").split(",") if text.strip()]
@@ -190,7 +193,7 @@ def _upper(text: str) -> str:
 
 
 def set_by(environment: Mapping[str, str]) -> dict[str, str]:
-    """The properties in the environment."""
+    """Return the properties in the environment."""
     if not any(name.startswith("SHAREQ_") for name in environment):
         return {}
     from shareq.broker.config.sources.environment import environment_properties

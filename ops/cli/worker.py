@@ -101,7 +101,10 @@ async def _serve(app: Worker, live: LiveLine | None) -> None:
 
 
 def load(target: str) -> Worker:
-    """The worker that MODULE:APP names; modules of the current folder are found. Ends the command if there is none."""
+    """Return the worker that MODULE:APP names; modules of the current folder are found.
+
+    Ends the command if there is none.
+    """
     name, _, attribute = target.partition(":")
     if not name or not attribute:
         exit_with(USAGE, f"{target}: must be MODULE:APP, for example packing:app")

@@ -36,7 +36,7 @@ def _number(body: Body, name: str, default: int, highest: int = 2**63 - 1) -> in
 
 
 def _confirmed(body: Body, name: str) -> None:
-    """The user has typed the name of what is to be changed."""
+    """Raise WrongRequest unless the user has typed the name of what is to be changed."""
     if body.get("confirm") != name:
         raise WrongRequest(f"confirm: type {name} to go on")
 

@@ -87,7 +87,7 @@ def knows_token(rules: Rules, headers: Mapping[str, str]) -> bool:
 
 
 def _name_of(host: str) -> str:
-    """The name in a Host header, without port and brackets."""
+    """Return the name in a Host header, without port and brackets."""
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.partition(":")[0]

@@ -65,7 +65,7 @@ class Poller:
         return self._task is not None and not self._task.done()
 
     async def seen(self) -> Seen:
-        """The newest there is; the first that comes, if what there is was made before anybody looked again."""
+        """Return the newest there is; the first that comes, if what exists was made before anybody looked again."""
         self.asked_at = time.monotonic()
         if not self.at_work:
             self._looked.clear()

@@ -74,7 +74,7 @@ class Console:
     """The application. Owned by the loop that it is made on."""
 
     def __init__(self, wish: Wish, *, polls: Asks | None = None, questions: Asks | None = None) -> None:
-        """`polls` and `questions`: what asks the cluster for views, and for what users want once."""
+        """Set up lanes: `polls` asks the cluster for views, `questions` for what users want once."""
         self._wish = wish
         self._files = static_files()
         self._pollers = Pollers()
@@ -189,7 +189,7 @@ class Console:
 
 
 def _understood(look: Look) -> Look:
-    """The same, with an error of the client for answers that say what cannot be."""
+    """Return the same look, with an error of the client for answers that say what cannot be."""
 
     def call(admin: Admin) -> Json:
         with understood():
@@ -199,7 +199,7 @@ def _understood(look: Look) -> Look:
 
 
 def _bounded(config: ClientConfig, timeout_ms: int) -> ClientConfig:
-    """The client's configuration, with times and sizes of one who waits at a browser."""
+    """Return the client's configuration, with times and sizes of one who waits at a browser."""
     return replace(
         config,
         default_api_timeout_ms=min(config.default_api_timeout_ms, timeout_ms),

@@ -54,7 +54,7 @@ def is_unused(message: MessageSpec) -> bool:
 
 
 def _checked_text(module: str, messages: list[MessageSpec], kafka_version: str) -> str:
-    """The text of a message's module, with one definition for each name. Raises `SchemaError`."""
+    """Return the text of a message's module, with one definition for each name. Raises `SchemaError`."""
     files = " and ".join(message.file for message in messages)
     if module in checks.TABLES:
         raise SchemaError(f"{files}: {messages[0].name}: the module {module} has another purpose")
@@ -87,7 +87,7 @@ def write(files: dict[str, str], out: Path) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command. Exit status 0: done or current; 1: stale; 2: a schema is wrong."""
+    """Run the command. Exit status 0: done or current; 1: stale; 2: a schema is wrong."""
     parser = argparse.ArgumentParser(prog="python -m shareq.protocol.generator", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 and name the stale files")
     parser.add_argument("--all", action="store_true", help="codecs of messages that the product does not use, too")

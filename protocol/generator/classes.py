@@ -9,7 +9,7 @@ from shareq.protocol.generator.spec import StructSpec
 
 
 def emit_struct_class(out: CodeBuffer, codec: MessageCodec, struct: StructSpec, about: str) -> None:
-    """The class of a nested struct."""
+    """Emit the class of a nested struct."""
     base = codec.module.use("Structure")
     with out.block(f"class {codec.class_of(struct.name)}({base}):"):
         out.docstring(_class_text(codec, struct, about))
@@ -18,7 +18,7 @@ def emit_struct_class(out: CodeBuffer, codec: MessageCodec, struct: StructSpec, 
 
 
 def emit_message_class(out: CodeBuffer, codec: MessageCodec, tables: list[tuple[str, str, str]]) -> None:
-    """The class of a message. `tables` is (version, decoder's name, encoder's name) for each valid version."""
+    """Emit the class of a message. `tables` is (version, decoder's name, encoder's name) for each valid version."""
     message = codec.message
     base = codec.module.use("Message")
     with out.block(f"class {message.name}({base}):"):

@@ -22,7 +22,7 @@ def banner(files: list[str], kafka_version: str) -> str:
 
 
 def module_text(messages: list[MessageSpec], kafka_version: str) -> str:
-    """The generated module of messages that belong together (request and response, key and value)."""
+    """Return the generated module of messages that belong together (request and response, key and value)."""
     module = Module(messages)
     body = CodeBuffer()
     for codec in module.codecs:
@@ -90,7 +90,7 @@ def _emit_message(out: CodeBuffer, codec: MessageCodec) -> None:
 
 
 def _uses(codec: MessageCodec) -> tuple[set[StructLayout], set[StructLayout]]:
-    """The layouts that are read one at a time, and those read as arrays."""
+    """Return the layouts that are read one at a time, and those read as arrays."""
     singles = set(codec.layouts.by_version.values())
     arrays: set[StructLayout] = set()
     for layout in codec.layouts.reachable():
@@ -101,7 +101,7 @@ def _uses(codec: MessageCodec) -> tuple[set[StructLayout], set[StructLayout]]:
 
 
 def _struct_abouts(codec: MessageCodec) -> dict[str, str]:
-    """A sentence for each nested struct: what the field that holds it says, or where it is used."""
+    """Return a sentence for each nested struct: what the field that holds it says, or where it is used."""
     abouts: dict[str, str] = {}
     structs = (codec.message.root, *codec.message.structs.values())
     for struct in structs:

@@ -26,7 +26,7 @@ _A_FEW: Final = 3  # array elements; up to here setting up an iterator costs mor
 
 
 def local_name(field: FieldLayout) -> str:
-    """The local variable that holds a field."""
+    """Return the local variable that holds a field."""
     name = snake(field.spec.name)
     return f"{name}_" if name in _OUR_LOCALS else name
 
@@ -64,7 +64,7 @@ class DecodeEmitter:
         self._run: list[tuple[str, str]] = []  # (struct code, local variable) read in one go
 
     def emit(self, layout: StructLayout, *, array: bool, comment: str) -> None:
-        """The function for one struct or an array of it, and the one for its tagged fields."""
+        """Emit the function for one struct or an array of it, and the one for its tagged fields."""
         cls = self.codec.class_of(layout.spec.name)
         if array and self._has_rows(layout):
             self._rows_maker(layout, cls)
@@ -159,7 +159,7 @@ class DecodeEmitter:
         return _Regular(run, arguments, usual)
 
     def _rows_maker(self, layout: StructLayout, cls: str) -> None:
-        """The function that makes elements of the usual size, of an array that was read without."""
+        """Emit the function that makes elements of the usual size, of an array that was read without."""
         out, regular = self.out, self._regular(layout)
         out.blank()
         with out.block(f"def {self.codec.function('make', layout, '_array')}(data: bytes) -> list[{cls}]:"):
@@ -231,7 +231,7 @@ class DecodeEmitter:
             out.line(use.format("item"))
 
     def emit_tags(self, layout: StructLayout) -> None:
-        """The function that reads the tag buffer into an object that holds defaults."""
+        """Emit the function that reads the tag buffer into an object that holds defaults."""
         out = self.out
         cls = self.codec.class_of(layout.spec.name)
         name = self.codec.function("read", layout, "_tags")

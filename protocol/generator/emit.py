@@ -72,7 +72,7 @@ class CodeBuffer:
         self.line(tail)
 
     def docstring(self, text: str) -> None:
-        """A docstring, its lines wrapped. The text's own line breaks stay."""
+        """Emit a docstring, its lines wrapped. The text's own line breaks stay."""
         width = WIDTH - self._depth * _STEP
         if "\n" not in text and len(text) + 6 <= width:
             self.line(f'"""{_in_docstring(text, ends=True)}"""')
@@ -87,7 +87,7 @@ class CodeBuffer:
         self.line('"""')
 
     def comment(self, text: str) -> None:
-        """A `#` comment, wrapped."""
+        """Emit a `#` comment, wrapped."""
         for line in textwrap.wrap(text, WIDTH - self._depth * _STEP - 2):
             self.line(f"# {line}")
 
@@ -96,12 +96,12 @@ class CodeBuffer:
         self._lines.extend(other._lines)
 
     def text(self) -> str:
-        """The whole text, ending in one newline."""
+        """Return the whole text, ending in one newline."""
         return "\n".join(self._lines).rstrip("\n") + "\n"
 
 
 def literal(value: bool | int | float | str | bytes | None) -> str:
-    """A Python literal with the formatter's quotes."""
+    """Return a Python literal with the formatter's quotes."""
     if isinstance(value, str):
         return '"' + _escaped(value).replace('"', '\\"') + '"'
     if isinstance(value, bytes):

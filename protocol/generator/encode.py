@@ -29,7 +29,7 @@ class EncodeEmitter:
         self._run: list[tuple[str, str]] = []  # (struct code, expression) written in one go
 
     def emit(self, layout: StructLayout, *, array: bool, comment: str) -> None:
-        """The function for one struct or an array of it."""
+        """Emit the function for one struct or an array of it."""
         cls = self.codec.class_of(layout.spec.name)
         self.out.blank()
         name = self.codec.function("write", layout, "_array" if array else "")

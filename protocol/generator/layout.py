@@ -56,7 +56,7 @@ class StructLayout:
         return sum(item.min_size for item in self.fields if item.positional) + self.flexible
 
     def tagged(self) -> list[FieldLayout]:
-        """The tagged fields of this version, by tag."""
+        """Return the tagged fields of this version, by tag."""
         return sorted((item for item in self.fields if item.tagged), key=lambda item: item.spec.tag or 0)
 
     def foreign_tags(self) -> list[int]:
@@ -126,7 +126,7 @@ class Layouts:
         yield layout
 
     def versions_of(self, layout: StructLayout) -> list[int]:
-        """The message versions that use a layout."""
+        """Return the message versions that use a layout."""
         return [version for version, root in self.by_version.items() if self._uses(root, layout)]
 
     def _uses(self, root: StructLayout, layout: StructLayout) -> bool:

@@ -73,22 +73,22 @@ class Module:
         return name
 
     def pack(self, codes: str) -> str:
-        """The name of the packer for a format."""
+        """Return the name of the packer for a format."""
         self.packers.add(codes)
         return f"_pack_{format_name(codes)}"
 
     def unpack(self, codes: str) -> str:
-        """The name of the unpacker for a format."""
+        """Return the name of the unpacker for a format."""
         self.unpackers.add(codes)
         return f"_unpack_{format_name(codes)}"
 
     def iterate(self, codes: str) -> str:
-        """The name of the unpacker of repeated values of a format."""
+        """Return the name of the unpacker of repeated values of a format."""
         self.iterators.add(codes)
         return f"_iterate_{format_name(codes)}"
 
     def struct_lines(self) -> list[str]:
-        """The definitions of all of these."""
+        """Return the definitions of all of these."""
         users = ((self.iterators, "iterate", "iter_unpack"), (self.unpackers, "unpack", "unpack_from"))
         return [
             f'_{verb}_{format_name(codes)} = Struct(">{codes}").{method}'
@@ -114,14 +114,14 @@ class MessageCodec:
         return f"_{verb}_{snake(self.class_of(layout.spec.name))}{form}_{layout.version}"
 
     def fields(self, struct: StructSpec) -> list[FieldSpec]:
-        """The fields of a struct that exist in some valid version."""
+        """Return the fields of a struct that exist in some valid version."""
         return self.layouts.used_fields[struct.name]
 
     def nullable(self, field: FieldSpec) -> bool:
         return self.layouts.nullable_ever(field)
 
     def python_type(self, field: FieldSpec) -> str:
-        """The annotation of a field."""
+        """Return the annotation of a field."""
         of = field.type
         name = self.class_of(of.element) if of.struct else _PYTHON_TYPES.get(of.element, "int")
         if of.array:
@@ -129,14 +129,14 @@ class MessageCodec:
         return f"{name} | None" if self.nullable(field) else name
 
     def array_of(self, element: str) -> str:
-        """The type of an array of these."""
+        """Return the type of an array of these."""
         if element in ROWS_READ:
             self.module.has_sequences = True
             return "Sequence"
         return "list"
 
     def fresh_default(self, field: FieldSpec) -> str:
-        """An expression for the default, a new object where it is mutable."""
+        """Return an expression for the default, a new object where it is mutable."""
         of = field.type
         if field.default_is_null:
             return "None"
@@ -147,7 +147,10 @@ class MessageCodec:
         return self.literal(field)
 
     def parameter(self, field: FieldSpec) -> str:
-        """A field in `__init__`'s signature. What stands for a fresh mutable value fits the annotation."""
+        """Return the field as a parameter in `__init__`'s signature.
+
+        What stands for a fresh mutable value fits the annotation.
+        """
         name, annotation = snake(field.name), self.python_type(field)
         if field.default_is_null or not (field.type.array or field.type.struct):
             return f"{name}: {annotation} = {self.literal(field)}"
@@ -173,7 +176,7 @@ class MessageCodec:
         return self.module.use(text) if text == "ZERO_UUID" else text
 
     def is_default(self, field: FieldSpec, value: str) -> str:
-        """A condition, true if `value` is the field's default."""
+        """Return a condition, true if `value` is the field's default."""
         if field.default_is_null:
             return f"{value} is None"
         if field.type.array:
@@ -186,7 +189,7 @@ class MessageCodec:
         return f"{value} == {self.literal(field)}"
 
     def is_set(self, field: FieldSpec, value: str) -> str:
-        """A condition, true if `value` is not the field's default."""
+        """Return a condition, true if `value` is not the field's default."""
         if field.default_is_null:
             return f"{value} is not None"
         if field.type.array:
@@ -209,5 +212,5 @@ class MessageCodec:
 
 
 def format_name(codes: str) -> str:
-    """A struct format as part of a name: `iq16sB` to `iquB`."""
+    """Return a struct format as part of a name: `iq16sB` to `iquB`."""
     return codes.replace("16s", "u").replace("?", "t")

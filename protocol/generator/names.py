@@ -21,7 +21,7 @@ def snake(name: str) -> str:
 
 
 def module_name(message: str, suffixes: tuple[str, ...] = ("Request", "Response", "Key", "Value")) -> str:
-    """The generated module a message belongs to: its name without the role, so both sides share one."""
+    """Return the generated module a message belongs to: its name without the role, so both sides share one."""
     if message in ("RequestHeader", "ResponseHeader"):
         return snake(message)
     for suffix in suffixes:

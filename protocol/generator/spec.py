@@ -155,7 +155,7 @@ def load_folder(folder: Path) -> list[MessageSpec]:
 
 
 def load_file(path: Path, shown_as: str) -> MessageSpec:
-    """The message of one file. Raises `SchemaError`."""
+    """Return the message of one file. Raises `SchemaError`."""
     try:
         text = path.read_text("utf-8")
     except UnicodeDecodeError as error:
@@ -164,12 +164,12 @@ def load_file(path: Path, shown_as: str) -> MessageSpec:
 
 
 def parse_message(text: str, file: str) -> MessageSpec:
-    """The message of one file's text; `file` is for errors and banners. Raises `SchemaError`."""
+    """Return the message of one file's text; `file` is for errors and banners. Raises `SchemaError`."""
     return _MessageParser(file).message(parse_json(strip_comments(text), file))
 
 
 def parse_json(text: str, file: str) -> object:
-    """A file's JSON text as Python has it. Raises `SchemaError`, also for a key that is given twice."""
+    """Return a file's JSON text as Python has it. Raises `SchemaError`, also for a key that is given twice."""
 
     def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         found = dict(pairs)

@@ -136,7 +136,7 @@ class KeyChains:
         return upto
 
     def _skip(self, offset: i64) -> None:
-        """The next entry is of `offset`, far behind the last one."""
+        """Skip to the next entry, which is of `offset`, far behind the last one."""
         size: i64 = len(self._marks)
         if self._hole == _FAR:
             self._hole = self._base + size
@@ -165,7 +165,7 @@ class KeyChains:
         self._trim_at = 2 * (size - gone) + _SPARE
 
     def _drop(self, gone: i64) -> None:
-        """The lowest entries are about to go, and not all of them."""
+        """Drop the lowest entries, not all of them."""
         self._base = self._offset(gone)
         if self._hole == _FAR:
             return
@@ -216,7 +216,7 @@ class KeyChains:
         return found, available
 
     def _finish(self, index: i64, stop: i64, found: list[Any]) -> None:
-        """The entries from `index` to `stop` (exclusive) are finished; heads instead go to the end of `found`."""
+        """Finish the entries from `index` to `stop` (exclusive); heads instead go to the end of `found`."""
         base: i64 = self._base
         hole: i64 = self._hole
         following, marks = self._following, self._marks
@@ -251,8 +251,8 @@ class KeyChains:
         return self._mark(offset) == _WAITS
 
     def _place(self, offset: i64) -> i64:
-        """The index of the lowest entry at or above an offset: below 0 for what is forgotten, beyond the last one for
-        what has not come yet.
+        """Return the index of the lowest entry at or above an offset: below 0 for what is forgotten, beyond the last
+        one for what has not come yet.
         """
         if offset < self._hole:
             return offset - self._base
@@ -266,7 +266,7 @@ class KeyChains:
         return place
 
     def _offset(self, at: i64) -> i64:
-        """The offset of the entry at an index."""
+        """Return the offset of the entry at an index."""
         behind: i64 = _below(self._places, at + 1)
         if behind == 0:
             return self._base + at
@@ -281,7 +281,7 @@ class KeyChains:
         return self._marks[at]
 
     def between(self, first: int, last: int) -> list[int]:
-        """The offsets among `first..last` (inclusive), ascending; finished ones may be among them."""
+        """Return the offsets among `first..last` (inclusive), ascending; finished ones may be among them."""
         found: list[int] = []
         low: i64 = self._place(first)
         stop: i64 = self._place(last + 1)
@@ -296,7 +296,7 @@ class KeyChains:
         return found
 
     def heads(self) -> dict[int, int]:
-        """The head of each unfinished offset's key, by offset."""
+        """Return the head of each unfinished offset's key, by offset."""
         found: dict[Any, Any] = {}
         size: i64 = len(self._marks)
         at: i64 = 0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def runs_in(statuses: list[Any], base: i64, first: i64, last: i64, most: i64) -> list[Any]:
-    """The runs among `first..last` (inclusive), ascending; the first `most` of them."""
+    """Return the runs among `first..last` (inclusive), ascending; the first `most` of them."""
     found: list[Any] = []
     at: i64 = first - base
     stop: i64 = last + 1 - base
@@ -47,7 +47,7 @@ def put(statuses: list[Any], base: i64, starts: list[Any], others: list[Any], la
 
 
 def available_run(statuses: list[Any], base: i64, first: i64, last: i64) -> tuple[int, int]:
-    """The first run among `first..last` (inclusive) that is available; `last` + 1 twice if there is none."""
+    """Return the first run among `first..last` (inclusive) that is available; `last` + 1 twice if there is none."""
     at: i64 = first - base
     stop: i64 = last + 1 - base
     seen: Any = None
@@ -85,7 +85,7 @@ def count_available(statuses: list[Any], base: i64, first: i64, last: i64) -> tu
 
 
 def unfinished(statuses: list[Any], at: i64) -> int:
-    """The index of the first status from `at` on that is not done; their number if all are."""
+    """Return the index of the first status from `at` on that is not done; their number if all are."""
     count: i64 = len(statuses)
     seen: Any = None
     while at < count:

@@ -293,7 +293,7 @@ def ahead(data: bytes, pos: i64, end: i64, count: i64, wanted: i64, index: i64) 
 
 
 def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
-    """A zig-zag number of 32 bits, and where it ends."""
+    """Return a zig-zag number of 32 bits, and where it ends."""
     if pos >= end:
         return 0, _FAR
     byte: i64 = data[pos]
@@ -316,7 +316,7 @@ def _varint(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
 
 
 def _varlong(data: bytes, pos: i64, end: i64) -> tuple[i64, i64]:
-    """A zig-zag number of 64 bits, and where it ends."""
+    """Return a zig-zag number of 64 bits, and where it ends."""
     if pos >= end:
         return 0, _FAR
     byte: i64 = data[pos]

@@ -17,7 +17,7 @@ _FAR: Final = 0x7FFF_FFFF_FFFF_FFFF  # no row reaches it
 
 
 def find(starts: list[Any], offset: i64, low: i64) -> i64:
-    """The index of the first start at or above `offset`, from `low` on."""
+    """Return the index of the first start at or above `offset`, from `low` on."""
     high: i64 = len(starts)
     step: i64 = 1
     while low + step < high:
@@ -227,8 +227,8 @@ def hand_out(
 def settle(
     starts: list[Any], statuses: list[Any], end: i64, write_id: int
 ) -> tuple[list[Any], list[Any], list[Any], int]:
-    """The runs with what the state write `write_id` left pending settled, neighbours of one status made one; the runs
-    that were settled, as (first, last (inclusive), status); and the lowest available offset, or -1.
+    """Return the runs with what the state write `write_id` left pending settled, neighbours of one status made one; the
+    runs that were settled, as (first, last (inclusive), status); and the lowest available offset, or -1.
     """
     new_starts: list[Any] = []
     new_statuses: list[Any] = []
@@ -329,8 +329,9 @@ def _row(rows: list[Any], at: i64) -> Any:
 
 
 def _fields(row: Any) -> tuple[i64, i64, i64, i64]:
-    """The row's numbers, taken out of their objects all at once, which is far quicker than one by one. Of no row: far
-    away.
+    """Return the row's numbers, taken out of their objects all at once, which is far quicker than one by one.
+
+    Of no row: far away.
     """
     if row is None:
         return _FAR, _FAR, 0, 0
@@ -446,8 +447,8 @@ def edges(ranges: list[Any], at: i64, base: i64, last: i64) -> tuple[list[int], 
 def replaced(
     starts: list[Any], statuses: list[Any], end: i64, offsets: list[Any], old: Any, new: Any
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Runs, of which the last ends at `end` (exclusive), with `new` in the place of `old` at the offsets, ascending and
-    all in the runs. Neighbours of one status are one run. Then the offsets that had another status.
+    """Return runs, of which the last ends at `end` (exclusive), with `new` in the place of `old` at the offsets,
+    ascending and all in the runs. Neighbours of one status are one run. Then the offsets that had another status.
     """
     new_starts: list[Any] = []
     new_statuses: list[Any] = []

@@ -130,7 +130,7 @@ producer_of: Final = struct.Struct(">43xqhi").unpack_from
 
 
 def attributes_of(batch: bytes | bytearray | memoryview) -> int:
-    """The attributes of a batch without a look at anything else; 0 when it is too short to have any.
+    """Return the attributes of a batch without a look at anything else; 0 when it is too short to have any.
 
     Where every nanosecond counts and the length is known, index by `ATTRIBUTES_AT`: the call costs more than the look.
     """
@@ -210,7 +210,7 @@ def last_sequence(base_sequence: int, last_offset_delta: int) -> int:
 
 
 def read_header(data: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
-    """The header at `position`, unchecked. struct.error when fewer than 61 bytes follow."""
+    """Return the header at `position`, unchecked. struct.error when fewer than 61 bytes follow."""
     return _new(BatchHeader, _unpack_header(data, position))
 
 
@@ -232,10 +232,10 @@ def batch_headers(data: bytes | bytearray | memoryview, start: int = 0) -> Itera
 
 
 def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorCode:
-    """The header of `data` if that is exactly one sound batch, without a look at its records.
+    """Return the header of `data` if that is exactly one sound batch, without a look at its records.
 
-    INVALID_RECORD: not exactly one batch, another magic, numbers that contradict each other.
-    CORRUPT_MESSAGE: a length below the header's, or the CRC does not match. (Apache Kafka 4.3.1, LogValidator.)
+    INVALID_RECORD: not exactly one batch, another magic, numbers that contradict each other. CORRUPT_MESSAGE: a length
+    below the header's, or the CRC does not match. (Apache Kafka 4.3.1, LogValidator.)
     """
     size = len(data)
     if size < HEADER_SIZE:
@@ -257,7 +257,9 @@ def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorC
 
 
 def _producer_fields_agree(attributes: int, producer_id: int, epoch: int, sequence: int) -> bool:
-    """A producer id comes with an epoch and, but for control batches, a sequence. Without one neither means anything:
+    """Return True if a producer id comes with an epoch and, but for control batches, a sequence.
+
+    Without one neither means anything:
 
     aiokafka numbers its batches from 0 all the same.
     """
@@ -278,7 +280,7 @@ def stamp_producer(batch: bytearray, producer_id: int, producer_epoch: int, base
 
 
 def with_append_time(batch: bytes | bytearray | memoryview, append_time_ms: int) -> bytearray:
-    """A copy of the batch with log append time as its timestamp type, MaxTimestamp that time, and a new CRC."""
+    """Return a copy of the batch with log append time as its timestamp type, MaxTimestamp that time, and a new CRC."""
     out = bytearray(batch)
     (attributes,) = _ATTRIBUTES.unpack_from(out, 21)
     _ATTRIBUTES.pack_into(out, 21, attributes | LOG_APPEND_TIME)
@@ -288,7 +290,7 @@ def with_append_time(batch: bytes | bytearray | memoryview, append_time_ms: int)
 
 
 def with_max_timestamp(batch: bytes | bytearray | memoryview, max_timestamp: int) -> bytearray:
-    """A copy of the batch with that MaxTimestamp (ms) and a new CRC."""
+    """Return a copy of the batch with that MaxTimestamp (ms) and a new CRC."""
     out = bytearray(batch)
     _TIMESTAMP.pack_into(out, 35, max_timestamp)
     _write_crc(out)
@@ -298,7 +300,7 @@ def with_max_timestamp(batch: bytes | bytearray | memoryview, max_timestamp: int
 def recompress(
     batch: bytes | bytearray | memoryview, codec: Compression, max_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> bytearray:
-    """A copy of the batch with its records under another codec and a new CRC; records are not looked at.
+    """Return a copy of the batch with its records under another codec and a new CRC; records are not looked at.
 
     Raises `MalformedMessage` when they cannot be decompressed into `max_bytes`.
     """
@@ -308,7 +310,7 @@ def recompress(
 
 
 def with_payload(batch: bytes | bytearray | memoryview, codec: Compression, payload: bytes) -> bytearray:
-    """A copy of the batch with the same records as `codec` has compressed them, and a new CRC."""
+    """Return a copy of the batch with the same records as `codec` has compressed them, and a new CRC."""
     out = bytearray(memoryview(batch)[:HEADER_SIZE])
     out += payload
     (attributes,) = _ATTRIBUTES.unpack_from(out, 21)
@@ -356,14 +358,14 @@ def build_batch(
 
 
 def encode_batch(header: BatchHeader, payload: bytes | bytearray) -> bytearray:
-    """A whole batch: the header with the length and CRC it must have, and the records as they are."""
+    """Return a whole batch: the header with the length and CRC it must have, and the records as they are."""
     return _with_front(header.base_offset, header.leader_epoch, header.magic, _SUMMED.pack(*header[5:]), payload)
 
 
 def _with_front(
     base_offset: int, leader_epoch: int, magic: int, summed: bytes, payload: bytes | bytearray
 ) -> bytearray:
-    """A whole batch from what its CRC is of: the header from the attributes on, and the records."""
+    """Return a whole batch from what its CRC is of: the header from the attributes on, and the records."""
     length = HEADER_SIZE - LENGTH_OVERHEAD + len(payload)
     out = bytearray(_FRONT.pack(base_offset, length, leader_epoch, magic, crc32c(payload, crc32c(summed))))
     out += summed
@@ -372,7 +374,9 @@ def _with_front(
 
 
 def with_records(data: bytes, position: int, attributes: int, count: int, payload: bytes) -> bytes:
-    """The batch at `position` of `data` with `count` other records, as they are, and `attributes` that may differ."""
+    """Return the batch at `position` of `data` with `count` other records, as they are, and `attributes` that may
+    differ.
+    """
     base_offset, _, leader_epoch, magic, _ = _FRONT.unpack_from(data, position)
     summed = _ATTRIBUTES.pack(attributes) + data[position + 23 : position + 57] + _LENGTH.pack(count)
     length = HEADER_SIZE - LENGTH_OVERHEAD + len(payload)
@@ -388,8 +392,8 @@ def decode_records(
     first: int = -_INT64_MAX,
     last: int = _INT64_MAX,
 ) -> list[Record]:
-    """The records `first..last` (inclusive) of one batch, with absolute offsets and timestamps; others are passed over.
-    The CRC is not checked.
+    """Return the records `first..last` (inclusive) of one batch, with absolute offsets and timestamps; others are
+    passed over. The CRC is not checked.
 
     `exact` is for records that are written again: see `record_codec`. Raises `MalformedMessage` for records that cannot
     be read or are larger than `max_bytes` when decompressed.
@@ -426,7 +430,7 @@ def find_record(
 def records_block(
     batch: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> tuple[BatchHeader, bytes, int]:
-    """The header of one batch, its uncompressed records as bytes, and where in these they start.
+    """Return the header of one batch, its uncompressed records as bytes, and where in these they start.
 
     Raises `MalformedMessage` for anything but one whole batch, and as `decode_records` does.
     """
@@ -452,7 +456,7 @@ def crc_matches(data: bytes | bytearray | memoryview, position: int, header: Bat
 def records_view(
     data: bytes | bytearray | memoryview, position: int, header: BatchHeader, max_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> bytes | memoryview:
-    """The uncompressed records of the batch at `position`; a view of it, if they are not compressed.
+    """Return the uncompressed records of the batch at `position`; a view of it, if they are not compressed.
 
     Raises `MalformedMessage` for records that cannot be decompressed into `max_bytes`.
     """

@@ -1,8 +1,8 @@
-"""The four codecs of record batches behind two functions. What comes out is bounded before memory is taken.
+r"""The four codecs of record batches behind two functions. What comes out is bounded before memory is taken.
 
 gzip, lz4 and zstd are plain frames of those formats. Snappy is xerial's framing, as Apache Kafka's clients write it:
 
-    8  magic   82 53 4e 41 50 50 59 00  ("\\x82SNAPPY\\x00")
+    8  magic   82 53 4e 41 50 50 59 00  ("\x82SNAPPY\x00")
     4  version           int32, 1
     4  compatible since  int32, 1
     then blocks:  int32 length, that many bytes of raw snappy
@@ -64,7 +64,7 @@ class TooLargeToOpen(MalformedMessage):
 
 
 def compress(codec: Compression, data: bytes | bytearray | memoryview) -> bytes:
-    """The records of a batch, compressed; for NONE a copy."""
+    """Return the records of a batch, compressed; for NONE a copy."""
     if codec is Compression.NONE:
         return bytes(data)
     import cramjam
@@ -114,7 +114,7 @@ def compress_pieces(codec: Compression, pieces: Iterable[bytes]) -> Generator[No
 def decompress(
     codec: Compression, data: bytes | bytearray | memoryview, max_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> bytes:
-    """The records of a batch, uncompressed; at most `max_bytes` bytes of them.
+    """Return the records of a batch, uncompressed; at most `max_bytes` bytes of them.
 
     Raises `MalformedMessage` for bytes that the codec cannot read, and `TooLargeToOpen` for more output than allowed;
     what is beyond `max_bytes` is never produced.
@@ -184,7 +184,7 @@ def opens_at_once(codec: Compression, data: memoryview) -> bool:
 
 
 def snappy_blocks(data: memoryview, max_bytes: int) -> Iterator[bytes]:
-    """The blocks of snappy, in xerial's framing or a single one without, one by one; raises as `decompress`."""
+    """Yield the blocks of snappy, in xerial's framing or a single one without, one by one; raises as `decompress`."""
     import cramjam
 
     try:

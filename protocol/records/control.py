@@ -43,7 +43,7 @@ class ControlRecord(NamedTuple):
 def build_end_transaction_marker(
     *, commit: bool, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp_ms: int
 ) -> bytearray:
-    """The batch that ends a producer's transaction in one partition."""
+    """Return the batch that ends a producer's transaction in one partition."""
     key = _KEY.pack(0, ControlType.COMMIT if commit else ControlType.ABORT)
     value = _END_TRANSACTION.pack(0, coordinator_epoch)
     return build_batch(
@@ -57,7 +57,7 @@ def build_end_transaction_marker(
 
 
 def read_control_record(batch: bytes | bytearray | memoryview) -> ControlRecord:
-    """The record of a control batch; a type this release does not know is UNKNOWN.
+    """Return the record of a control batch; a type this release does not know is UNKNOWN.
 
     Versions above 0 are read as 0: their first fields are the same. Raises `MalformedMessage`.
     """

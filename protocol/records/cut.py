@@ -42,8 +42,9 @@ class Cut(NamedTuple):
 def cut(
     data: bytes, position: int, wanted: list[int], max_opened: int, marks: dict[int, tuple[int, int]] | None = None
 ) -> Cut:
-    """The batch at `position` of `data`, which is whole and sound, with the records of the `wanted` offset deltas:
-    the first and the last (both inclusive) of ranges, in turn; ascending, disjoint, within the batch. No others.
+    """Return the batch at `position` of `data`, which is whole and sound, with the records of the `wanted` offset
+    deltas: the first and the last (both inclusive) of ranges, in turn; ascending, disjoint, within the batch. No
+    others.
 
     Of a compressed batch, records are left uncompressed where that is not larger than the whole batch, else compressed
     as they were. The whole batch has to do when the result would not be smaller, when its records cannot be read, and

@@ -158,7 +158,7 @@ def _size(data: bytes) -> int:
 
 
 def _number(data: bytes, pos: int) -> tuple[int, int]:
-    """A zig-zag number, and where it ends. IndexError where it does not end in `data`, or is too long."""
+    """Return a zig-zag number, and where it ends. IndexError where it does not end in `data`, or is too long."""
     value = shift = 0
     while shift < 70:
         byte = data[pos]
@@ -224,7 +224,10 @@ def _frames(
     make: Callable[[], tuple[_Decompressor, Callable[[bytes], bytes], Callable[[], bytes]]],
     error: type[Exception],
 ) -> Iterator[bytes]:
-    """The frames of a format, one behind the other. `make`: what opens one, how it is called, what it has left over."""
+    """Yield the frames of a format, one behind the other.
+
+    `make`: what opens one, how it is called, what it has left over.
+    """
     at = 0
     data = b""
     try:

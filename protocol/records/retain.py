@@ -89,8 +89,8 @@ def open_batch(batch: bytes | bytearray | memoryview, most_opened: int = MAX_DEC
 def in_slices(
     batch: bytes | bytearray | memoryview, most_opened: int = MAX_DECOMPRESSED_BYTES
 ) -> tuple[Opened, Iterator[list[KeyedRecord]]]:
-    """A batch whose records are uncompressed and not read, and what reads them, as many as `SLICE_RECORDS` at a time.
-    Both raise `MalformedMessage`, as `open_batch` does.
+    """Return a batch whose records are uncompressed and not read, and an iterator that reads them, as many as
+    `SLICE_RECORDS` at a time. Both raise `MalformedMessage`, as `open_batch` does.
     """
     header, data, pos = records_block(batch, max(most_opened, len(batch)))
     return Opened(header, data, []), _slices(header, data, pos)
@@ -132,7 +132,7 @@ def _read(header: BatchHeader, data: bytes, pos: int, count: int) -> list[KeyedR
 
 
 def retained(opened: Opened, kept: Sequence[KeyedRecord], delete_horizon_ms: int | None = None) -> bytearray:
-    """The batch with these of its records, at least one, and with this delete horizon if one is given."""
+    """Return the batch with these of its records, at least one, and with this delete horizon if one is given."""
     if delete_horizon_ms is None:
         payload = _as_they_are(opened.data, kept)
     else:
@@ -160,7 +160,7 @@ class KeptRecords:
         self.count = 0
 
     def add(self, records: Sequence[KeyedRecord]) -> None:
-        """The next ones that stay, `SLICE_RECORDS` at most."""
+        """Add the next records that stay, `SLICE_RECORDS` at most."""
         if records:
             self._parts.append(_as_they_are(self._opened.data, records))
             self._counts.append(len(records))
@@ -191,7 +191,7 @@ class KeptRecords:
 
 
 def _encoded(header: BatchHeader, payload: bytes, count: int, newest: int, delete_horizon_ms: int | None) -> bytearray:
-    """The batch with other records, compressed as they were, of which this is the newest time."""
+    """Return the batch with other records, compressed as they were, of which this is the newest time."""
     if delete_horizon_ms is not None:
         header = header._replace(base_timestamp=delete_horizon_ms, attributes=header.attributes | DELETE_HORIZON)
     if not header.attributes & LOG_APPEND_TIME:
@@ -200,7 +200,7 @@ def _encoded(header: BatchHeader, payload: bytes, count: int, newest: int, delet
 
 
 def emptied(header: BatchHeader) -> bytearray:
-    """The batch without records: it still has its offsets and its producer's sequences."""
+    """Return the batch without records: it still has its offsets and its producer's sequences."""
     attributes = header.attributes & ~(CODEC_MASK | DELETE_HORIZON)
     return encode_batch(header._replace(attributes=attributes, base_timestamp=NO_TIMESTAMP, records_count=0), b"")
 

@@ -28,7 +28,10 @@ def classic_group_entry(group: ClassicGroup) -> DescribedGroup:
 
 
 def no_classic_group(group_id: str, group: Group | None, version: int) -> DescribedGroup:
-    """A group of another kind, or none. An error from version 6 on (KIP-1043), a dead group before."""
+    """Return the row of a group of another kind, or of none.
+
+    An error from version 6 on (KIP-1043), a dead group before.
+    """
     if version < NOT_FOUND_FROM_VERSION:
         return DescribedGroup(group_id=group_id, group_state=DEAD)
     message = f"Group {group_id} not found." if group is None else f"Group {group_id} is not a classic group."

@@ -19,13 +19,13 @@ _VERSION_BYTES: Final = 2
 
 
 def read_subscription(metadata: bytes) -> ConsumerProtocolSubscription:
-    """Raises MalformedMessage."""
+    """Read a subscription. Raises MalformedMessage."""
     version = min(version_of(metadata), ConsumerProtocolSubscription.MAX_VERSION)
     return ConsumerProtocolSubscription.decode(metadata, version, _VERSION_BYTES)[0]
 
 
 def read_assignment(data: bytes) -> ConsumerProtocolAssignment:
-    """Raises MalformedMessage."""
+    """Read an assignment. Raises MalformedMessage."""
     version = min(version_of(data), ConsumerProtocolAssignment.MAX_VERSION)
     return ConsumerProtocolAssignment.decode(data, version, _VERSION_BYTES)[0]
 
@@ -37,7 +37,7 @@ def write_assignment(assignment: ConsumerProtocolAssignment, version: int) -> by
 
 
 def version_of(data: bytes) -> int:
-    """The version that stands before a subscription or an assignment, 0 or more. Raises MalformedMessage."""
+    """Return the version that stands before a subscription or an assignment, 0 or more. Raises MalformedMessage."""
     version = int.from_bytes(data[:_VERSION_BYTES], "big", signed=True)
     if len(data) < _VERSION_BYTES or version < 0:
         raise MalformedMessage("neither a subscription nor an assignment of a consumer: its version is missing")

@@ -79,7 +79,7 @@ class ClassicMember:
         raise KeyError(protocol_name)
 
     def vote(self, candidates: Collection[str]) -> str:
-        """The candidate it likes best; there is always one."""
+        """Return the candidate that the member likes best; there is always one."""
         return next(name for name, _ in self.protocols if name in candidates)
 
 
@@ -195,7 +195,7 @@ class ClassicGroup:
     # -- members
 
     def add(self, member: ClassicMember, protocol_type: str) -> None:
-        """A member comes in; the first leads, and its protocol type is the group's."""
+        """Add a member; the first leads, and its protocol type is the group's."""
         if not self.members:
             self.type = protocol_type
         if member.instance_id is not None:
@@ -207,7 +207,9 @@ class ClassicGroup:
         self.pending_joins.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
-        """A member, or an id that was given out, goes; the leader's place falls to the member that is longest there."""
+        """Remove a member, or an id that was given out; the leader's place falls to the member that
+        is longest there.
+        """
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count(member, -1)
@@ -221,7 +223,10 @@ class ClassicGroup:
             self.leader_id = next(iter(self.members), None)
 
     def rename(self, instance_id: str, new_member_id: str) -> ClassicMember:
-        """A static member that came back without its member id goes on under a new one. The old one waits no more."""
+        """Give a static member that came back without its member id a new one, and return it.
+
+        The old one waits no more.
+        """
         old_member_id = self.static_members[instance_id]
         old = self.members.pop(old_member_id)
         member = ClassicMember(
@@ -273,7 +278,7 @@ class ClassicGroup:
         return self.type == protocol_type and any(self._supported.get(name, 0) == len(self.members) for name in names)
 
     def selected_protocol(self) -> str:
-        """The protocol with most votes among those that all members support; there are members."""
+        """Return the protocol with most votes among those that all members support; there are members."""
         candidates = {name for name, count in self._supported.items() if count == len(self.members)}
         votes: dict[str, int] = {}
         for member in self.members.values():

@@ -44,7 +44,7 @@ def delete_error(group: ClassicGroup) -> ErrorCode:
 
 
 def read_topics(group: ClassicGroup) -> frozenset[str] | None:
-    """The topics that consumers of the group read; None where that is unknown: all count as read."""
+    """Return the topics that consumers of the group read; None where that is unknown: all count as read."""
     if group.subscribed_topics is None:
         return None if group.type == CONSUMER_PROTOCOL_TYPE else frozenset()
     return group.subscribed_topics

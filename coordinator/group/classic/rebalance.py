@@ -70,13 +70,13 @@ def complete_if_all_joined(group: ClassicGroup, turn: Turn) -> None:
 
 
 def complete_if_last_was_missing(group: ClassicGroup, turn: Turn) -> None:
-    """A member has left before it joined: complete the join phase if it was the only one missing."""
+    """Complete the join phase if only a member was missing that has left before it joined."""
     if group.state is ClassicState.PREPARING_REBALANCE and group.all_joined:
         complete(group, turn)
 
 
 def join_time_is_over(group: ClassicGroup, turn: Turn) -> None:
-    """The JOIN timer: prolong the initial delay if more members came, or go on with those that are here."""
+    """Take the JOIN timer: prolong the initial delay if more members came, or go on with those that are here."""
     delay = group.initial_delay
     if delay is not None and group.member_added and delay.remaining_ms:
         group.member_added = False
@@ -137,7 +137,7 @@ def end_sync_phase(group: ClassicGroup, turn: Turn) -> None:
 
 
 def joined(group: ClassicGroup, member_id: str, *, skip_assignment: bool = False) -> JoinGroupResponse:
-    """The answer with a member's generation; the leader's has also its members, and what each said of itself."""
+    """Return the answer with a member's generation; the leader's has also its members, and what each said of itself."""
     members = [
         JoinGroupResponseMember(each.member_id, each.instance_id, each.metadata(group.protocol_name))
         for each in (group.members.values() if group.leader_id == member_id else ())

@@ -28,7 +28,7 @@ _UNKNOWN: Final = -1
 
 
 def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> CoordinatorRecord:
-    """The group as it is now; `assignments` by member id, a member that is not in it has none."""
+    """Return the group as it is now; `assignments` by member id, a member that is not in it has none."""
     members = [
         MemberMetadata(
             member_id=member.member_id,
@@ -54,7 +54,7 @@ def group_record(group: ClassicGroup, assignments: Mapping[str, bytes]) -> Coord
 
 
 def new_group_record(group: ClassicGroup) -> CoordinatorRecord:
-    """A group that exists, before its first generation, whatever members may be joining."""
+    """Return a group that exists, before its first generation, whatever members may be joining."""
     since = _UNKNOWN if group.state_since_ms is None else group.state_since_ms
     value = GroupMetadataValue(
         protocol_type="", generation=0, protocol=None, leader=None, current_state_timestamp=since, members=[]
@@ -67,7 +67,7 @@ def group_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def restored(group_id: str, value: GroupMetadataValue) -> ClassicGroup:
-    """The group as its record has it: Stable with members, otherwise Empty."""
+    """Return the group as its record has it: Stable with members, otherwise Empty."""
     since = None if value.current_state_timestamp == _UNKNOWN else value.current_state_timestamp
     group = ClassicGroup(group_id, since)
     group.generation = value.generation

@@ -12,8 +12,8 @@ from shareq.coordinator.shard import LogRoom, RecordsTooLarge
 
 
 def check_room(group: ClassicGroup, comer: ClassicMember, room: LogRoom) -> None:
-    """Raises RecordsTooLarge for a member with which the group's record is too large, by the protocol that takes most
-    of those that all members support. `comer` stands for the member of its id or instance id, if there is one.
+    """Raise RecordsTooLarge for a member with which the group's record is too large, by the protocol that takes most of
+    those that all members support. `comer` stands for the member of its id or instance id, if there is one.
 
     Assignments count where they are written again: a static member that comes back keeps its own.
     """
@@ -30,7 +30,7 @@ def check_room(group: ClassicGroup, comer: ClassicMember, room: LogRoom) -> None
 
 
 def _with(group: ClassicGroup, comer: ClassicMember) -> ClassicGroup:
-    """A group of the same members, with this one."""
+    """Return a group of the same members, with this one."""
     after = ClassicGroup(group.group_id, group.state_since_ms)
     replaced = group.static_members.get(comer.instance_id or "")
     for member in group.members.values():

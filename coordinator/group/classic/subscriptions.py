@@ -17,8 +17,8 @@ _VERSION_BYTES: Final = 2
 
 
 def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
-    """The topics of all members, by the protocol that was selected; None when these are no consumers, or a member says
-    something else than a subscription.
+    """Return the topics of all members, by the protocol that was selected; None when these are no consumers, or a
+    member says something else than a subscription.
     """
     if group.type != CONSUMER_PROTOCOL_TYPE:
         return None

@@ -60,7 +60,7 @@ class Turn:
     # -- timers
 
     def expect_heartbeat(self, group: ClassicGroup, member: ClassicMember, timeout_ms: int | None = None) -> None:
-        """The member was heard of: it has its session timeout, or `timeout_ms`, from now."""
+        """Set the member's session timer, now that it was heard of: its session timeout, or `timeout_ms`, from now."""
         timeout_ms = member.session_timeout_ms if timeout_ms is None else timeout_ms
         self.timers.set((HEARTBEAT, group.group_id, member.member_id), self.now_ms + timeout_ms)
 
@@ -93,14 +93,15 @@ class Turn:
         return token is not None
 
     def await_join(self, group: ClassicGroup, member_id: str, token: int) -> None:
-        """The member's JoinGroup waits for the rebalance. One that it has sent before is given up: it is the client's
-        repetition, and no request may wait for ever.
+        """Let the member's JoinGroup wait for the rebalance.
+
+        One that it has sent before is given up: it is the client's repetition, and no request may wait for ever.
         """
         self.answer_join(group, member_id, join_refusal(ErrorCode.REBALANCE_IN_PROGRESS, member_id))
         group.joining[member_id] = token
 
     def await_sync(self, group: ClassicGroup, member_id: str, token: int) -> None:
-        """The member's SyncGroup waits for the assignment; see `await_join`."""
+        """Let the member's SyncGroup wait for the assignment; see `await_join`."""
         self.answer_sync(group, member_id, sync_refusal(ErrorCode.REBALANCE_IN_PROGRESS))
         group.syncing[member_id] = token
 
@@ -115,17 +116,17 @@ class Turn:
 
 
 def join_refusal(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
-    """A JoinGroup that was not successful."""
+    """Return the answer to a JoinGroup that was not successful."""
     return JoinGroupResponse(error_code=error, protocol_name=None, member_id=member_id)
 
 
 def sync_refusal(error: ErrorCode) -> SyncGroupResponse:
-    """A SyncGroup that was not successful."""
+    """Return the answer to a SyncGroup that was not successful."""
     return SyncGroupResponse(error_code=error)
 
 
 def loggable_reason(reason: str | None) -> str:
-    """A client's reason for the log: one line, and a short one, whatever it sends (KIP-800)."""
+    """Return a client's reason for the log: one line, and a short one, whatever it sends (KIP-800)."""
     return repr(reason[:_REASON_LENGTH]) if reason else "not provided"
 
 

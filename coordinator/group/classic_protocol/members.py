@@ -90,7 +90,7 @@ class ClassicMembers:
     def _join_others(
         self, draft: Draft, joining: Joining, owned: Assignment, now_ms: int
     ) -> Steps[CoordinatorResult[None]]:
-        """It stays a consumer group."""
+        """Let the member join a group that stays a consumer group."""
         epoch, target = yield from draft.retarget()
         yield from draft.pause()
         after = yield from draft.step(epoch, target, owned)
@@ -115,7 +115,9 @@ class ClassicMembers:
     def _join_last(
         self, draft: Draft, replaced: ConsumerMember, owned: Assignment, now_ms: int
     ) -> Steps[tuple[tuple[CoordinatorRecord, ...], JoinGroupResponse]]:
-        """It makes a classic group of it: one that stays as it is, if all members have come to the group's target."""
+        """Let the member join a group that becomes a classic one: one that stays as it is, if all members have come to
+        the group's target.
+        """
         group, after, reason = draft.group, draft.sender.current, "a member came with another subscription"
         if draft.epoch <= group.assignment_epoch:
             after = yield from draft.step(group.assignment_epoch, draft.sender.target, owned)

@@ -29,7 +29,7 @@ def consumer_group_entry(group: ConsumerGroup, metadata: MetadataImage, assignor
 
 
 def consumer_group_error_entry(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
-    """A group that cannot be described."""
+    """Return the row of a group that cannot be described."""
     return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
 
 

@@ -108,7 +108,7 @@ class ConsumerGroup:
         return self.targets.get(member_id, NOTHING)
 
     def owner(self, topic_id: bytes, partition: int) -> str | None:
-        """The member that has the partition, or has still to give it up."""
+        """Return the member that has the partition, or has still to give it up."""
         return self._owners.get(topic_id, {}).get(partition)
 
     def static_member(self, instance_id: str) -> ConsumerMember | None:
@@ -134,7 +134,7 @@ class ConsumerGroup:
         )
 
     def topics_of(self, member: ConsumerMember, resolved: Mapping[str, ResolvedRegex] | None = None) -> frozenset[str]:
-        """The names a member subscribes to, by name and by pattern; a pattern without result matches nothing.
+        """Return the names a member subscribes to, by name and by pattern; a pattern without result matches nothing.
 
         `resolved`: results that stand for the group's.
         """
@@ -147,7 +147,7 @@ class ConsumerGroup:
         return names | found.topics if names else found.topics
 
     def subscribed_topics(self) -> frozenset[str]:
-        """The topics that members read, by name and by pattern."""
+        """Return the topics that members read, by name and by pattern."""
         if self._subscribed is None:
             names = (member.subscribed_topic_names for member in self.members.values())
             self._subscribed = frozenset[str]().union(*names, *(each.topics for each in self.resolved.values()))
@@ -156,7 +156,10 @@ class ConsumerGroup:
     # -- replaying
 
     def replay_member(self, member_id: str, member: ConsumerMember | None) -> None:
-        """Raises InconsistentRecords for a tombstone of a member that has an assignment yet; its own come before."""
+        """Replay a member's record.
+
+        Raises InconsistentRecords for a tombstone of a member that has an assignment yet; its own come before.
+        """
         known = self.members.get(member_id)
         if member is None and known is not None and (member_id in self.current or member_id in self.targets):
             raise InconsistentRecords(f"consumer group {self.group_id}: {member_id} was removed with its assignments")
@@ -173,7 +176,10 @@ class ConsumerGroup:
         self.group_epoch, self.metadata_hash = group_epoch, metadata_hash
 
     def replay_assignment_epoch(self, assignment_epoch: int, timestamp_ms: int) -> None:
-        """Raises InconsistentRecords for a tombstone (NO_EPOCH) while members have targets."""
+        """Replay the targets' epoch.
+
+        Raises InconsistentRecords for a tombstone (NO_EPOCH) while members have targets.
+        """
         if assignment_epoch == NO_EPOCH and self.targets:
             raise InconsistentRecords(f"consumer group {self.group_id}: no assignment any more, but targets")
         self.assignment_epoch, self.assignment_timestamp_ms = assignment_epoch, timestamp_ms

@@ -43,7 +43,9 @@ def owned_by(request: ConsumerGroupHeartbeatRequest) -> Assignment | None:
 
 
 def sender_of(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, max_size: int) -> Sender:
-    """Raises Refused: GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
+    """Return the sender of a heartbeat.
+
+    Raises Refused: GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH, UNRELEASED_INSTANCE_ID,
     FENCED_INSTANCE_ID.
     """
     check_room(group, request.member_id, max_size)
@@ -58,7 +60,7 @@ def sender_of(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest, max_
 
 
 def check_room(group: ConsumerGroup, member_id: str, max_size: int) -> None:
-    """Raises Refused: GROUP_MAX_SIZE_REACHED for a new member that is one too many."""
+    """Raise Refused: GROUP_MAX_SIZE_REACHED for a new member that is one too many."""
     if len(group.members) >= max_size and member_id not in group.members:
         message = f"The consumer group has its maximum of {max_size} members already."
         raise Refused(ErrorCode.GROUP_MAX_SIZE_REACHED, message)
@@ -81,7 +83,7 @@ def _static_sender(group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest,
 
 
 def replacing(group: ConsumerGroup, old: ConsumerMember, member_id: str) -> Sender:
-    """A member that takes a static member's place."""
+    """Return a member that takes a static member's place."""
     group_id = group.group_id
     member = replace(old, member_id=member_id)
     current = replace(group.current_of(old.member_id), member_epoch=JOIN_EPOCH, previous_member_epoch=JOIN_EPOCH)
@@ -96,7 +98,7 @@ def replacing(group: ConsumerGroup, old: ConsumerMember, member_id: str) -> Send
 
 
 def static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
-    """The member with these ids. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
+    """Return the member with these ids. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID."""
     member = group.static_member(instance_id)
     if member is None:
         raise Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"No member has the instance id {instance_id}.")

@@ -21,8 +21,9 @@ from shareq.coordinator.shard import CoordinatorRecord
 
 
 def member_of(group: ConsumerGroup, member_id: str, instance_id: str | None) -> ConsumerMember:
-    """The member with these ids; without an instance id any with that member id. Raises Refused: UNKNOWN_MEMBER_ID,
-    FENCED_INSTANCE_ID.
+    """Return the member with these ids; without an instance id any with that member id.
+
+    Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
     if instance_id is not None:
         return static_member(group, member_id, instance_id)
@@ -33,8 +34,8 @@ def member_of(group: ConsumerGroup, member_id: str, instance_id: str | None) -> 
 
 
 def left_for_a_while(group: ConsumerGroup, member: ConsumerMember) -> CoordinatorRecord:
-    """A static member goes and will be back: it keeps what it has, but for what it had to give up. The member that
-    comes in its place has its partitions from epoch 0 on.
+    """Return the record of a static member that goes and will be back: it keeps what it has, but for what it had to
+    give up. The member that comes in its place has its partitions from epoch 0 on.
     """
     current = group.current_of(member.member_id)
     assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in current.assigned.items()}
@@ -43,7 +44,9 @@ def left_for_a_while(group: ConsumerGroup, member: ConsumerMember) -> Coordinato
 
 
 def fence(group: ConsumerGroup, member_ids: Iterable[str], metadata: MetadataImage) -> tuple[CoordinatorRecord, ...]:
-    """Records that take members out of the group, whether they left or were fenced: one epoch for all of them."""
+    """Return records that take members out of the group, whether they left or were fenced: one
+    epoch for all of them.
+    """
     gone = frozenset(member_ids)
     left = [member for member_id, member in group.members.items() if member_id not in gone]
     wanted = {member.subscribed_topic_regex for member in left if member.subscribed_topic_regex}

@@ -82,16 +82,16 @@ class CurrentAssignment:
         return self.state is MemberState.STABLE and self.member_epoch == assignment_epoch
 
     def assignment_epoch_of(self, topic_id: bytes, partition: int) -> int | None:
-        """The epoch since which the partition is the member's; None if it is not."""
+        """Return the epoch since which the partition is the member's; None if it is not."""
         epoch = self.assigned.get(topic_id, {}).get(partition)
         return self.revoking.get(topic_id, {}).get(partition) if epoch is None else epoch
 
 
 def partitions_of(epochs: PartitionEpochs) -> Assignment:
-    """The same partitions without their epochs."""
+    """Return the same partitions without their epochs."""
     return {topic_id: frozenset(partitions) for topic_id, partitions in epochs.items()}
 
 
 def united(one: PartitionEpochs, other: PartitionEpochs) -> PartitionEpochs:
-    """The partitions of both; the epochs of `other` count."""
+    """Return the partitions of both; the epochs of `other` count."""
     return {topic_id: {**one.get(topic_id, {}), **other.get(topic_id, {})} for topic_id in {**one, **other}}

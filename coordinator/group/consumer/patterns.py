@@ -32,8 +32,9 @@ class PatternsUnavailable(InvalidRegularExpression):
 
 
 def compiled(regex: str) -> Pattern:
-    """A pattern that takes the UTF-8 of names and captures nothing, which is three times as fast. Raises
-    InvalidRegularExpression, also without google-re2.
+    """Return a pattern that takes the UTF-8 of names and captures nothing, which is three times as fast.
+
+    Raises InvalidRegularExpression, also without google-re2.
     """
     try:
         import re2  # of use to groups that subscribe by pattern alone
@@ -54,8 +55,10 @@ def compiled(regex: str) -> Pattern:
 
 
 def matching(regex: str, names: Iterable[str]) -> frozenset[str]:
-    """The names the pattern matches as a whole. A pattern that is none, which only an older log can have, matches
-    nothing; so does every pattern without google-re2, which is logged once.
+    """Return the names the pattern matches as a whole.
+
+    A pattern that is none, which only an older log can have, matches nothing; so does every pattern without google-re2,
+    which is logged once.
     """
     try:
         pattern = compiled(regex)
@@ -99,7 +102,7 @@ class PatternMatches:
             self._news.clear()
 
     def topics(self, regex: str) -> tuple[frozenset[str], int]:
-        """The topics of now that it matches, and how many names had to be matched for that."""
+        """Return the topics of now that the pattern matches, and how many names had to be matched for that."""
         seen, found = self._found.get(regex, (_NONE, _NONE))
         came, went = self._news_since(seen)
         new = matching(regex, came) if came else _NONE

@@ -134,7 +134,7 @@ def current_record(group_id: str, member_id: str, current: CurrentAssignment) ->
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex | None) -> CoordinatorRecord:
-    """The topics a pattern matched; None: no member subscribes by it any more."""
+    """Return the topics a pattern matched; None: no member subscribes by it any more."""
     key = ConsumerGroupRegularExpressionKey(group_id, regex)
     if resolved is None:
         return CoordinatorRecord(key, None)
@@ -147,7 +147,7 @@ def partition_metadata_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecord, ...]:
-    """The three tombstones of a member, in the order replay asks for."""
+    """Return the three tombstones of a member, in the order replay asks for."""
     return (
         CoordinatorRecord(ConsumerGroupCurrentMemberAssignmentKey(group_id, member_id), None),
         CoordinatorRecord(ConsumerGroupTargetAssignmentMemberKey(group_id, member_id), None),

@@ -31,18 +31,18 @@ class Refused(Exception):
 
 
 def refusal(error: ErrorCode, message: str) -> ConsumerGroupHeartbeatResponse:
-    """An answer that only says why not."""
+    """Return an answer that only says why not."""
     return ConsumerGroupHeartbeatResponse(error_code=error, error_message=message)
 
 
 def check_size(request: ConsumerGroupHeartbeatRequest, most_bytes: int) -> None:
-    """Raises RecordsTooLarge, before anything is done for it, for names that no record of the log has room for."""
+    """Raise RecordsTooLarge, before anything is done for it, for names that no record of the log has room for."""
     if sum(map(len, request.subscribed_topic_names or ())) > most_bytes:
         raise RecordsTooLarge
 
 
 def check(request: ConsumerGroupHeartbeatRequest, version: int, assignors: Sequence[str]) -> None:
-    """Raises Refused: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
+    """Raise Refused: INVALID_REQUEST, UNSUPPORTED_ASSIGNOR."""
     problem = _problem(request, version)
     if problem is not None:
         raise Refused(ErrorCode.INVALID_REQUEST, problem)

@@ -64,7 +64,7 @@ class Conversions:
         return (yield from upgraded(group, self._metadata))
 
     def upgrade(self, group: ClassicGroup, now_ms: int) -> tuple[LateAnswer, ...]:
-        """The group is a consumer group by records of the same operation: members that wait are asked to join again,
+        """Make the group a consumer group by records of the same operation: members that wait are asked to join again,
         and each has its session timeout to be heard of.
         """
         turn = self._classic.turn(now_ms)
@@ -120,7 +120,8 @@ class Conversions:
         reason: str | None,
         now_ms: int,
     ) -> tuple[tuple[CoordinatorRecord, ...], ClassicGroup]:
-        """The classic group takes the consumer group's place; for `gone` and `successor` see `downgrade.downgraded`.
+        """Put the classic group in the consumer group's place; for `gone` and `successor` see `downgrade.downgraded`.
+
         `reason`: why its members rebalance; None: they need not. Raises RecordsTooLarge.
         """
         turn = self._classic.turn(now_ms)

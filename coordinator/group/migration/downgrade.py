@@ -30,8 +30,10 @@ def downgraded(
     metadata: MetadataImage,
     wall_ms: int,
 ) -> ClassicGroup:
-    """The group without the members of the ids `gone`, Stable. `successor` has the place and target of the static
-    member with its instance id, which is one of them. All that are left speak the classic protocol, and there is one.
+    """Return the group without the members of the ids `gone`, Stable.
+
+    `successor` has the place and target of the static member with its instance id, which is one of them. All that are
+    left speak the classic protocol, and there is one.
     """
     classic = ClassicGroup(group.group_id, wall_ms)
     classic.generation = group.group_epoch

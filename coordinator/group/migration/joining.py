@@ -23,7 +23,7 @@ from shareq.protocol.generated.join_group import JoinGroupResponse
 
 
 def check_join(group: ConsumerGroup, joining: Joining, policy: MigrationPolicy, max_size: int) -> None:
-    """Raises Refused: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED."""
+    """Raise Refused: INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED."""
     if policy is MigrationPolicy.DISABLED:
         raise _inconsistent("group.consumer.migration.policy is disabled")
     check_room(group, joining.request.member_id or joining.new_id, max_size)
@@ -49,8 +49,8 @@ def subscription_of(joining: Joining) -> ConsumerProtocolSubscription:
 
 
 def sender_of(group: ConsumerGroup, joining: Joining) -> Sender:
-    """The member before the request: any id is taken, and a static member that comes without one is the successor of
-    the one before, whichever protocol that speaks. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
+    """Return the member before the request: any id is taken, and a static member that comes without one is the
+    successor of the one before, whichever protocol that speaks. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
     request = joining.request
     member_id, instance_id = request.member_id or joining.new_id, request.group_instance_id
@@ -71,7 +71,7 @@ def sender_of(group: ConsumerGroup, joining: Joining) -> Sender:
 def joined_member(
     member: ConsumerMember, joining: Joining, subscription: ConsumerProtocolSubscription
 ) -> ConsumerMember:
-    """The member with what it says of itself now."""
+    """Return the member with what it says of itself now."""
     request = joining.request
     return ConsumerMember(
         member_id=member.member_id,
@@ -98,7 +98,7 @@ def owned_partitions(subscription: ConsumerProtocolSubscription, metadata: Metad
 
 
 def joined(member_id: str, epoch: int, protocol_name: str | None) -> JoinGroupResponse:
-    """The answer to a member that has got to that epoch."""
+    """Return the answer to a member that has got to that epoch."""
     return JoinGroupResponse(
         generation_id=epoch,
         protocol_type=CONSUMER_PROTOCOL_TYPE,

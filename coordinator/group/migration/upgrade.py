@@ -44,7 +44,7 @@ static member takes its own place does not do so otherwise; after it in Apache K
 
 
 def check_upgrade(group: ClassicGroup, policy: MigrationPolicy, max_size: int) -> None:
-    """Raises Refused: GROUP_ID_NOT_FOUND for a group that stays a classic one."""
+    """Raise Refused: GROUP_ID_NOT_FOUND for a group that stays a classic one."""
     if not policy.upgrades:
         raise _refused(group, "group.consumer.migration.policy does not let it")
     if group.type != CONSUMER_PROTOCOL_TYPE:
@@ -110,7 +110,7 @@ class _Pace:
 
 
 def as_group(group_id: str, records: Iterable[CoordinatorRecord]) -> ConsumerGroup:
-    """The consumer group that the replay of these records makes."""
+    """Return the consumer group that the replay of these records makes."""
     groups: dict[str, Group] = {}
     for record in records:
         CONSUMER_GROUP_RECORDS.replay(groups, record)
@@ -124,8 +124,8 @@ def _partitions(topics: Iterable[str], metadata: MetadataImage) -> set[tuple[byt
 
 
 def _protocol(group: ClassicGroup) -> str | None:
-    """The protocol by which all members said what they subscribe to; that of the generation, if it is all the same.
-    Before the first generation there is none yet.
+    """Return the protocol by which all members said what they subscribe to; that of the generation, if it is all the
+    same. Before the first generation there is none yet.
     """
     name = group.protocol_name
     if name is not None and all(any(name == each for each, _ in m.protocols) for m in group.members.values()):

@@ -106,7 +106,7 @@ class PreparedCommit:
 
 
 def refused(request: OffsetCommitRequest, error: ErrorCode) -> OffsetCommitResponse:
-    """The same error for every partition: the response has no place for one of the group."""
+    """Return the same error for every partition: the response has no place for one of the group."""
     return OffsetCommitResponse(
         topics=[
             OffsetCommitResponseTopic(

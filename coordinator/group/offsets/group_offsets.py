@@ -103,8 +103,9 @@ class GroupOffsets:
     def fetch(
         self, group: OffsetFetchRequestGroup, *, require_stable: bool
     ) -> CoordinatorResult[OffsetFetchResponseGroup]:
-        """The offsets of one group; see `fetch.fetched`. A group that does not exist has none, without an error.
-        Errors: see `rules.fetch_error`.
+        """Return the offsets of one group; see `fetch.fetched`.
+
+        A group that does not exist has none, without an error. Errors: see `rules.fetch_error`.
         """
         known = self._groups.get(group.group_id)
         if not rules.has_offsets(known):
@@ -135,13 +136,15 @@ class GroupOffsets:
     # -- news of topics
 
     def topics(self) -> dict[bytes, str]:
-        """The topics, id to name, that offsets were committed for, as far as records have their ids."""
+        """Return the topics, id to name, that offsets were committed for, as far as records have their ids."""
         return {
             committed.topic_id: topic for _, topic, _, committed in self.store.all() if committed.topic_id != ZERO_UUID
         }
 
     def topics_without_id(self) -> set[str]:
-        """The names of topics with an offset that has no topic id: one with an expiry of its own, or an old one."""
+        """Return the names of topics with an offset that has no topic id: one with an expiry of its
+        own, or an old one.
+        """
         return {topic for _, topic, _, committed in self.store.all() if committed.topic_id == ZERO_UUID}
 
     def topics_deleted(self, topics: Mapping[bytes, str]) -> tuple[CoordinatorRecord, ...]:

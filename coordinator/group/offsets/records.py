@@ -30,7 +30,10 @@ _VERSION_WITH_EXPIRY: Final = 1
 
 
 def offset_record(group_id: str, topic: str, partition: int, committed: CommittedOffset) -> CoordinatorRecord:
-    """The commit. With an expiry there is no place for leader epoch and topic id: it is replayed without them, too."""
+    """Return the record of a commit.
+
+    With an expiry there is no place for leader epoch and topic id: it is replayed without them, too.
+    """
     version = _VERSION
     if committed.expire_ms != NO_EXPIRY:
         version = _VERSION_WITH_EXPIRY

@@ -92,8 +92,9 @@ def delete_error(group: Group | None) -> ErrorCode:
 
 
 def read_topics(group: Group | None) -> frozenset[str] | None:
-    """The topics that the group's members read, so that their offsets neither expire nor can be deleted. None: any may
-    be one of them.
+    """Return the topics that the group's members read, so that their offsets neither expire nor can be deleted.
+
+    None: any may be one of them.
     """
     if isinstance(group, ConsumerGroup):
         return group.subscribed_topics()

@@ -32,18 +32,18 @@ class OffsetStore:
     # -- reading
 
     def of(self, group_id: str) -> Mapping[str, Mapping[int, CommittedOffset]]:
-        """A group's offsets by topic name and partition; to be read at once, not kept."""
+        """Return a group's offsets by topic name and partition; to be read at once, not kept."""
         return self._committed.get(group_id, _NONE)
 
     def group_ids(self) -> list[str]:
-        """The groups that have offsets."""
+        """Return the groups that have offsets."""
         return list(self._committed)
 
     def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
         return self.of(group_id).get(topic, {}).get(partition)
 
     def pending(self, group_id: str) -> Collection[tuple[str, int]]:
-        """The topics and partitions for which an open transaction has committed an offset of the group."""
+        """Return the topics and partitions for which an open transaction has committed an offset of the group."""
         return self._open.get(group_id, _NOTHING)
 
     def knows(self, group_id: str, topic: str, partition: int) -> bool:
@@ -80,7 +80,7 @@ class OffsetStore:
     def put(
         self, group_id: str, topic: str, partition: int, committed: CommittedOffset, producer_id: int = NO_PRODUCER
     ) -> None:
-        """An offset was committed, in a transaction if there is a producer id."""
+        """Store an offset that was committed, in a transaction if there is a producer id."""
         if producer_id == NO_PRODUCER:
             self._committed.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed
             return
@@ -89,14 +89,14 @@ class OffsetStore:
         self._open.setdefault(group_id, {}).setdefault((topic, partition), set()).add(producer_id)
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
-        """A tombstone: the offset goes, and whatever is pending for the partition."""
+        """Replay a tombstone: the offset goes, and whatever is pending for the partition."""
         _remove(self._committed, group_id, topic, partition)
         for producer_id in self._open.get(group_id, {}).get((topic, partition), ()):
             _remove(self._pending[producer_id], group_id, topic, partition)
         self._close(group_id, (topic, partition))
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """The producer's transaction has ended; harmless when it committed no offsets.
+        """End the producer's transaction; harmless when it committed no offsets.
 
         Of an offset of the transaction and one outside it the record that stands later in the log counts: compaction
         keeps only that one, and a restart must not find something else.

@@ -26,7 +26,7 @@ class AssignorMember:
 
 
 def simple(members: Mapping[str, AssignorMember], assignable: Mapping[bytes, Collection[int]]) -> dict[str, Assignment]:
-    """A target for every member, from `assignable` (topic id to the partitions that may be handed out).
+    """Return a target for every member, from `assignable` (topic id to the partitions that may be handed out).
 
     If all members subscribe to the same topics, all partitions are dealt out in one go: with no more members than
     partitions each has one member and loads differ by at most one. Otherwise every topic is dealt out by itself, to

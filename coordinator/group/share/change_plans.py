@@ -89,7 +89,10 @@ def begin_delete_group(group: ShareGroup, metadata: MetadataImage) -> Coordinato
 
 
 def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResult[ApiError]:
-    """The group goes if its share states did; `error` is the first of theirs. Errors: that one, NON_EMPTY_GROUP."""
+    """Delete the group if its share states were deleted; `error` is the first of theirs.
+
+    Errors: that one, NON_EMPTY_GROUP.
+    """
     if error is not ErrorCode.NONE:
         return CoordinatorResult(ApiError(error, f"Share state of group {group.group_id} could not be deleted."))
     # A member joined, or came and went, or a client altered offsets meanwhile: there is share state again that nothing
@@ -107,7 +110,9 @@ def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResul
 def begin_alter_offsets(
     group: ShareGroup, offsets: Mapping[str, Mapping[int, int]], metadata: MetadataImage
 ) -> CoordinatorResult[AlterOffsetsPlan]:
-    """New start offsets, by topic name and partition; whatever state there is will be wiped. Errors: NON_EMPTY_GROUP.
+    """Begin to set start offsets, by topic name and partition; whatever state there is will be wiped.
+
+    Errors: NON_EMPTY_GROUP.
 
     The epoch of the group stays; it rose when its last member left, so leaders from that time are fenced.
     """
@@ -194,7 +199,9 @@ def begin_delete_offsets(
 
 
 def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
-    """The states of these topics are gone; the others stay as deleting, so that a repetition retries them."""
+    """Forget the states of these topics, which are gone; the others stay as deleting, so that a repetition retries
+    them.
+    """
     partitions = group.state_partitions
     if partitions is None or partitions.deleting.keys().isdisjoint(deleted_topic_ids):
         return CoordinatorResult(None)

@@ -27,7 +27,7 @@ def share_group_entry(group: ShareGroup, metadata: MetadataImage) -> DescribedGr
 
 
 def share_group_error_entry(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
-    """A group that cannot be described."""
+    """Return the row of a group that cannot be described."""
     return DescribedGroup(error_code=error, error_message=message, group_id=group_id)
 
 

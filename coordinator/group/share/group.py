@@ -97,19 +97,19 @@ def united(one: TopicsById, other: TopicsById) -> TopicsById:
 
 
 def intersection(one: TopicsById, other: TopicsById) -> TopicsById:
-    """The partitions that are in both; no topic without partitions. The names of `one` count."""
+    """Return the partitions that are in both; no topic without partitions. The names of `one` count."""
     common = {t: topic.partitions & other[t].partitions for t, topic in one.items() if t in other}
     return {t: replace(one[t], partitions=partitions) for t, partitions in common.items() if partitions}
 
 
 def without(one: TopicsById, other: TopicsById) -> TopicsById:
-    """The partitions of `one` that are not in `other`; no topic without partitions."""
+    """Return the partitions of `one` that are not in `other`; no topic without partitions."""
     left = {t: topic.partitions - other[t].partitions if t in other else topic.partitions for t, topic in one.items()}
     return {t: replace(one[t], partitions=partitions) for t, partitions in left.items() if partitions}
 
 
 def _within(topics: TopicsById, partitions_of: Callable[[bytes], int | None]) -> TopicsById:
-    """The partitions that there can be; no topic without partitions."""
+    """Return the partitions that can exist; no topic without partitions."""
     result: dict[bytes, TopicPartitions] = {}
     for topic_id, topic in topics.items():
         count = partitions_of(topic_id)
@@ -188,7 +188,7 @@ class ShareGroup:
         return {} if self.state_partitions is None else self.state_partitions.initializing
 
     def current_of(self, member_id: str) -> CurrentAssignment:
-        """The member's epochs and partitions; epoch 0 and nothing before its first assignment."""
+        """Return the member's epochs and partitions; epoch 0 and nothing before its first assignment."""
         return self.current.get(member_id) or CurrentAssignment()
 
     def assignment_pending(self, existing: Mapping[str, bytes]) -> bool:

@@ -135,7 +135,7 @@ class ShareGroups:
         return CoordinatorResult(None)
 
     def finish_initialization(self, plan: HeartbeatPlan, initialized: bool) -> CoordinatorResult[None]:
-        """The late outcome of `plan.initialize`, after `finish_heartbeat(plan, None, now)`."""
+        """Take the late outcome of `plan.initialize`, after `finish_heartbeat(plan, None, now)`."""
         group = self._groups.get(plan.group_id)
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(None)
@@ -145,7 +145,7 @@ class ShareGroups:
     # -- reading
 
     def group(self, group_id: str) -> ShareGroup | None:
-        """A share group's replayed state, for reading only."""
+        """Return a share group's replayed state, for reading only."""
         group = self._groups.get(group_id)
         return group if isinstance(group, ShareGroup) else None
 
@@ -198,8 +198,9 @@ class ShareGroups:
     def begin_alter_offsets(
         self, group_id: str, offsets: Mapping[str, Mapping[int, int]], now_ms: int
     ) -> CoordinatorResult[AlterOffsetsPlan]:
-        """Creates the group if need be. Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND (other kind), NON_EMPTY_GROUP,
-        GROUP_MAX_SIZE_REACHED.
+        """Begin to set start offsets; create the group if need be.
+
+        Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND (other kind), NON_EMPTY_GROUP, GROUP_MAX_SIZE_REACHED.
         """
         if not group_id:
             return CoordinatorResult(AlterOffsetsPlan(_EMPTY_GROUP_ID))
@@ -247,7 +248,7 @@ class ShareGroups:
                 self._activity.setdefault(group.group_id, Activity()).metadata_stale = True
 
     def topics_with_state(self) -> dict[bytes, str]:
-        """The topics, id to name, of which any group has share state, or is about to have or to delete some."""
+        """Return the topics, id to name, of which any group has share state, or is about to have or to delete some."""
         return {
             topic_id: name
             for group in self._groups.values()
@@ -309,7 +310,7 @@ class ShareGroups:
     # -- deciding
 
     def _joinable(self, request: ShareGroupHeartbeatRequest) -> ShareGroup | ShareGroupHeartbeatResponse:
-        """The group of a heartbeat, a new one for a member that joins; or why there is none."""
+        """Return the group of a heartbeat, a new one for a member that joins; or the refusal."""
         group = self._groups.get(request.group_id)
         if isinstance(group, ShareGroup):
             return group

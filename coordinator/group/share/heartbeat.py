@@ -96,7 +96,7 @@ class HeartbeatPlan:
 
 
 def refusal(error: ErrorCode, message: str) -> ShareGroupHeartbeatResponse:
-    """An answer that only says why not."""
+    """Return an answer that only says why not."""
     return ShareGroupHeartbeatResponse(error_code=error, error_message=message)
 
 
@@ -118,7 +118,7 @@ def request_error(request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatRes
 
 
 def check_size(request: ShareGroupHeartbeatRequest, most_bytes: int) -> None:
-    """Raises RecordsTooLarge, before anything is done for it, for names that no record of the log has room for."""
+    """Raise RecordsTooLarge, before anything is done for it, for names that no record of the log has room for."""
     if sum(map(len, request.subscribed_topic_names or ())) > most_bytes:
         raise RecordsTooLarge
 
@@ -193,7 +193,9 @@ def initialization_ended(
 
 
 def fence(group: ShareGroup, member_ids: Iterable[str], metadata: MetadataImage) -> tuple[CoordinatorRecord, ...]:
-    """Records that take members out of the group, whether they left or were not heard of: one epoch for all of them."""
+    """Return records that take members out of the group, whether they left or were not heard of: one epoch for all of
+    them.
+    """
     gone = frozenset(member_ids)
     names = {
         name
@@ -248,7 +250,7 @@ class _Draft:
         return {name: topic.topic_id for name, topic in self.topics.items()}
 
     def bump_if(self, requested: bool, activity: Activity) -> None:
-        """A new group epoch, when it is requested or the subscribed topics are not what they were."""
+        """Begin a new group epoch, when it is requested or the subscribed topics are not what they were."""
         if not requested and not activity.metadata_stale:
             return
         activity.metadata_stale = False
@@ -302,7 +304,7 @@ def _missing(draft: _Draft, activity: Activity) -> TopicsById:
 def _initialization_ended(
     group: ShareGroup, activity: Activity, topics: TopicsById, initialized: bool
 ) -> tuple[TopicsById, list[CoordinatorRecord]]:
-    """The partitions that have state now, and the record that says so.
+    """Return the partitions that have state now, and the record that says so.
 
     Only what is still initialising counts: the topic, or the group's interest in it, may have gone meanwhile. What
     failed stays noted as initialising, because some of it may have got its state all the same: nothing but that note
@@ -354,7 +356,7 @@ def _interval_is_over(draft: _Draft) -> bool:
 
 
 def _retarget(draft: _Draft, initialized: TopicsById) -> Assignment:
-    """A new target for every member; records for those it changed. Returns this member's."""
+    """Compute a new target for every member; add records for those that it changed. Return this member's."""
     group = draft.group
     topic_ids = draft.existing_topic_ids()
     assignable = {t: initialized[t].partitions for t in topic_ids.values() if t in initialized}

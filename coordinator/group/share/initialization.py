@@ -40,7 +40,9 @@ def existing_topics(topic_names: Iterable[str], metadata: MetadataImage) -> dict
 def partitions_to_initialize(
     group: ShareGroup, topics: Mapping[str, TopicImage], *, retry_initializing: bool
 ) -> TopicsById:
-    """The partitions of `topics` without share state; with `retry_initializing` also those that it is coming for."""
+    """Return the partitions of `topics` without share state; with `retry_initializing` also those whose state is being
+    initialised.
+    """
     missing: dict[bytes, TopicPartitions] = {}
     for name, topic in topics.items():
         initialized = group.initialized.get(topic.topic_id)

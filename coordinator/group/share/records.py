@@ -144,7 +144,7 @@ def state_partitions_record(group_id: str, partitions: StatePartitions | None) -
 
 
 def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecord, ...]:
-    """The three tombstones of a member, in the order replay asks for."""
+    """Return the three tombstones of a member, in the order replay asks for."""
     return (
         current_record(group_id, member_id, None),
         target_record(group_id, member_id, None),

@@ -73,7 +73,7 @@ def ranges_of(given: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def names_of(name: str, count: int) -> list[str]:
-    """The names of `count` redrives that one call begins: the name itself, or with numbers behind it."""
+    """Return the names of `count` redrives that one call begins: the name itself, or with numbers behind it."""
     return [name] if count == 1 else [f"{name}.{number}" for number in range(1, count + 1)]
 
 
@@ -201,7 +201,7 @@ def _redrive(session: Session, **given: Any) -> Iterator[RedriveRow]:
 
 
 def _source(text: str | None) -> tuple[str | None, int]:
-    """A topic and, with a colon before it, a partition of it."""
+    """Return a topic and, with a colon before it, a partition of it."""
     if text is None:
         return None, -1
     topic, colon, number = text.rpartition(":")

@@ -389,7 +389,7 @@ def _offsets_now(session: Session, kind: Kind, name: str) -> tuple[dict[Partitio
 
 
 def _begun(session: Session, kind: Kind, name: str) -> list[Partition]:
-    """The partitions that a group has begun; a group that does not exist ends the command."""
+    """Return the partitions that a group has begun; end the command for a group that does not exist."""
     for _, outcome in kind.describe(session, [name]):
         if isinstance(outcome, ClientError):
             raise outcome
@@ -401,5 +401,5 @@ def _begun(session: Session, kind: Kind, name: str) -> list[Partition]:
 
 
 def assignment(member: Any) -> dict[str, tuple[int, ...]]:
-    """The partitions of a member by topic, sorted."""
+    """Return the partitions of a member by topic, sorted."""
     return {topic: tuple(sorted(numbers)) for topic, numbers in sorted(member.assignment.items())}

@@ -20,12 +20,12 @@ _LINE_ENDS: Final = {ord(each): f"\\u{ord(each):04x}" for each in "\x85\u2028\u2
 
 
 def _json_text(value: Any, indent: int | None = None) -> str:
-    """Return JSON that no reader of lines cuts in two: Python's `splitlines` takes more than \\n for an end."""
+    r"""Return JSON that no reader of lines cuts in two: Python's `splitlines` takes more than \n for an end."""
     return json.dumps(value, indent=indent, ensure_ascii=False).translate(_LINE_ENDS)
 
 
 def print_json_rows(rows: Iterable[Any]) -> None:
-    """An array, a row a line. It is closed also where the rows end with an error, if it was begun."""
+    """Print an array, a row a line. It is closed also where the rows end with an error, if it was begun."""
     begun = False
     try:
         for row in rows:
@@ -155,7 +155,7 @@ def _title(name: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """A cell. Control characters of names and records are shown, not sent to the terminal."""
+    """Return the text of a cell. Control characters of names and records are shown, not sent to the terminal."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -174,7 +174,7 @@ def _inner(value: Any) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that is no visible character or blank."""
+    """Return the text with everything escaped that is no visible character or blank."""
     return text if text.isprintable() else "".join(each if each.isprintable() else _escaped(each) for each in text)
 
 

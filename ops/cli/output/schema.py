@@ -11,7 +11,7 @@ _PLAIN: Final = {str: "string", int: "integer", float: "number", bool: "boolean"
 
 
 def to_json(value: Any) -> Any:
-    """A row as what `json` writes: named tuples are objects, other tuples arrays."""
+    """Return a row as what `json` writes: named tuples are objects, other tuples arrays."""
     if isinstance(value, tuple):
         names = getattr(value, "_fields", None)
         if names is None:
@@ -23,14 +23,14 @@ def to_json(value: Any) -> Any:
 
 
 def schema_of(row: type, shape: str, title: str) -> dict[str, Any]:
-    """The schema of a command's output: `rows` (an array), `object`, or `stream` (of each line)."""
+    """Return the schema of a command's output: `rows` (an array), `object`, or `stream` (of each line)."""
     of_row = _schema(row)
     body = {"type": "array", "items": of_row} if shape == "rows" else of_row
     return {"$schema": DIALECT, "title": title, **body}
 
 
 def fields(row: type) -> dict[str, str]:
-    """The fields of a row, and what they are."""
+    """Return the fields of a row, and what they are."""
     hints = get_type_hints(row, include_extras=True)
     return {name: hints[name].__metadata__[0] for name in row._fields}  # type: ignore[attr-defined]  # a NamedTuple
 

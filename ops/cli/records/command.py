@@ -111,7 +111,7 @@ def _lines(key: bytes | None, separator: str | None, headers: Headers) -> Iterat
 
 
 def _batches(records: Iterator[RecordData]) -> Iterator[list[RecordData]]:
-    """Lists of records that are no larger than brokers take; a line that a person types is sent at once."""
+    """Yield lists of records that are no larger than brokers take; a line that a person types is sent at once."""
     at_once = sys.stdin.isatty()
     batch: list[RecordData] = []
     size = 0

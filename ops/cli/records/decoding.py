@@ -105,7 +105,7 @@ def _avro(registry: str | None) -> Decode:
 
 
 def _schema(registry: str, number: int) -> str:
-    """A schema's text. Raises ClientError."""
+    """Return a schema's text. Raises ClientError."""
     url = f"{registry}/schemas/ids/{number}"
     try:
         with urlopen(url, timeout=_TIMEOUT_S) as answer:

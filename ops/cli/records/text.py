@@ -55,7 +55,7 @@ def text_of(data: bytes | None) -> tuple[str | None, str | None]:
 
 
 def record_row(topic: str, partition: int, record: Record) -> RecordRow:
-    """A record as a row."""
+    """Return a record as a row."""
     headers = tuple(HeaderRow(name, *text_of(value)) for name, value in record.headers)
     key, value = text_of(record.key), text_of(record.value)
     return RecordRow(topic, partition, record.offset, record.timestamp, *key, *value, headers, sent_back_row(record))
@@ -68,7 +68,7 @@ def sent_back_row(record: Record) -> SentBackRow | None:
 
 
 def sent_back_text(row: SentBackRow) -> str:
-    """It in words."""
+    """Return a sentence for it."""
     return printable(str(SentBack(*row)))
 
 
@@ -87,7 +87,7 @@ def _cell(text: str | None) -> str:
 
 
 def read_to_end(reader: Reader, ends: Mapping[Partition, int], limit: int | None = None) -> Iterator[ReadRecord]:
-    """Records below `ends`, exclusive, from the reader's positions on; at most `limit` of each partition."""
+    """Yield records below `ends`, exclusive, from the reader's positions on; at most `limit` of each partition."""
     counts = dict.fromkeys(ends, 0)
 
     def wanted(partition: Partition) -> bool:

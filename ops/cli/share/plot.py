@@ -50,8 +50,8 @@ def painted(text: str, look: Look, *, colour: bool) -> str:
 
 
 def cells(spans: Sequence[Span], width: int) -> list[str]:
-    """The state of each of at most `width` cells, which stand for equally many offsets, but for rounding: the state
-    that most of them have; of as many, one that is not finished. A cell without offsets is "".
+    """Return the state of each of at most `width` cells, which stand for equally many offsets, but for rounding: the
+    state that most of them have; of as many, one that is not finished. A cell without offsets is "".
     """
     if not spans:
         return []
@@ -74,7 +74,7 @@ def cells(spans: Sequence[Span], width: int) -> list[str]:
 
 
 def strip(spans: Sequence[Span], width: int, *, colour: bool) -> str:
-    """The strip in one line."""
+    """Return the strip in one line."""
     line = ""
     run: list[str] = []
     for state in [*cells(spans, width), None]:
@@ -88,7 +88,7 @@ def strip(spans: Sequence[Span], width: int, *, colour: bool) -> str:
 
 
 def legend(counts: Mapping[str, int], *, colour: bool) -> str:
-    """The states that there are, with how many offsets are in each."""
+    """Return the states that there are, with how many offsets are in each."""
     order = [*map(str, STATES), *sorted(counts)]
     parts = []
     for state in sorted(counts, key=order.index):
@@ -111,7 +111,7 @@ def spans_of(rows: Iterable[RangeRow]) -> tuple[list[Span], Counter[str]]:
 
 
 def plot(name: str, rows: Iterable[RangeRow], width: int, *, colour: bool) -> Iterator[str]:
-    """A share partition in three lines: which offsets, the strip, the legend."""
+    """Yield a share partition in three lines: which offsets, the strip, the legend."""
     spans, counts = spans_of(rows)
     if not spans:
         yield f"{name}: nothing in flight"

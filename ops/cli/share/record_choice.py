@@ -55,7 +55,7 @@ class Choice(NamedTuple):
         return not self.states and not self.finished
 
     def asked(self, *, of_api: bool) -> Collection[str]:
-        """The states to ask for; none: all. The records API has other states in the place of `unfinished`."""
+        """Return the states to ask for; none: all. The records API has other states in the place of `unfinished`."""
         wanted = self.states or (() if self.finished else _UNFINISHED)
         if not of_api:
             return wanted
@@ -70,7 +70,7 @@ class Choice(NamedTuple):
         )
 
     def ordered(self, rows: Iterable[R], most: int) -> Iterable[R]:
-        """The rows as they are to be shown: all, or the `most` oldest ones."""
+        """Return the rows as they are to be shown: all, or the `most` oldest ones."""
         taken = filter(self.takes, rows)
         if not self.by_age:
             return taken
@@ -84,7 +84,7 @@ class Choice(NamedTuple):
 
 
 def limited(rows: Iterable[Row], limit: int, more: Callable[[], None]) -> Iterator[Row]:
-    """The first rows. `more` is called if there are others."""
+    """Yield the first rows. `more` is called if there are others."""
     left = iter(rows)
     yield from islice(left, limit)
     for _ in left:

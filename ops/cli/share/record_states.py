@@ -278,7 +278,7 @@ def _row(group: str, window: Window, each: RangeRow, source: str) -> RecordState
 def _with_records(
     session: Session, rows: Iterable[RecordStateRow], shown: Shown, limit: int, *, table: bool
 ) -> Iterator[RecordStateRow]:
-    """A row for each record of the ranges; a range of which the log has nothing stays as it is."""
+    """Yield a row for each record of the ranges; a range of which the log has nothing stays as it is."""
     fetcher = RangeFetcher(session.config)
     left = limit
     try:

@@ -57,7 +57,7 @@ def duration(_context: click.Context, _parameter: click.Parameter, text: str | N
 
 
 def iso(time_ms: int | None) -> str | None:
-    """A time in UTC as text; the number itself behind the year 9999, and None for none."""
+    """Return a time in UTC as text; the number itself behind the year 9999, and None for none."""
     if time_ms is None or time_ms < 0:
         return None
     if time_ms > _LAST_MS:  # a producer may set any time

@@ -116,8 +116,8 @@ class MemberView(NamedTuple):
 
 
 def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[str] = ()) -> Sample:
-    """A sample of share groups, with `patterns` of those whose name is like one of them: `MOST_GROUPS` at most, those
-    with members first, and no more once `MOST_PARTITIONS` are reached. Groups that vanish meanwhile are left out.
+    """Return a sample of share groups, with `patterns` of those whose name is like one of them: `MOST_GROUPS` at most,
+    those with members first, and no more once `MOST_PARTITIONS` are reached. Groups that vanish meanwhile are left out.
     """
     listed, count = _listed(admin, patterns)
     positions: dict[str, dict[Partition, Outcome[SharePosition]]] = {}
@@ -185,7 +185,7 @@ def _add_api(groups: dict[str, GroupSample], api: RecordsApi) -> int:
 
 
 def rates(before: Sample | None, now: Sample) -> TopRow:
-    """The rows of a sample, with rates since the one before."""
+    """Return the rows of a sample, with rates since the one before."""
     seconds = None if before is None else now.at_s - before.at_s
     old_groups = {} if before is None else before.groups
     old_ends = {} if before is None else before.ends

@@ -48,18 +48,18 @@ class Screen:
         self.done = False
 
     def show(self, row: TopRow) -> None:
-        """A new sample."""
+        """Show a new sample."""
         self._row = row
         self.trouble = None
 
     def show_group(self, partitions: Sequence[PartitionView], members: Sequence[MemberView]) -> None:
-        """A new look into the group that is wanted."""
+        """Show a new look into the group that is wanted."""
         self._partitions, self._members = partitions, members
 
     # -- keys
 
     def press(self, key: str) -> None:
-        """A key: a character, or enter, escape, backspace, up, down, pageup, pagedown."""
+        """Take a key: a character, or enter, escape, backspace, up, down, pageup, pagedown."""
         if self._typing is not None:
             self._type(key)
         elif key in ("q", "Q"):

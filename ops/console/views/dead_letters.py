@@ -15,7 +15,9 @@ from shareq.protocol.records.record_codec import Record
 
 
 def dead_letters(admin: Admin) -> Json:
-    """The queues with how many letters they have, and all redrives; `redrives` is None where there can be none."""
+    """Return the queues with how many letters they have, and all redrives; `redrives` is None where
+    there can be none.
+    """
     return {"queues": queues_of(admin), "redrives": _redrives(admin)}
 
 

@@ -52,7 +52,7 @@ class Search(NamedTuple):
 
 
 def search_of(given: Mapping[str, str]) -> Search:
-    """A search, of a request's parameters. Raises WrongRequest."""
+    """Return the search that a request's parameters describe. Raises WrongRequest."""
     topic = required(given, "topic")
     begin = given.get("from", "") or "latest"
     try:

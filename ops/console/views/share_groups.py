@@ -30,7 +30,7 @@ _COUNTED: Final = ("in_flight", "oldest_age_ms", "deliveries", "redeliveries", "
 
 
 def share_groups(search: str, page: int) -> Look:
-    """A page of the groups, with members and lag."""
+    """Return the look at a page of the groups, with members and lag."""
 
     def look(admin: Admin) -> Json:
         states = {each.group_id: each.state for each in admin.groups.find(["share"])}
@@ -102,7 +102,9 @@ def _lag(positions: Outcome[Positions] | None) -> Json:
 
 
 def share_group(name: str, page: int, windows: Windows) -> Look:
-    """A group: members with assignments, how far it is in each partition, and the windows of a page of them."""
+    """Return the look at a group: members with assignments, how far it is in each partition, and the windows of a page
+    of them.
+    """
 
     def look(admin: Admin) -> Json:
         group = only(dict(admin.share_groups.describe([name])), name)

@@ -30,7 +30,7 @@ class Page(NamedTuple):
 
 
 def required(given: Mapping[str, str], name: str) -> str:
-    """A parameter that has to be there. Raises WrongRequest."""
+    """Return a parameter that has to be given. Raises WrongRequest."""
     value = given.get(name, "")
     if not value:
         raise WrongRequest(f"{name} is missing")
@@ -38,7 +38,7 @@ def required(given: Mapping[str, str], name: str) -> str:
 
 
 def number(given: Mapping[str, str], name: str, default: int, lowest: int = 0, highest: int = _MOST) -> int:
-    """A whole number, both bounds included. Raises WrongRequest."""
+    """Return a whole number, both bounds included. Raises WrongRequest."""
     text = given.get(name, "")
     if not text:
         return default
@@ -48,7 +48,7 @@ def number(given: Mapping[str, str], name: str, default: int, lowest: int = 0, h
 
 
 def page_of(names: Iterable[str], search: str, page: int, size: int = PAGE) -> Page:
-    """The names that have `search` in them, in any case, sorted; the page of that number, the first is 0."""
+    """Return the names that have `search` in them, in any case, sorted; the page of that number, the first is 0."""
     wanted = search.lower()
     found = sorted(name for name in names if wanted in name.lower())
     return Page(found[page * size : (page + 1) * size], len(found))
@@ -82,5 +82,5 @@ def ends_of(admin: Admin, partitions: Sequence[Partition]) -> dict[Partition, tu
 
 
 def offset_in(outcome: Outcome[OffsetAt]) -> int | None:
-    """An offset, None where it cannot be had."""
+    """Return an offset; None if it cannot be had."""
     return None if isinstance(outcome, ClientError) else outcome.offset

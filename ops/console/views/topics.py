@@ -12,7 +12,7 @@ from shareq.protocol.primitives import uuid_to_text
 
 
 def topics(search: str, page: int, internal: bool) -> Look:
-    """A page of the topics whose names have `search` in them."""
+    """Return the look at a page of the topics whose names have `search` in them."""
 
     def look(admin: Admin) -> Json:
         known = {topic.name: topic for topic in admin.topics.all() if internal or not topic.internal}
@@ -34,7 +34,7 @@ def _row(topic: TopicInfo) -> Json:
 
 
 def topic(name: str) -> Look:
-    """A topic, at most MAX_ROWS of its partitions, and its configs."""
+    """Return the look at a topic, at most MAX_ROWS of its partitions, and its configs."""
 
     def look(admin: Admin) -> Json:
         found = only(dict(admin.topics.describe([name])), name)

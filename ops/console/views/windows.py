@@ -62,7 +62,7 @@ class Windows:
         return {(row["topic"], row["partition"]): row for row in islice(rows, MAX_ROWS)}
 
     def records(self, group: str, topic: str, partition: int, **query: str | int) -> Json:
-        """The ranges in flight of a share partition, which is known of."""
+        """Return the ranges in flight of a share partition, which is known of."""
         assert self._api is not None, "asked for only where it is known"
         path = f"/share-groups/{_name(group)}/topics/{_name(topic)}/partitions/{partition}/records"
         return {"known": True, "why": None, **self._api.get(path, **query)}
@@ -77,7 +77,9 @@ def _name(text: str) -> str:
 
 
 def window(given: Mapping[str, str], windows: Windows) -> Look:
-    """The window of one share partition: its ranges from an offset on, of states or of a member alone if wanted."""
+    """Return the look at the window of one share partition: its ranges from an offset on, of states or of a member
+    alone if wanted.
+    """
     group, topic = required(given, "group"), required(given, "topic")
     partition, first = number(given, "partition", 0), number(given, "from", 0, highest=2**63 - 1)
     state, member = given.get("state", ""), given.get("member", "")
@@ -100,7 +102,7 @@ def _is_wanted(each: Json, first: int, states: str) -> bool:
 
 
 def strips(admin: Admin, windows: Windows, group: str, wanted: Sequence[Partition], most: int) -> list[Json]:
-    """The windows of several partitions: at most `most` ranges of each; an error in the place of one."""
+    """Return the windows of several partitions: at most `most` ranges of each; an error in the place of one."""
     if not windows.known:
         return list(written(admin, group, wanted).values()) if wanted else []
     return [_strip(windows, group, topic, partition, most) for topic, partition in wanted]

@@ -183,7 +183,7 @@ def _update(group: ClassicGroup, member: ClassicMember, joining: Joining, turn: 
 
 
 def _replace(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
-    """A static member that has started over: its old id is fenced."""
+    """Replace a static member that has started over: its old id is fenced."""
     instance_id = joining.request.group_instance_id or ""
     old_id, leader_before = group.static_members[instance_id], group.leader_id
     comer = _member(joining, joining.new_member_id)
@@ -209,8 +209,10 @@ def _replace(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
 def _stay_stable(
     group: ClassicGroup, member: ClassicMember, leader_before: str | None, joining: Joining, turn: Turn
 ) -> None:
-    """The member goes on with the assignment of its old id. A leader must not assign: no member waits for that. From
-    version 9 the answer says so (KIP-814), before that it names another leader.
+    """Let the member go on with the assignment of its old id.
+
+    A leader must not assign: no member waits for that. From version 9 the answer says so (KIP-814), before that it
+    names another leader.
     """
     assignments = {each.member_id: each.assignment for each in group.members.values()}
     turn.records.append(group_record(group, assignments))

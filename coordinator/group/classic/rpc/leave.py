@@ -40,7 +40,9 @@ def _leave(group: ClassicGroup, member: MemberIdentity, turn: Turn) -> MemberRes
 
 
 def _whom(group: ClassicGroup, member: MemberIdentity) -> tuple[ErrorCode, str]:
-    """The member that is meant: administrators may give a static member's instance id alone."""
+    """Return the member that is meant, or why there is none: administrators may give a static member's instance id
+    alone.
+    """
     if not member.member_id:
         known = group.static_members.get(member.group_instance_id or "")
         return (ErrorCode.UNKNOWN_MEMBER_ID, "") if known is None else (ErrorCode.NONE, known)

@@ -75,7 +75,7 @@ def _assignment(group: ClassicGroup, request: SyncGroupRequest, turn: Turn) -> _
 
 
 def _assign(group: ClassicGroup, assignment: _Assignment, turn: Turn) -> None:
-    """The group is Stable once this is written; until then no member hears of it."""
+    """Make the group Stable and answer its members once this is written; until then no member hears of it."""
     assignments = assignment.by_member
     without = [member_id for member_id in group.members if not assignments.get(member_id)]
     if without:

@@ -170,7 +170,10 @@ def _fill_by_subscription(
 
 
 def _subscribers(members: Members) -> dict[bytes, list[str]]:
-    """The ids of each topic's subscribers, ascending. One list for all topics with the same: it must not change."""
+    """Return the ids of each topic's subscribers, ascending.
+
+    One list for all topics with the same: it must not change.
+    """
     alike: dict[frozenset[bytes], list[str]] = {}
     for member_id, member in members.items():
         alike.setdefault(member.topic_ids, []).append(member_id)

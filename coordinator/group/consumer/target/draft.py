@@ -111,8 +111,9 @@ class Draft:
         return (self.member.subscribed_topic_regex or "") != (self.sender.member.subscribed_topic_regex or "")
 
     def update_epoch(self, activity: Activity) -> None:
-        """A new group epoch if the member's subscription, or what the group subscribes to, is not what it was. Raises
-        Refused: INVALID_REGULAR_EXPRESSION.
+        """Begin a new group epoch if the member's subscription, or what the group subscribes to, is not what it was.
+
+        Raises Refused: INVALID_REGULAR_EXPRESSION.
         """
         topics_differ = self.update_regexes(activity)
         self.bump_if(self.names_changed or topics_differ, activity)
@@ -140,8 +141,8 @@ class Draft:
             yield
 
     def topic_ids_of(self, member: ConsumerMember) -> frozenset[bytes]:
-        """The existing topics it subscribes to, all of them as they were when the first was asked about: topics that
-        come and go while this pauses are news for the next heartbeat.
+        """Return the existing topics that the member subscribes to, all of them as they were when the first was asked
+        about: topics that come and go while this pauses are news for the next heartbeat.
         """
         names = self.group.topics_of(member, self.resolved)
         known = self._known_ids.get(names)
@@ -191,7 +192,7 @@ class Draft:
     # -- epochs
 
     def bump_if(self, requested: bool, activity: Activity) -> None:
-        """A new group epoch, when it is requested or the subscribed topics are not what they were."""
+        """Begin a new group epoch, when it is requested or the subscribed topics are not what they were."""
         if not requested and not activity.metadata_stale:
             return
         activity.metadata_stale = False
@@ -246,7 +247,7 @@ class Draft:
     # -- targets
 
     def retarget(self) -> Steps[tuple[int, Assignment]]:
-        """The assignment epoch, and the member's target in it; both again when that is due."""
+        """Return the assignment epoch, and the member's target in it; compute both again when that is due."""
         group = self.group
         if group.assignment_epoch >= self.epoch or not self.inputs.may_assign(group):
             return group.assignment_epoch, self.sender.target

@@ -41,7 +41,7 @@ class UnknownStateError(Exception):
 
 
 def reconciled(current: CurrentAssignment, target: Target) -> CurrentAssignment:
-    """The member's next assignment; `current` itself when it cannot move. Raises UnknownStateError."""
+    """Return the member's next assignment; `current` itself when it cannot move. Raises UnknownStateError."""
     if current.state is MemberState.STABLE:
         if current.member_epoch != target.epoch:
             return _next(current, target)

@@ -30,8 +30,8 @@ def due(
     refresh_interval_ms: int,
     wall_ms: int,
 ) -> list[str]:
-    """The patterns of `wanted` to match now: those not in `resolved`, which never were, the sender's first, and what is
-    left of a round. Begins one when topics have come or a while has passed since the last, or a start.
+    """Return the patterns of `wanted` to match now: those not in `resolved`, which never were, the sender's first, and
+    what is left of a round. Begins one when topics have come or a while has passed since the last, or a start.
     """
     age = wall_ms - activity.matched_ms
     if age > refresh_interval_ms or (activity.topics_created and age > LEAST_RESOLVE_INTERVAL_MS):
