@@ -1,5 +1,6 @@
 """A worker on asyncio: four orders at a time, a slow one holds up nobody, a broken one is rejected. Run it against any
-broker: python examples/asyncio_orders.py [HOST:PORT]"""
+broker: python examples/asyncio_orders.py [HOST:PORT]
+"""
 
 import asyncio
 import sys

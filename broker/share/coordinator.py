@@ -134,7 +134,6 @@ class ShareCoordinatorService(Service):
         delays: Sequence[Delay] = NO_DELAYS,
     ) -> Pending[ApiError]:
         """WriteShareGroupState, which carries no `delays`: this broker's leaders do."""
-
         began_ns = self._now_ns()
         pending = self._write(
             key=key,

@@ -77,7 +77,6 @@ class AccessOverTheNetwork:
 
     def join(self) -> None:
         """Join until the member has its partition: at Apache Kafka it is not the first answer that brings it."""
-
         epoch = 0
 
         def assigned() -> bool:

@@ -262,7 +262,8 @@ class GroupLedger:
 
     def on_sent(self, place: Place, finishes: bool, renews: bool, now_ms: int) -> int:
         """An acknowledgement is on its way: it may take effect from now on, answered or not. Returns what its outcome
-        is reported with."""
+        is reported with.
+        """
         if not renews:
             self.holds.pop(place, None)
             self.waits.on_failed(place, now_ms)

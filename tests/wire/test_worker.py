@@ -243,7 +243,8 @@ async def handle(value):
 
 def test_one_slow_record_delays_nobody_though_thousands_come_after_it(work: Callable[..., Running]) -> None:
     """KIP-932: a share partition hands out `share.partition.max.record.locks` records from the oldest unfinished one
-    on, 2,000 by default. The worker asks for a wider window."""
+    on, 2,000 by default. The worker asks for a wider window.
+    """
     running = work(
         """
 app = Worker(group="GROUP")

@@ -1,10 +1,10 @@
-"""`ssl.principal.mapping.rules`: from the distinguished name of a client's certificate to its user name. Pure.
+r"""`ssl.principal.mapping.rules`: from the distinguished name of a client's certificate to its user name. Pure.
 
     rules        rule *( "," rule )
     rule         "DEFAULT"                                  the distinguished name itself
                  "RULE:" pattern "/" replacement "/" [LU]   where all of the name matches; L: small letters, U: capitals
-    pattern      a regular expression; "/" is written "\\/"
-    replacement  text with $1, $2, ... for the pattern's groups, $0 for all of it; "\\" makes the next one literal
+    pattern      a regular expression; "/" is written "\/"
+    replacement  text with $1, $2, ... for the pattern's groups, $0 for all of it; "\" makes the next one literal
 
 The first rule that matches decides. As in Apache Kafka, a group that a pattern with groups does not have is text.
 """

@@ -29,7 +29,8 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """`again`: executions after the first, of all tasks. `unexplained`: tasks of which one came without a kill that
-    explains it."""
+    explains it.
+    """
 
     sent: int
     lost: tuple[int, ...]
@@ -69,7 +70,8 @@ def read(lines: Iterable[str]) -> dict[int, Task]:
 
 def judge(lines: Iterable[str], sent: Iterable[int], kills: Sequence[Kill], ack_s: float) -> Verdict:
     """Times are on one clock. A task that has ended is acknowledged within `ack_s` seconds: a kill later than that is
-    no reason to do it again."""
+    no reason to do it again.
+    """
     tasks = read(lines)
     for number in sent:
         tasks.setdefault(number, Task())
@@ -87,7 +89,8 @@ def judge(lines: Iterable[str], sent: Iterable[int], kills: Sequence[Kill], ack_
 
 def _explains(kill: Kill, before: Run, after: Run, ack_s: float) -> bool:
     """A worker's kill explains what that worker was at, or had ended and not acknowledged yet; the broker's what a
-    worker had received, which may have been under way to it for `ack_s` seconds."""
+    worker had received, which may have been under way to it for `ack_s` seconds.
+    """
     if kill.worker is not None and kill.worker != before.worker:
         return False
     held_since = before.begin if kill.worker is not None else before.received - ack_s

@@ -40,7 +40,8 @@ _EVERY_S: Final = {Fault.LEAK: 0.1, Fault.DESCRIPTOR: 0.3, Fault.STALL: 2.0}
 
 class Levers:
     """The file: how far the broker's wall clock is off and how much longer a sync takes, in ms, and how long its loop
-    has waited for the disk, in ns."""
+    has waited for the disk, in ns.
+    """
 
     def __init__(self, path: Path) -> None:
         if not path.exists():

@@ -100,7 +100,8 @@ COORDINATED = (
 @pytest.mark.parametrize("seed", range(LIKELY_SEEDS))
 def test_likely_requests_with_numbers_at_their_ends(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     """Timeouts, retentions, epochs and offsets that no sum may be made of: of topics, groups and transactions that are
-    there, so that the numbers are used, and written down."""
+    there, so that the numbers are used, and written down.
+    """
     rng = Random(seed)
     world = BrokerWorld()
     messages = LikelyMessages(

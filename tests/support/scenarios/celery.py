@@ -76,7 +76,8 @@ class CeleryScenarios:
 
     def test_a_slow_task_and_tasks_with_a_countdown_stop_nothing(self, celery: Callable[..., CeleryWorkers]) -> None:
         """A share partition hands out `share.partition.max.record.locks` records from the oldest unfinished one on,
-        2,000 by default (KIP-932). The transport asks for a wider window."""
+        2,000 by default (KIP-932). The transport asks for a wider window.
+        """
         running = celery()
         running.start()
         running.start("-P", "solo")

@@ -1,4 +1,4 @@
-"""How long a node that takes a slot over holds its loop, however much the slot has to tell: each turn's CPU."""
+"""How long a node that takes a slot over holds its loop, however many records the slot has: each turn's CPU."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ ALLOWED = {
 @pytest.mark.parametrize(("before", "after"), list(product(RecordState, RecordState)))
 def test_every_pair_of_states_is_a_legal_transition_or_raises(before: RecordState, after: RecordState) -> None:
     """KIP-932, in-flight records: Available -> Acquired -> Available, Acknowledged or Archived; those two are final.
-    KIP-1191: a dead record is Archiving before it is Archived."""
+    KIP-1191: a dead record is Archiving before it is Archived.
+    """
     if (before, after) in ALLOWED:
         assert transition(before, after) is after
     else:
