@@ -45,7 +45,7 @@ class Broker:
         self.services.ground.open(self.services)
 
     def stop_waiting(self) -> None:
-        """The broker is about to stop: answer long polls with what there is."""
+        """Answer long polls with what there is: the broker is about to stop."""
         self.services.fetch_waits.finish_all()
         for service in self.services.made:
             service.stop_waiting()
@@ -76,7 +76,7 @@ class Broker:
             service.topic_changed(topic)
 
     def _topic_deleted(self, topic: TopicImage) -> None:
-        """The metadata has forgotten the topic, and so has the ground; now the others do."""
+        """Let the other parts forget a topic that the metadata has forgotten, and the ground, too."""
         self.services.fetch_waits.topic_deleted(topic.topic_id)
         for service in self.services.made:
             service.topic_goes(topic)

@@ -177,7 +177,10 @@ class DataFolderGround:
     # -- news
 
     def _topic_deleted(self, topic: TopicImage) -> None:
-        """The metadata has forgotten the topic. Its folders go before others hear of it: the rest can be repeated."""
+        """Remove the folders of a topic that the metadata has forgotten.
+
+        Its folders go before others hear of it: the rest can be repeated.
+        """
         self.logs.delete_topic(topic.name, topic.topic_id)
 
     def _config_changed(self, resource: ResourceName) -> None:

@@ -199,7 +199,10 @@ class Services:
         return invented
 
     def scram_credential(self, mechanism: str, user: str) -> ScramCredential:
-        """A user's credential; one that no password fits for a user who does not exist. Both take equally long."""
+        """Return a user's credential; one that no password fits for a user who does not exist.
+
+        Both take equally long.
+        """
         from shareq.broker.security.credentials import CredentialKey
 
         invented = self.invented_credentials.of(mechanism, user)

@@ -53,7 +53,7 @@ class ConfigAdmin:
         return describe.describe_topic(self._configs.topic(name), own, self._layers())
 
     def describe_new_topic(self, name: str, own: Mapping[str, str]) -> list[ConfigEntry]:
-        """The same for a topic that would be created with these properties of its own."""
+        """Return the same entries for a topic that would be created with these properties of its own."""
         values = topic_config.topic_values(name, self._configs.broker, own)
         return describe.describe_topic(values, own, self._layers())
 
@@ -166,7 +166,7 @@ def _line(plan: Planned) -> tuple[str, str, str]:
 
 
 def _named(planned: Sequence[Planned]) -> str:
-    """The first resource, and how many there are beside it."""
+    """Name the first resource, and how many there are beside it."""
     kind, name = planned[0].resource
     return f"{kind} {cut(name)}" + (f" and {len(planned) - 1} more" if len(planned) > 1 else "")
 

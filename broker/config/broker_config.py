@@ -89,7 +89,7 @@ class BrokerConfig(BrokerProperties):
         *,
         of_node: bool = False,
     ) -> BrokerConfig:
-        """The configuration of a property file, what is in the environment over it, and the options over both.
+        """Return the configuration of a property file, what is in the environment over it, and the options over both.
 
         `environment` are variables by their own names. `of_node`: of a node before a cluster, on which other properties
         have an effect. ConfigError for the first bad value.
@@ -203,7 +203,7 @@ class BrokerConfig(BrokerProperties):
 
 
 def _of_environment(environment: Mapping[str, str], warnings: list[str]) -> Mapping[str, str]:
-    """The properties in the environment. Others may have variables of this prefix, too: those are left out."""
+    """Return the properties in the environment. Others may have variables of this prefix, too: those are left out."""
     if not any(name.startswith("SHAREQ_") for name in environment):
         return NOTHING
     from shareq.broker.config.keys.known_names import is_property
@@ -378,11 +378,13 @@ _RULES: Final[tuple[Callable[[BrokerConfig], None], ...]] = (
 
 
 def broker_key(name: str) -> ConfigKey[Any] | None:
-    """The key of a broker's property, or of one listener's that may change while it runs; None for every other name."""
+    """Return the key of a broker's property, or of one listener's that may change while it runs; None for every other
+    name.
+    """
     return BROKER_KEYS.keys.get(name) or listener_key(name)
 
 
 def dynamic_key(name: str) -> ConfigKey[Any] | None:
-    """The key of a property that may change while the broker runs; None for every other name."""
+    """Return the key of a property that may change while the broker runs; None for every other name."""
     key = broker_key(name)
     return key if key is not None and key.mode and not per_listener(name) else None

@@ -49,7 +49,7 @@ def apply_alterations(
     key_of: Callable[[str], ConfigKey[Any] | None],
     effective: Callable[[str], ConfigValue],
 ) -> dict[str, str] | ApiError:
-    """A resource's own properties after the changes, which `check_alterations` has passed.
+    """Return a resource's own properties after the changes, which `check_alterations` has passed.
 
     Lists are appended to and subtracted from as they are in effect: `effective` gives the value where the resource has
     none of its own.

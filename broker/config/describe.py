@@ -144,7 +144,7 @@ def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:
 
 
 def describe_cluster(layers: BrokerLayers) -> list[ConfigEntry]:
-    """The properties that were set for all brokers while they run."""
+    """Return the properties that were set for all brokers while they run."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER
     entries: list[ConfigEntry] = []
     for name in sorted(layers.cluster):

@@ -47,7 +47,7 @@ _RENAMED: Final = {
 
 
 def broker_synonym(name: str, config: BrokerConfig) -> str | None:
-    """The broker property that is a group property's default; None if there is none."""
+    """Return the broker property that is a group property's default; None if there is none."""
     synonym = f"group.{name}"
     return synonym if synonym in config.values else None
 
@@ -84,7 +84,7 @@ def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, st
 
 
 def stored_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """The same, but its own values as they were set, which is what administrators are shown."""
+    """Return the same values, but a group's own as they were set, which is what administrators are shown."""
     values = _defaults(config)
     read_stored(values, overrides, _key, f"group {group_id}")
     return values

@@ -33,7 +33,7 @@ def is_listener_property(name: str) -> bool:
 
 
 def listener_of(name: str) -> str:
-    """The listener's name, in small letters, that a property of one listener is about."""
+    """Return the listener's name, in small letters, that a property of one listener is about."""
     return name[len(_PREFIX) :].partition(".")[0]
 
 
@@ -43,7 +43,7 @@ def per_listener(name: str) -> bool:
 
 
 def listener_key(name: str) -> ConfigKey[Any] | None:
-    """The key of a property of one listener that may change while the broker runs; None for every other name."""
+    """Return the key of a property of one listener that may change while the broker runs; None for every other name."""
     if not is_listener_property(name):
         return None
     listener, _, base = name[len(_PREFIX) :].partition(".")

@@ -32,7 +32,10 @@ class Listener(NamedTuple):
 
 
 def parse_listeners(values: Mapping[str, ConfigValue]) -> tuple[Listener, ...]:
-    """The listeners to open, in the order of `listeners`, without controllers'. ConfigError when they are unusable."""
+    """Return the listeners to open, in the order of `listeners`, without controllers'.
+
+    ConfigError when they are unusable.
+    """
     protocols = _protocol_map(values)
     controllers = tuple(name.upper() for name in _texts(values, "controller.listener.names"))
     advertised = _addresses(values, "advertised.listeners")

@@ -49,7 +49,7 @@ class ConfigService:
         metadata.on_topic_deleted(lambda topic: self._forget_topic(topic.name))
 
     def topic(self, name: str) -> Mapping[str, ConfigValue]:
-        """A topic's effective properties; the broker's defaults for a topic that does not exist."""
+        """Return a topic's effective properties; the broker's defaults for a topic that does not exist."""
         overrides = self._metadata.configs(TOPIC, name)
         if not overrides:
             return self._plain_topic
@@ -59,7 +59,7 @@ class ConfigService:
         return values
 
     def log_settings(self, name: str) -> LogSettings:
-        """A topic's effective properties as its logs take them."""
+        """Return a topic's effective properties as its logs take them."""
         settings = self._logs.get(name)
         if settings is None:
             if not self._metadata.configs(TOPIC, name):
@@ -68,11 +68,11 @@ class ConfigService:
         return settings
 
     def group(self, group_id: str) -> Mapping[str, ConfigValue]:
-        """A group's effective properties, whether or not it exists."""
+        """Return a group's effective properties, whether or not it exists."""
         return group_config.group_values(group_id, self.broker, self._metadata.configs(GROUP, group_id))
 
     def share_group(self, group_id: str) -> ShareGroupSettings:
-        """A share group's effective settings, whether or not it exists."""
+        """Return a share group's effective settings, whether or not it exists."""
         settings = self._share_groups.get(group_id)
         if settings is None:
             if not self._metadata.configs(GROUP, group_id):
@@ -83,7 +83,7 @@ class ConfigService:
         return settings
 
     def consumer_group(self, group_id: str) -> ConsumerGroupSettings:
-        """A consumer group's effective settings, whether or not it exists."""
+        """Return a consumer group's effective settings, whether or not it exists."""
         settings = self._consumer_groups.get(group_id)
         if settings is None:
             if not self._metadata.configs(GROUP, group_id):
@@ -106,7 +106,7 @@ class ConfigService:
         )
 
     def dynamic_layers(self) -> tuple[dict[str, str], dict[str, str]]:
-        """The texts set while running: this broker's, and those for all brokers, which the former hide."""
+        """Return the texts set while running: this broker's, and those for all brokers, which the former hide."""
         configs = self._metadata.configs
         return _known(configs(BROKER, str(self.static.node_id))), _known(configs(BROKER, ""))
 

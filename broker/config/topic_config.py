@@ -130,7 +130,7 @@ _MUST_BE_DEFAULT: Final = ("remote.storage.enable", "remote.log.copy.disable", "
 
 
 def topic_defaults(config: BrokerConfig) -> dict[str, ConfigValue]:
-    """The values of a topic without properties of its own on a broker with this configuration."""
+    """Return the values of a topic without properties of its own on a broker with this configuration."""
     return dict(_defaults(config))
 
 

@@ -99,7 +99,7 @@ class LogBatchRoom:
 
 
 def encoded_bytes(records: Sequence[RecordData]) -> int:
-    """The size of the records in a batch without compression, rounded up."""
+    """Return the size of the records in a batch without compression, rounded up."""
     size = RECORD_OVERHEAD * len(records)
     for key, value, _, _ in records:
         if key is not None:

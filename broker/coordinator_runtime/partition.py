@@ -86,7 +86,10 @@ class CoordinatorPartition(Generic[ShardT]):
         *,
         leads: bool = True,
     ) -> None:
-        """A load has to follow. `leads` false: another broker does, every operation is refused."""
+        """Hold no state until a load, which has to follow.
+
+        `leads` false: another broker does, every operation is refused.
+        """
         self._env = env
         self._log = log
         self._new_shard = new_shard
@@ -305,8 +308,8 @@ class CoordinatorPartition(Generic[ShardT]):
         return len(self._collected) + sum(map(len, self._in_flight)) + len(self._in_steps)
 
     def resign(self) -> None:
-        """The partition was deleted, its log is over, or another broker leads it: operations under way and all that
-        follow end with NOT_COORDINATOR.
+        """End operations under way and all that follow with NOT_COORDINATOR: the partition was deleted, its log is
+        over, or another broker leads it.
         """
         self._lost = True
         self._generation += 1
@@ -576,7 +579,7 @@ def coordinator_error(error: ErrorCode) -> ErrorCode:
 def _transactional_batch(
     records: list[RecordData], producer: ProducerEpoch, compression: Compression, now_wall_ms: int
 ) -> bytearray:
-    """Records of a transaction. No sequence is counted: the coordinator alone writes them."""
+    """Return a batch of records of a transaction. No sequence is counted: the coordinator alone writes them."""
     return build_batch(
         records,
         timestamp_ms=now_wall_ms,

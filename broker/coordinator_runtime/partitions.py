@@ -51,7 +51,7 @@ class CoordinatorPartitions(Generic[ShardT]):
         return 0 if topic is None else topic.partitions
 
     def place_of(self, name: str) -> int:
-        """The partition that has a group or a transactional id; 0 while the topic does not exist."""
+        """Return the partition that has a group or a transactional id; 0 while the topic does not exist."""
         count = self.count
         return self._host.routes.group(name, count) if count else 0
 
@@ -64,7 +64,7 @@ class CoordinatorPartitions(Generic[ShardT]):
                     self._make(partition, CoordinatorPartition.load_now)
 
     def get(self, partition: int) -> CoordinatorPartition[ShardT]:
-        """The partition's runtime; `partition` must be below `count`. It refuses all if another broker leads it.
+        """Return the partition's runtime; `partition` must be below `count`. It refuses all if another broker leads it.
 
         At its first use operations wait for its load.
         """
@@ -119,7 +119,7 @@ class CoordinatorPartitions(Generic[ShardT]):
             partition.refuse_parked()
 
     def __iter__(self) -> Iterator[CoordinatorPartition[ShardT]]:
-        """The partitions in use; the others hold nothing."""
+        """Return the partitions in use; the others hold nothing."""
         return iter(list(self._partitions.values()))
 
     def close(self) -> None:

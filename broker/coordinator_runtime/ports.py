@@ -71,10 +71,10 @@ class CoordinatorLog(Protocol):
         """
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """The offsets around `offset` that cannot be read, the second exclusive; None if none are known."""
+        """Return the offsets around `offset` that cannot be read, the second exclusive; None if none are known."""
 
     def next_header(self, offset: int) -> BatchHeader | None:
-        """The header of the batch that holds `offset`, or of the first one after it. Raises OSError."""
+        """Return the header of the batch that holds `offset`, or of the first one after it. Raises OSError."""
 
 
 class CoordinatorLogs(Protocol):

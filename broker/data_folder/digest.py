@@ -35,7 +35,7 @@ _ODD: Final = 0x9E3779B97F4A7C15
 
 
 def digest_of(state: MetaState) -> int:
-    """The digest of all rows."""
+    """Return the digest of all rows."""
     return sum(map(_row_number, state.rows())) & _BITS
 
 
@@ -61,14 +61,14 @@ def _sum_of(state: MetaState, rows: Iterable[MetaChange]) -> int:
 
 
 def _touched(state: MetaState, change: MetaChange) -> tuple[MetaChange, ...]:
-    """A row for each key under which the change puts or removes something."""
+    """Return a row for each key under which the change puts or removes something."""
     if isinstance(change, DropTopic) and (topic := state.topics.get(change.name)) is not None:
         return change, PutDeleted(topic)
     return (change,)
 
 
 def _row_like(state: MetaState, key: MetaChange) -> MetaChange | None:
-    """The row that the state has under the key of a change; None without."""
+    """Return the row that the state has under the key of a change; None without."""
     match key:
         case PutTopic(topic):
             return _put(PutTopic, state.topics.get(topic.name))

@@ -50,13 +50,13 @@ class Journal:
 
 
 def format_journal(cluster_id: str, state: MetaState, sequence: int, digest: int) -> bytes:
-    """A whole journal with one commit, which has everything in it."""
+    """Return a whole journal with one commit, which has everything in it."""
     header = checked_line(_TAB.join((b"journal", _VERSION, cluster_id.encode())), _TAB)
     return header + format_commit(state.rows(), sequence, digest)
 
 
 def format_commit(changes: Iterable[MetaChange], sequence: int, digest: int) -> bytes:
-    """The lines of one commit."""
+    """Return the lines of one commit."""
     lines = [checked_line(encode_change(change), _TAB) for change in changes]
     lines.append(checked_line(b"commit\t%d\t%016x" % (sequence, digest), _TAB))
     return b"".join(lines)

@@ -43,7 +43,7 @@ class FirstRecord(Protocol):
         """Return the record's content. Create nothing that is missing."""
 
     def open(self) -> MetaDb:
-        """The database, ready for commits; made if there is none."""
+        """Return the database, ready for commits; create it if it does not exist."""
 
     def set_aside(self) -> list[str]:
         """Rename its files, so that there is none, and return their names then. They can be opened under these."""
@@ -70,7 +70,7 @@ class Records(NamedTuple):
         return old and self.journal.state is None and not self.journal.problem
 
     def cluster_ids(self) -> dict[str, str]:
-        """The cluster ids by the file that says so."""
+        """Return the cluster ids by the file that has them."""
         said = {"metadata.journal": self.journal_cluster_id}
         if self.database.sound:  # else it may be the id that is damaged
             said["meta.db"] = self.database.cluster_id

@@ -35,7 +35,7 @@ class Marker(NamedTuple):
 
 
 def format_marker(marker: Marker) -> bytes:
-    """The file's content."""
+    """Return the file's content."""
     state = "used" if marker.used else "new"
     text = f"{_TITLE}\nformat {marker.format_version}\ncluster {marker.cluster_id}\nstate {state}\n".encode()
     return with_checksum(text)

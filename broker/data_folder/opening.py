@@ -110,7 +110,7 @@ def _check(data_dir: str, occupant: Occupant, marker: Marker | None, records: Re
 def _settled_marker(
     fs: Fs, data_dir: str, occupant: Occupant, marker: Marker | None, records: Records, meta_db: TwiceKeptMetaDb
 ) -> Marker:
-    """The marker as the metadata has it; written if that is news, or as soon as there is metadata."""
+    """Return the marker as the metadata has it; write it if that is news, or as soon as there is metadata."""
     if marker is not None and marker.used:
         return marker
     if records.verdict is not Verdict.NOTHING_THERE:

@@ -54,13 +54,15 @@ class Occupant(NamedTuple):
 
 
 def repair_hint(data_dir: str, options: str) -> str:
-    """The end of a refusal: the command that makes a start possible again, and what it does of its own accord."""
+    """Return the end of a refusal: the command that makes a start possible again, and what it does
+    of its own accord.
+    """
     what = ", makes topics of the folders it finds, with the ids in them" if ADOPT_ALL in options else ""
     return f"{repair_command(data_dir, options)} repairs it{what}, and keeps a copy of what it changes"
 
 
 def look_at_folder(fs: Fs, data_dir: str) -> Occupant:
-    """The folder's owner. Changes nothing. DataFolderError unless it is ours, or free; OSError."""
+    """Return the folder's owner. Changes nothing. DataFolderError unless it is ours, or free; OSError."""
     if not fs.exists(data_dir):
         return Occupant(None, fresh=True)
     if is_unfinished(fs, data_dir):

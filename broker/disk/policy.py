@@ -64,7 +64,7 @@ class DiskLimits(NamedTuple):
     reserve: int
 
     def state_of(self, usable_bytes: int) -> DiskState:
-        """The state for so much room, whatever it was before."""
+        """Return the state for so much room, whatever it was before."""
         if usable_bytes < self.critical:
             return DiskState.CRITICAL
         if usable_bytes < self.full:
@@ -73,14 +73,14 @@ class DiskLimits(NamedTuple):
 
 
 def limits_of(settings: DiskSettings, total_bytes: int) -> DiskLimits:
-    """The limits on a file system of that size: as configured, on small ones a part of it."""
+    """Return the limits on a file system of that size: as configured, on small ones a part of it."""
     full = min(settings.refuse_bytes, total_bytes // REFUSE_PART)
     low = max(min(settings.warn_bytes, total_bytes // WARN_PART), full)
     return DiskLimits(low, full, full // CRITICAL_PART, min(settings.reserve_bytes, total_bytes // RESERVE_PART))
 
 
 def next_state(state: DiskState, usable_bytes: int, limits: DiskLimits) -> DiskState:
-    """The state that follows `state` when so much can be written."""
+    """Return the state that follows `state` when so much can be written."""
     worst = limits.state_of(usable_bytes)
     if worst >= state:
         return worst

@@ -100,7 +100,7 @@ class DiskWatch:
                 self.reserve.give_up(Use.MAKING_ROOM)
 
     def space(self) -> DiskSpace | None:
-        """The file system's size and what is left, now; None when that is not known."""
+        """Return the file system's size and what is left, now; None when that is not known."""
         try:
             return self.fs.disk_space(self._data_dir)
         except OSError as error:
@@ -127,7 +127,7 @@ class DiskWatch:
         return self.state >= DiskState.FULL
 
     def write_failed(self, error: OSError) -> None:
-        """A write of clients' records failed; if for want of room, no more are taken."""
+        """Take note that a write of clients' records failed; if for want of room, no more are taken."""
         if not is_full(error):
             return
         self.look()

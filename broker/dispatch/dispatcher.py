@@ -85,11 +85,11 @@ class Dispatcher:
         return Metering(self._services)
 
     def requests_of(self, api_key: ApiKey) -> Requests:
-        """The counters of an RPC."""
+        """Return the counters of an RPC."""
         return self.requests.setdefault(api_key, Requests())
 
     def _served(self, api_key: int, version: int) -> ApiKey:
-        """The RPC. Raises CloseConnection when it is not served in this version."""
+        """Return the RPC. Raises CloseConnection when it is not served in this version."""
         try:
             known = ApiKey(api_key)
         except ValueError:
@@ -208,7 +208,7 @@ class _ConnectionDispatch:
 
 
 def _unsupported_api_versions(handlers: Mapping[ApiKey, HandlerRow], correlation_id: int) -> Reply:
-    """The answer to an ApiVersions request in a version we do not know.
+    """Return the answer to an ApiVersions request in a version we do not know.
 
     Always version 0 with exactly one entry: the client asks again with the maximum in it (KIP-511).
     """

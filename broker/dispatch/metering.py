@@ -32,11 +32,11 @@ class Metering:
         self.clock = services.env.clock
 
     def begin(self, context: RequestContext) -> Meter:
-        """A request of this client begins to be handled now."""
+        """Begin to meter a request of this client, which is handled from now on."""
         return Meter(self, context, self.clock.now_ns())
 
     def fast_path(self, bound: BoundRoute) -> MeteredFastPath:
-        """The connection's fast path, with its requests counted. It has one."""
+        """Return the connection's fast path, with its requests counted. It has one."""
         assert bound.fast_path is not None
         metered = bound.metered_fast_path = MeteredFastPath(self, bound.context, bound.fast_path)
         return metered
@@ -106,7 +106,7 @@ class MeteredFastPath:
         return reply
 
     def _begin(self) -> Account:
-        """The first request of a go: the others are handled at the same time."""
+        """Begin with the first request of a go: the others are handled at the same time."""
         account = self._account = self._context.account
         self._since_ns = self._connection.since_ns
         now_ms = self._metering.clock.now_ms()
@@ -128,7 +128,10 @@ class Meter:
         self._context = context
 
     def handled(self, bound: BoundRoute, size: int, answer: Message | Pending[Message | None] | None) -> None:
-        """The request, of so many bytes, was handed to its handler, which has this answer. None: there is none."""
+        """Take note that the request, of so many bytes, was handed to its handler, which has this answer.
+
+        None: there is none.
+        """
         now_ms = self._metering.clock.now_ms()
         throttle_ms = self._used()
         if bound.route.api_key is ApiKey.PRODUCE:

@@ -41,7 +41,7 @@ class FrameShortcut(Protocol):
     """A shorter way for some requests."""
 
     def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
-        """The reply, or FALL_BACK when the request has to go the ordinary way; nothing has happened then."""
+        """Return the reply, or FALL_BACK when the request has to go the ordinary way; nothing has happened then."""
 
 
 class FastPath(FrameShortcut, Protocol):
@@ -51,7 +51,7 @@ class FastPath(FrameShortcut, Protocol):
         """Have an answer that `handle` returned say how long the client is to wait."""
 
     def learn(self, frame: bytes, request: Any) -> None:
-        """A request that went the ordinary way. Any: the handler's own request class."""
+        """Learn from a request that went the ordinary way. Any: the handler's own request class."""
 
 
 class Route:
@@ -103,7 +103,7 @@ class Route:
         return f"{self.api_key.name} v{self.version}"
 
     def frame(self, response: Message, correlation_id: int) -> Gathered:
-        """The whole response frame, size included. Counts the errors in it."""
+        """Return the whole response frame, size included. Counts the errors in it."""
         for error_code in self.errors_in(response):
             self.requests.failed(error_code)
         out = Gathered(self.prefix)
@@ -146,7 +146,7 @@ class Route:
         raise CloseConnection(f"internal error in {self}")
 
     def read_few(self, frame: bytes, body: int) -> Message | None:
-        """The request, if it has few elements; None: it has to be read in steps. Raises MalformedMessage."""
+        """Return the request, if it has few elements; None: it has to be read in steps. Raises MalformedMessage."""
         if self._reader is None:
             from shareq.protocol.bounded_reading import BoundedReader
 
@@ -174,7 +174,7 @@ class BoundRoute:
 
 
 def _top_level_failure(response_class: type[Message]) -> Failed | None:
-    """The error answer of an RPC whose response begins with its own error code."""
+    """Return the error answer of an RPC whose response begins with its own error code."""
     if "error_code" not in response_class.__slots__:
         return None
     return lambda _request, error: response_class(error_code=error)  # type: ignore[call-arg]

@@ -209,7 +209,7 @@ class FetchContext:
         return list(self._partitions.values())
 
     def given_up(self) -> dict[PartitionKey, SessionPartition]:
-        """The partitions of a request that no session keeps, to be given back."""
+        """Return the partitions of a request that no session keeps, to be given back."""
         return self._partitions
 
     def throttled(self) -> tuple[ErrorCode, int]:
@@ -252,7 +252,7 @@ class FetchContext:
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch after this one; 2^31-1 wraps to 1."""
+    """Return the epoch after this one; 2^31-1 wraps to 1."""
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == MAX_EPOCH else epoch + 1

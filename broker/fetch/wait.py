@@ -57,18 +57,18 @@ class FetchWaits:
                     del self._by_log[log]
 
     def on_high_watermark(self, log: FetchedLog) -> None:
-        """The log's high watermark moved."""
+        """Look again at the fetches that wait: the log's high watermark moved."""
         fetches = self._by_log.get(log)
         if fetches:
             for fetch in list(fetches):
                 fetch.look_at(log)
 
     def on_log_start(self, log: FetchedLog) -> None:
-        """The log start moved: answer the fetches that wait below it."""
+        """Answer the fetches that wait below the log start, which moved."""
         self.on_high_watermark(log)
 
     def topic_deleted(self, topic_id: bytes) -> None:
-        """The topic was deleted: answer the fetches that wait for it now."""
+        """Answer the fetches that wait for a topic that was deleted."""
         gone = [fetch for log, fetches in self._by_log.items() if log.topic_id == topic_id for fetch in fetches]
         for fetch in dict.fromkeys(gone):
             fetch.finish()

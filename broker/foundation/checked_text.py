@@ -24,7 +24,7 @@ _DIGITS: Final = 8
 
 
 def with_checksum(content: bytes, word: bytes = _WORD) -> bytes:
-    """The content, which ends with a line feed or is empty, and the line that covers it."""
+    """Return the content, which ends with a line feed or is empty, and the line that covers it."""
     return content + b"%b %08x\n" % (word, crc32c(content))
 
 
@@ -39,15 +39,17 @@ def content_of(data: bytes, word: bytes = _WORD) -> bytes | None:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of a text; the last one may end without a line feed. Nothing else ends a line: `str.splitlines` takes
-    nine other characters for it, one of which is a line feed with a flipped bit.
+    """Return the lines of a text; the last one may end without a line feed.
+
+    Nothing else ends a line: `str.splitlines` takes nine other characters for it, one of which is a line feed with a
+    flipped bit.
     """
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
 def checked_line(body: bytes, separator: bytes = b" ") -> bytes:
-    """A line of the checksum, the separator (one byte) and the body, which has no line feed in it."""
+    """Return a line of the checksum, the separator (one byte) and the body, which has no line feed in it."""
     return b"%08x%b%b\n" % (crc32c(body), separator, body)
 
 

@@ -28,7 +28,7 @@ class Durations:
         return sum(self.buckets)
 
     def add(self, duration_ns: int, times: int = 1) -> None:
-        """It took that long, so many times."""
+        """Add a duration, so many times."""
         self.buckets[bisect_left(BOUNDS_NS, duration_ns)] += times
         self.total_ns += duration_ns * times
 
@@ -50,7 +50,7 @@ class Longest:
             self._longest = duration_ns
 
     def of(self, now_ns: int) -> int:
-        """The longest, in nanoseconds; 0 when there was none."""
+        """Return the longest, in nanoseconds; 0 when there was none."""
         self._move(now_ns)
         return max(self._longest, self._before)
 

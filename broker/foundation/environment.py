@@ -171,7 +171,7 @@ class Environment:
         self.budget: Final = budget or TurnBudget(clock)
 
     def with_fs(self, fs: Fs) -> Environment:
-        """The same over another file system."""
+        """Return the environment over another file system."""
         return Environment(self.clock, self.rng, fs, self.secrets, budget=self.budget)
 
     def secret_bytes(self, count: int) -> bytes:

@@ -359,8 +359,8 @@ class _SyncThreads:
 
 
 def open_to_others(path: str) -> str:
-    """The mode of a folder that users may enter who are neither its owner nor of its group, as chmod writes it; ""
-    where they may not. OSError.
+    """Return the mode of a folder that users may enter who are neither its owner nor of its group, as chmod writes it;
+    "" where they may not. OSError.
     """
     mode = stat.S_IMODE(os.stat(path).st_mode)
     return f"{mode:04o}" if mode & 0o007 and os.name == "posix" else ""

@@ -59,20 +59,20 @@ class Pending(Generic[T]):
         return self.value
 
     def then(self, function: Callable[[T], U]) -> Pending[U]:
-        """The pending result of `function` on the value."""
+        """Return the pending result of `function` on the value."""
         result: Pending[U] = Pending(parks=self.parks)
         self.on_complete(lambda value: result.complete(function(value)))
         return result
 
     def chain(self, function: Callable[[T], Pending[U]]) -> Pending[U]:
-        """The pending result of what `function` begins with the value."""
+        """Return the pending result of what `function` begins with the value."""
         result: Pending[U] = Pending(parks=self.parks)
         self.on_complete(lambda value: function(value).on_complete(result.complete))
         return result
 
 
 def completed(value: T, *, parks: bool = True) -> Pending[T]:
-    """A pending answer that has arrived already."""
+    """Return a pending answer that has arrived already."""
     pending: Pending[T] = Pending(parks=parks)
     pending.complete(value)
     return pending

@@ -17,13 +17,13 @@ class Service:
         """Load the part's log at a start, before anything else, and finish what a crash cut off."""
 
     def topic_changed(self, topic: TopicImage) -> None:
-        """The topic is new, or has more partitions."""
+        """Take note that the topic is new, or has more partitions."""
 
     def topic_goes(self, topic: TopicImage) -> None:
-        """The same as `topic_deleted`, before any part was notified of that: the last look at what others forget."""
+        """Take a last look at what others forget, before `topic_deleted` is called of any part."""
 
     def topic_deleted(self, topic: TopicImage) -> None:
-        """The topic is gone from the metadata, and its logs are."""
+        """Take note that the topic is gone from the metadata, and that its logs are."""
 
     def leader_moved(self, topic: str, partition: int) -> None:
         """Another broker leads the partition from now on, or this one does again."""
@@ -32,7 +32,7 @@ class Service:
         """Share groups were switched off."""
 
     def stop_waiting(self) -> None:
-        """The broker is about to stop: answer what is parked."""
+        """Answer what is parked: the broker is about to stop."""
 
     def close(self) -> None:
         """Stop all timers; nothing is written any more."""

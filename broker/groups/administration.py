@@ -352,7 +352,7 @@ class GroupAdministration:
     def _finish(
         self, group_id: str, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[None]]
     ) -> Pending[ApiError]:
-        """A second step that can fail only with the coordinator's log."""
+        """Finish with a second step that can fail only with the coordinator's log."""
         return self._groups.schedule(
             group_id, lambda shard: CoordinatorResult(NO_ERROR, operation(shard).records), _log_failed
         )

@@ -129,7 +129,7 @@ class GroupCoordinatorService:
         self._finish_deletions()
 
     def topic_created(self, topic: TopicImage) -> None:
-        """Groups that subscribe to it look again at the next heartbeat."""
+        """Let the groups that subscribe to the topic look again at the next heartbeat."""
         for partition in self.partitions:
             partition.shard.topics_changed((topic.name,))
 
@@ -170,7 +170,7 @@ class GroupCoordinatorService:
     # -- routing
 
     def partition(self, group_id: str) -> CoordinatorPartition[GroupCoordinatorShard]:
-        """The runtime of the group's shard. The topic has to exist."""
+        """Return the runtime of the group's shard. The topic has to exist."""
         return self.partitions.get(self.partitions.place_of(group_id))
 
     def _has_place(self, limit: int, _group_id: str) -> bool:

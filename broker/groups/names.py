@@ -106,8 +106,8 @@ class GroupNames:
         return await ask()
 
     def heard_of(self, group_id: str, owner: Hashable) -> None:
-        """A member of a group that exists asks something: the group becomes its owner's if it is nobody's, as all are
-        after a start.
+        """Count the group for its owner if it is nobody's, as all are after a start: a member of an existing group asks
+        something.
         """
         if group_id not in self._names and self.has(group_id, self.place_of(group_id)):
             self._names.admit(group_id, owner, self._now())

@@ -363,7 +363,7 @@ class GroupOffsetsService:
         return found
 
     def group_ids(self, prefix: str) -> list[str]:
-        """The groups that have committed offsets and whose ids begin so."""
+        """Return the groups that have committed offsets and whose ids begin so."""
         return [
             group_id
             for partition in self._groups.partitions

@@ -68,7 +68,7 @@ class ShareLeaders(Protocol):
         """
 
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
-        """The states are being rewritten: forget what was read of them."""
+        """Forget what was read of the states: they are being rewritten."""
 
     def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
-        """The states are being deleted: forget them, and what was counted of them by name."""
+        """Forget the states, which are being deleted, and what was counted of them by name."""

@@ -59,7 +59,7 @@ class GroupService(Service):
         self.coordinator.recover()
 
     def topic_changed(self, topic: TopicImage) -> None:
-        """Groups that subscribe to it look again at their next heartbeat."""
+        """Let the groups that subscribe to the topic look again at their next heartbeat."""
         self.coordinator.topic_created(topic)
 
     def topic_deleted(self, topic: TopicImage) -> None:

@@ -53,7 +53,7 @@ Refuse = Callable[[str, str], Answer]
 
 
 def refuse_in_text(status: str, text: str) -> Answer:
-    """A refusal as a line of text."""
+    """Return a refusal as a line of text."""
     return Answer(status, f"{text}\n".encode())
 
 
@@ -158,7 +158,7 @@ class HttpServer:
             await writer.wait_closed()  # all is sent by then
 
     async def _reply(self, head: bytes) -> tuple[str, Answer]:
-        """The method, and the answer to a request with that head."""
+        """Return the method, and the answer to a request with that head."""
         line, *lines = head.decode("latin-1").split("\r\n")
         parts = line.split(" ")
         if len(parts) != 3 or not parts[2].startswith("HTTP/1."):

@@ -154,7 +154,7 @@ class Admission:
         self.rewrites = settings.append_time or settings.compression_type is not None
 
     def check(self, batch: Batch, now_wall_ms: int, at_once: bool = False) -> tuple[Batch, BatchHeader] | ErrorCode:
-        """A client's batch that may be appended, as far as can be seen without the log's state, and its header.
+        """Return a client's batch that may be appended, as far as can be seen without the log's state, and its header.
 
         It is the one that came, but for a MaxTimestamp that is not that of its records. MESSAGE_TOO_LARGE
         (max.message.bytes, or what its records take uncompressed), RECORD_LIST_TOO_LARGE (segment.bytes),
@@ -295,8 +295,8 @@ class Admission:
     def rewritten(
         self, batch: Batch, header: BatchHeader, now_wall_ms: int, checked: Checked | None = None
     ) -> Batch | ErrorCode:
-        """The batch as the topic wants it stored: its own compression type, as `checked` has it if that was done in
-        steps; log append time.
+        """Return the batch as the topic wants it stored: its own compression type, as `checked` has it if that was done
+        in steps; log append time.
 
         MESSAGE_TOO_LARGE when that makes it larger than max.message.bytes.
         """
@@ -316,7 +316,9 @@ class Admission:
         return batch
 
     def _open(self, batch: Batch, header: BatchHeader, at_once: int) -> bytes | ErrorCode:
-        """The records, opened; raises `LargeBatch` where more than `at_once` bytes would come, 0 for no such bound."""
+        """Return the records, opened; raises `LargeBatch` where more than `at_once` bytes would come, 0 for no such
+        bound.
+        """
         most = at_once or self._opened_of(Compression(header.compression), memoryview(batch)[HEADER_SIZE:])
         try:
             return records_block(batch, most)[1]
@@ -357,7 +359,7 @@ class Admission:
 
 
 def _with_newest(batch: Batch, header: BatchHeader, newest: int) -> tuple[Batch, BatchHeader]:
-    """The batch with the largest time of its records, a delta, as its MaxTimestamp, and its header."""
+    """Return the batch with the largest time of its records, a delta, as its MaxTimestamp, and its header."""
     max_timestamp = max(header.base_timestamp + newest, NO_TIMESTAMP)
     if max_timestamp == header.max_timestamp:
         return batch, header
@@ -366,7 +368,7 @@ def _with_newest(batch: Batch, header: BatchHeader, newest: int) -> tuple[Batch,
 
 
 def own_header(batch: Batch) -> BatchHeader:
-    """The header of a batch that the broker made itself. ValueError for anything but one whole batch."""
+    """Return the header of a batch that the broker made itself. ValueError for anything but one whole batch."""
     header = read_header(batch)
     if header.length + LENGTH_OVERHEAD != len(batch):
         raise ValueError(f"not one record batch: {len(batch)} bytes, its length says {header.size}")

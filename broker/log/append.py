@@ -70,6 +70,6 @@ class Traffic:
         self.records_in += other.records_in
 
     def wrote(self, size: int, records: int) -> None:
-        """A write to the log succeeded."""
+        """Count a write to the log that succeeded."""
         self.bytes_in += size
         self.records_in += records

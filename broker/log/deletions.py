@@ -46,7 +46,7 @@ class Deletions:
         self._renamed: list[bytes] = []  # topics, all of whose folders are
 
     def add(self, topic: str, topic_id: bytes, partitions: Sequence[int]) -> None:
-        """The logs of these partitions were deleted, and are closed."""
+        """Remember that the logs of these partitions were deleted, and are closed."""
         if partitions:
             self._stale = list(self._writes)
             self._doomed += ((topic, partition) for partition in partitions)

@@ -232,8 +232,9 @@ class Flusher:
         calls.finish()
 
     def _settle(self, group: list[_Waiting], errors: SyncErrors, calls: _Calls) -> None:
-        """The group's sync is over: these count, or their logs are offline. An error is that of one log alone, unless
-        it is of something that several of them need.
+        """Settle a group whose sync is over: these count, or their logs are offline.
+
+        An error is that of one log alone, unless it is of something that several of them need.
         """
         for waiting in group:
             log, segment, end_offset, _, names = waiting

@@ -148,7 +148,7 @@ def _claim_by_id(
     content: bytes,
     candidates: list[TopicImage],
 ) -> FolderClaim:
-    """The claim of a real folder whose id is not simply that of the topic of its name."""
+    """Return the claim of a real folder whose id is not simply that of the topic of its name."""
     topic_id = _parsed(content)
     for topic in candidates:
         if topic.topic_id == topic_id:
@@ -228,7 +228,7 @@ class PartitionFolders:
         return f"{self._data_dir}/{name}"
 
     def claim(self, metadata: KnownTopics) -> list[FolderClaim]:
-        """The folders of partitions that exist. Those of deleted topics are removed.
+        """Return the folders of partitions that exist. Those of deleted topics are removed.
 
         DamagedFolderError when there are others of ours: then nothing was changed.
         """
@@ -269,7 +269,7 @@ class PartitionFolders:
             self._fs.write_atomic(f"{path}/{PARTITION_METADATA_FILE}", content, sync=True)
 
     def leader_epoch(self, name: str) -> int:
-        """The last leader epoch that the folder's checkpoint has; 0 without any."""
+        """Return the last leader epoch that the folder's checkpoint has; 0 without any."""
         try:
             epochs = parse_epochs(self._fs.read_bytes(f"{self.path(name)}/{LEADER_EPOCH_FILE}"))
         except (FileNotFoundError, ValueError):
@@ -341,7 +341,7 @@ class PartitionFolders:
         return True
 
     def _retire(self, name: str, topic_id: bytes) -> None:
-        """The same at a start, where failing is the start's."""
+        """Retire the folder as `retire` does, but at a start, where failing is the start's."""
         logger.warning("%s: of a topic that was deleted, id %s", self.path(name), uuid_to_text(topic_id))
         self._remove(self._renamed_away(name))
 

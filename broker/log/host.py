@@ -26,7 +26,7 @@ class LogHost(Protocol[_Log]):
         """Return why clients' records are refused, asked while `full`; NONE if they are taken."""
 
     def write_failed(self, error: OSError) -> None:
-        """A log's records could not be written."""
+        """Take note that a log's records could not be written."""
 
     def flush_soon(self, log: _Log) -> None:
         """`log` has something to write: flush it in the next tick."""
@@ -41,7 +41,7 @@ class LogHost(Protocol[_Log]):
         """`segment` gets no more batches: sync it in the background."""
 
     def forget_deleted(self) -> None:
-        """A log gets its first files: nothing is kept for it of one that had its name. OSError."""
+        """Forget a deleted log that had the name of one that gets its first files now. OSError."""
 
     def segments_changed(self, log: _Log) -> None:
-        """The log has other segments with files than before: note which."""
+        """Note the segments of a log that has others with files than before."""

@@ -236,7 +236,7 @@ class LogStarts:
 
 
 def _below(log: PartitionLog, wanted: int) -> Sequence[Segment]:
-    """The segments that go when the log begins at this offset, if it may."""
+    """Return the segments that go when the log begins at this offset, if it may."""
     offset = log.high_watermark if wanted == TO_HIGH_WATERMARK else wanted
     return log.segment_list.before(offset) if log.log_start_offset < offset <= log.high_watermark else ()
 

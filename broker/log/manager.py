@@ -207,7 +207,9 @@ class LogManager:
             self.fs.sync_dir(self._data_dir)
 
     def _miss_folders(self, found: Manifest) -> None:
-        """Logs without a folder that are known to have had one: what they promised is missing, the rest works."""
+        """Take note of logs without a folder that are known to have had one: what they promised is missing, the rest
+        works.
+        """
         from shareq.broker.log.recovery.recover import without_folder  # not what a start without logs needs
 
         metadata = self._metadata
@@ -328,7 +330,7 @@ class LogManager:
     # -- finding logs
 
     def get(self, topic: str, partition: int) -> PartitionLog:
-        """The log of a partition that exists; made at the first call, its files at the first append.
+        """Return the log of a partition that exists; made at the first call, its files at the first append.
 
         KeyError for a topic or partition that metadata does not know. OSError when a deleted topic's folder is in the
         way and cannot be renamed.
@@ -394,7 +396,7 @@ class LogManager:
     # -- flushing
 
     def flush_soon(self, log: PartitionLog) -> None:
-        """A log has something to write: flush in the next tick."""
+        """Flush in the next tick a log that has something to write."""
         if self._disk is not None:
             self._disk.writing()
         self._flusher.add(log)
@@ -433,18 +435,18 @@ class LogManager:
         return ErrorCode.KAFKA_STORAGE_ERROR if refused else ErrorCode.NONE
 
     def write_failed(self, error: OSError) -> None:
-        """A log's records could not be written: find out whether more may be taken."""
+        """Find out whether more may be taken: a log's records could not be written."""
         if self._disk is not None:
             self._disk.write_failed(error)
 
     # -- segments that are sealed, and what is known to be on stable storage
 
     def sealed(self, log: PartitionLog, segment: Segment) -> None:
-        """A segment gets no more batches: sync it in the background, then recovery need not look at it."""
+        """Sync in the background a segment that gets no more batches, then recovery need not look at it."""
         self._flusher.sync_sealed(log, segment)
 
     def segments_changed(self, log: PartitionLog) -> None:
-        """A log has other segments with files than before: note which."""
+        """Note the segments of a log that has others with files than before."""
         key = (log.topic, log.partition)
         if self._logs.get(key) is log:
             self._manifest.note(key, log.manifest_row())

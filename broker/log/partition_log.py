@@ -429,7 +429,7 @@ class PartitionLog:
         return True
 
     def _take_back(self, active: ActiveSegment, error: OSError) -> None:
-        """A write failed: the log is what it was after the last one that did not."""
+        """Make the log what it was after the last write that did not fail: this one did."""
         segment = active.segment
         logger.error("%s: write at byte %d failed, removing it: %s", segment.log_path, segment.size, error)
         self._waits.lose()
@@ -493,8 +493,8 @@ class PartitionLog:
         return result
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """The offsets around `offset` that a read was refused with CORRUPT_MESSAGE for: the first, and the one behind
-        the last. None where nothing is known to be damaged or missing.
+        """Return the offsets around `offset` that a read was refused with CORRUPT_MESSAGE for: the first, and the one
+        behind the last. None where nothing is known to be damaged or missing.
         """
         return self._segments.unreadable_range(offset)
 
@@ -503,7 +503,7 @@ class PartitionLog:
         return self._segments.in_one_segment(offset, upto)
 
     def next_header(self, offset: int) -> BatchHeader | None:
-        """The header of the batch that holds `offset`, or of the first one after it. Raises OSError."""
+        """Return the header of the batch that holds `offset`, or of the first one after it. Raises OSError."""
         return self._segments.next_header(offset)
 
     def available_bytes(self, offset: int, upto: int) -> int:
@@ -602,7 +602,7 @@ class PartitionLog:
         return not self._refusal
 
     def deleted(self) -> None:
-        """The topic was deleted: close the files, refuse everything."""
+        """Close the files of a deleted topic, refuse everything."""
         self._stop(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         for segment in self._segments.all():
             segment.synced = segment.size

@@ -182,7 +182,7 @@ class ProducerStates:
     def appended(
         self, header: BatchHeader, batch: bytes | bytearray | memoryview, base_offset: int, timestamp: int
     ) -> None:
-        """A batch with a producer id was appended at `base_offset`, at `timestamp` (ms since the epoch)."""
+        """Take a batch with a producer id, which was appended at `base_offset`, at `timestamp` (ms since the epoch)."""
         if not header.attributes & CONTROL:
             self.append(header, base_offset, timestamp)
             return
@@ -191,7 +191,9 @@ class ProducerStates:
             self.end_transaction(header, base_offset, marker, timestamp)
 
     def append(self, header: BatchHeader, base_offset: int, timestamp: int) -> None:
-        """A data batch with a producer id was appended at `base_offset`, at `timestamp` (ms since the epoch)."""
+        """Take a data batch with a producer id, which was appended at `base_offset`, at `timestamp` (ms since the
+        epoch).
+        """
         producer_id = header.producer_id
         delta = header.last_offset_delta
         last = last_sequence(header.base_sequence, delta)
@@ -213,7 +215,7 @@ class ProducerStates:
             producer.transaction_first_offset = self._open[producer_id] = base_offset
 
     def end_transaction(self, header: BatchHeader, offset: int, marker: ControlRecord, timestamp: int) -> None:
-        """A transaction marker was appended at `offset`."""
+        """Take a transaction marker, which was appended at `offset`."""
         producer_id = header.producer_id
         producer = self._producers.get(producer_id)
         if producer_id not in self._undo:
@@ -253,7 +255,9 @@ class ProducerStates:
         self._undo.clear()
 
     def first_unstable_offset(self, high_watermark: int) -> int:
-        """The last stable offset: where the first transaction begins whose end is not visible, or the watermark."""
+        """Return the last stable offset: where the first transaction begins whose end is not
+        visible, or the watermark.
+        """
         if not self._open and not self._ending:
             return high_watermark
         self._ending = [ending for ending in self._ending if ending[0] >= high_watermark]
@@ -284,7 +288,7 @@ class ProducerStates:
             del self._producers[producer_id]
 
     def to_snapshot(self) -> bytes:
-        """The content of a `.snapshot` file."""
+        """Return the content of a `.snapshot` file."""
         body = bytearray(_COUNT.pack(len(self._producers)))
         for producer_id, producer in self._producers.items():
             last = producer.batches[-1] if producer.batches else AppendedBatch(NO_SEQUENCE, NONE, 0, NONE)
@@ -302,7 +306,7 @@ class ProducerStates:
 
     @classmethod
     def from_snapshot(cls, data: bytes) -> ProducerStates | None:
-        """The producers in a `.snapshot` file's content; None when it is not one that can be believed."""
+        """Return the producers in a `.snapshot` file's content; None when it is not one that can be believed."""
         if len(data) < _PREFIX.size + _COUNT.size:
             return None
         version, crc = _PREFIX.unpack_from(data)
@@ -322,7 +326,7 @@ class ProducerStates:
 
 
 def _repeated(header: BatchHeader, producer: Producer) -> AppendedBatch | None:
-    """The batch in the log that this one is again."""
+    """Return the batch in the log that this one is again."""
     delta = header.last_offset_delta
     last = last_sequence(header.base_sequence, delta)
     for batch in reversed(producer.batches):

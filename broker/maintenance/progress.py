@@ -30,7 +30,7 @@ class Progress:
         self._bytes = self._of_bytes = 0
 
     def expect(self, items: int, size: int) -> None:
-        """The whole work: so many items, `size` bytes."""
+        """Expect the whole work: so many items, `size` bytes."""
         self._of_items, self._of_bytes = items, size
 
     def item_done(self) -> None:
@@ -53,7 +53,7 @@ class Progress:
 
 
 def bytes_text(size: int) -> str:
-    """A number of bytes for people: `1.4 MB`."""
+    """Return a number of bytes for people: `1.4 MB`."""
     if size < 1000:
         return f"{size} bytes"
     power = min((len(str(size)) - 1) // 3, len(_UNITS))

@@ -88,7 +88,7 @@ class ChangeKind(NamedTuple):
 
 
 def kind_of(change: MetaChange) -> ChangeKind:
-    """The kind of a change."""
+    """Return the kind of a change."""
     match change:
         case PutConfig(_, _, None):
             return _DROP_CONFIG
@@ -155,7 +155,7 @@ def _quota_key(change: PutQuota) -> tuple[str, str, str, str]:
 
 
 def _quota_text(name: str | None) -> str:
-    """A name in a row: "" where the kind does not matter, * for the default, = before any other."""
+    """Return a name in a row: "" where the kind does not matter, * for the default, = before any other."""
     if name is None:
         return ""
     return "*" if name == DEFAULT else f"={name}"

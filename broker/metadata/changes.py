@@ -176,7 +176,7 @@ class MetaState:
                     self.scram[user] = credential
 
     def copy(self) -> MetaState:
-        """An independent copy."""
+        """Return an independent copy."""
         copy = MetaState()
         copy.topics.update(self.topics)
         copy.configs.update((resource, dict(properties)) for resource, properties in self.configs.items())

@@ -63,13 +63,13 @@ class Metadata(TopicNames, Protocol):
         """Asks for topics; None: what is not known does not exist."""
 
     def topic_names(self) -> Collection[str]:
-        """The names of all topics, in no order."""
+        """Return the names of all topics, in no order."""
 
     def deleted_topics(self) -> Sequence[TopicImage]:
         """Topics that were deleted, as far as they are remembered."""
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        """A resource's own properties, none if it has none. `kind` and `name` are those of `ResourceName`."""
+        """Return a resource's own properties, none if it has none. `kind` and `name` are those of `ResourceName`."""
 
     def config_names(self, kind: str) -> list[str]:
         """Names of the resources of a kind that have properties of their own, sorted."""
@@ -109,19 +109,19 @@ class Metadata(TopicNames, Protocol):
     def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None: ...
 
     def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
-        """The image is the topic as it was; `topic(name)` does not find it any more."""
+        """Call the listener with the topic as it was; `topic(name)` does not find it any more."""
 
     def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
-        """Called with the topic as it is now and the partition count before."""
+        """Call the listener with the topic as it is now and the partition count before."""
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None: ...
 
     def on_features_changed(self, listener: Callable[[], None]) -> None: ...
 
     def on_credentials_changed(self, listener: Callable[[Sequence[PutScram]], None]) -> None:
-        """Called with the changes, in their order."""
+        """Call the listener with the changes, in their order."""
 
     def on_quotas_changed(self, listener: Callable[[], None]) -> None: ...
 
     def on_acls_changed(self, listener: Callable[[Sequence[PutAcl | DropAcl]], None]) -> None:
-        """Called with the changes, in their order."""
+        """Call the listener with the changes, in their order."""

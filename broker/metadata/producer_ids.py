@@ -26,7 +26,7 @@ class ProducerIds:
                 self._block = self._metadata.allocate_producer_ids()
 
     def next(self) -> int:
-        """A producer id that was never given out. OSError when a new block cannot be committed."""
+        """Return a producer id that was never given out. OSError when a new block cannot be committed."""
         block = self._block or self._metadata.allocate_producer_ids()
         self._block = block[1:]
         return block[0]

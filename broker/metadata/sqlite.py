@@ -204,7 +204,7 @@ _STATEMENTS: Final = {tag: _statement(kind) for tag, kind in BY_TAG.items()}
 
 
 def _immutable_uri(path: str) -> str:
-    """The URI by which SQLite knows that the file is not written to while it is read."""
+    """Return the URI by which SQLite knows that the file is not written to while it is read."""
     from urllib.parse import quote  # not for an ordinary start
 
     return f"file:{quote(path)}?immutable=1"

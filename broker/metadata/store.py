@@ -176,7 +176,7 @@ class MetadataStore:
         return [self._by_name[name] for name in sorted(self._by_name)]
 
     def topic_names(self) -> list[str]:
-        """The names of all topics, in no order."""
+        """Return the names of all topics, in no order."""
         return list(self._by_name)
 
     def deleted_topics(self) -> list[TopicImage]:
@@ -190,7 +190,7 @@ class MetadataStore:
         self._forgettable.update(self._state.deleted.keys() & topic_ids)
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
-        """A resource's own properties, none if it has none. `kind` and `name` are those of `ResourceName`."""
+        """Return a resource's own properties, none if it has none. `kind` and `name` are those of `ResourceName`."""
         return self._state.configs.get(ResourceName(kind, name), _NO_CONFIGS)
 
     def config_names(self, kind: str) -> list[str]:
@@ -337,11 +337,11 @@ class MetadataStore:
         self._created.append(listener)
 
     def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
-        """The image is the topic as it was; `topic(name)` does not find it any more."""
+        """Call the listener with the topic as it was; `topic(name)` does not find it any more."""
         self._deleted.append(listener)
 
     def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
-        """Called with the topic as it is now and the partition count before."""
+        """Call the listener with the topic as it is now and the partition count before."""
         self._grown.append(listener)
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
@@ -352,14 +352,14 @@ class MetadataStore:
         self._features_changed.append(listener)
 
     def on_credentials_changed(self, listener: Callable[[Sequence[PutScram]], None]) -> None:
-        """Called with the changes of the commit, in their order."""
+        """Call the listener with the changes of the commit, in their order."""
         self._news.credentials.append(listener)
 
     def on_quotas_changed(self, listener: Callable[[], None]) -> None:
         self._news.quotas.append(listener)
 
     def on_acls_changed(self, listener: Callable[[Sequence[PutAcl | DropAcl]], None]) -> None:
-        """Called with the changes of the commit, in their order."""
+        """Call the listener with the changes of the commit, in their order."""
         self._news.acls.append(listener)
 
     def close(self) -> None:
@@ -386,7 +386,7 @@ class MetadataStore:
             self._store(changes)  # not of a turn of the loop
 
     def _on(self, name: str) -> int:
-        """The level of a feature that is to be on: the one it has, unless it is off or has none yet."""
+        """Return the level of a feature that is to be on: the one it has, unless it is off or has none yet."""
         return self._state.features.get(name, 0) or FEATURES[name].initial
 
     def _feature_changes(self, levels: Mapping[str, int]) -> list[MetaChange]:

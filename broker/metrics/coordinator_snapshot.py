@@ -121,7 +121,7 @@ async def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCo
 
 
 def _offsets_of(store: OffsetStore, group_id: str) -> list[tuple[str, int, int]]:
-    """A copy: the store may change at a pause."""
+    """Return a copy: the store may change at a pause."""
     return [
         (topic, partition, committed.offset)
         for topic, partitions in store.of(group_id).items()

@@ -78,7 +78,7 @@ class MetricsEndpoint:
         return Answer("404 Not Found", f"the metrics are at {METRICS_PATH}\n".encode())
 
     async def _make(self) -> bytes:
-        """The next scrape that begins: all that wait for one share it, and one of them ends nobody else's."""
+        """Return the next scrape that begins: all that wait for one share it, and one of them ends nobody else's."""
         self._scrapes += 1
         try:
             if self._next is None:

@@ -104,7 +104,7 @@ async def text_of(
 
 
 def metric(family: Family, samples: Iterable[tuple[tuple[str, ...], Value]]) -> Metric:
-    """The metric with these samples."""
+    """Return the metric with these samples."""
     match family.kind:
         case Kind.COUNTER:
             counter = CounterMetricFamily(family.name, family.text, labels=family.labels)

@@ -119,7 +119,7 @@ class AnswerBudget:
                 note_large(self)
 
     def note_unsent(self, holder: Holder, held: int) -> None:
-        """A connection holds answers of that many bytes which its client does not take. May close others."""
+        """Note that a connection holds answers of that many bytes which its client does not take. May close others."""
         look = self._holders.get(holder)
         if look is None:
             if held:

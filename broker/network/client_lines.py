@@ -42,7 +42,7 @@ class ClientLines:
         self._log(connections, connection.client_host, reason, "%s: %s%s", (connection, what, reason), fields)
 
     def refused(self, host: str, listener: str, refusal: str) -> None:
-        """A connection that a limit forbids."""
+        """Log a connection that a limit forbids."""
         fields: dict[str, object] = {"client_address": host, "listener": listener, "reason": refusal}
         self._log(listeners, host, refusal, "connection from %s on %s refused: %s", (host, listener, refusal), fields)
 

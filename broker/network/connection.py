@@ -60,13 +60,16 @@ class Gate(Protocol):
         """
 
     def handshake(self, mechanism: str, *, raw: bool) -> bool:
-        """The client has chosen an enabled mechanism. False where this is not the time for it."""
+        """Take the mechanism, an enabled one, that the client has chosen.
+
+        False where this is not the time for it. False where this is not the time for it.
+        """
 
     def token(self, token: bytes) -> Answer:
         """Answer a token. Raises AuthenticationFailed."""
 
     def after_failure(self, answer: T) -> Pending[T]:
-        """The answer to an attempt that failed, when it may be sent."""
+        """Return the answer to an attempt that failed, when it may be sent."""
 
 
 class Connection:

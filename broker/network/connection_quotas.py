@@ -105,7 +105,7 @@ class ConnectionQuotas:
         return Admission(wait_ms=wait_ms)
 
     def forget(self, listener: str, address: str) -> None:
-        """A connection that was taken is gone."""
+        """Forget a connection that was taken and is gone."""
         self._by_listener[listener] -= 1
         self._by_address[address] -= 1
         if not self._by_address[address]:

@@ -281,12 +281,14 @@ class Listener:
         return len(self._sockets)
 
     def protocol(self) -> asyncio.BaseProtocol:
-        """The protocol factory for asyncio."""
+        """Return a protocol for a new socket; asyncio's protocol factory."""
         socket = SocketConnection(self)
         return FirstRead(socket) if self._encrypted is None else self._encrypted(socket)
 
     def admit(self, socket: SocketConnection, host: str) -> Connection | None:
-        """The connection of a new socket, or None (logged) when a limit is reached: the socket is closed then."""
+        """Return the connection of a new socket, or None (logged) when a limit is reached: the
+        socket is closed then.
+        """
         refusal, wait_ms = self._quotas.admit(self.name, host, self.clock.now_ms())
         if refusal:
             self._lines.refused(host, self.name, refusal)
@@ -325,7 +327,7 @@ class Listener:
         self.clock.call_at(self.clock.now_ms() + wait_ms, socket.abort)
 
     def forget(self, socket: SocketConnection, connection: Connection) -> None:
-        """A socket is gone."""
+        """Forget a socket that is gone."""
         self._sockets.discard(socket)
         self._quotas.forget(self.name, connection.client_host)
         if self.on_forget is not None:

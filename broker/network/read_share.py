@@ -49,7 +49,10 @@ class ReadShare:
         return len(self._line)
 
     def note(self, reader: Reader, size: int) -> None:
-        """A socket that was not waiting has brought so many bytes, `LARGE_READ` at least. May stop its reading."""
+        """Note that a socket that was not waiting has brought so many bytes, `LARGE_READ` at least.
+
+        May stop its reading.
+        """
         self._read += size
         if self._read > MOST_READ:
             self._line.append(reader)

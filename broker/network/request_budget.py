@@ -104,8 +104,9 @@ class RequestBudget:
         return len(self._waiting)
 
     def note(self, connection: Receiver, change: int) -> None:
-        """The connection holds `change` bytes more than it did; fewer if negative. May stop its reading, or close it
-        or others.
+        """Note that the connection holds `change` bytes more than it did; fewer if negative.
+
+        May stop its reading, or close it or others.
         """
         self.held += change
         if self.held >= LARGE_BYTES:
@@ -244,11 +245,13 @@ class _Waiting:
         return list(islice(self._all, count))
 
     def largest(self) -> Receiver | None:
-        """The oldest of those with the largest frames."""
+        """Return the oldest of those with the largest frames."""
         return next((next(iter(some)) for some in reversed(self._by_size) if some), None)
 
     def next_turn(self, *, smallest: bool) -> Receiver | None:
-        """The oldest of those with the smallest frames, or of all; None when nobody waits for the rest of a frame."""
+        """Return the oldest of those with the smallest frames, or of all; None when nobody waits for the rest of a
+        frame.
+        """
         firsts = [next(iter(some)) for some in self._by_size[1:] if some]
         if smallest or len(firsts) < 2:
             return firsts[0] if firsts else None

@@ -58,7 +58,7 @@ class SaslGates:
         connection.guard(lambda handle: SaslGate(self, connection, handle), self.security.max_receive_bytes)
 
     def new_nonce(self) -> str:
-        """The broker's part of a SCRAM nonce."""
+        """Return the broker's part of a SCRAM nonce."""
         return self._secret_bytes(_NONCE_BYTES).hex()
 
 
@@ -106,12 +106,12 @@ class SaslGate:
         return reply
 
     def handshake(self, mechanism: str, *, raw: bool) -> bool:
-        """The client has chosen an enabled mechanism. False where this is not the time for it."""
+        """Take the mechanism, an enabled one, that the client has chosen. False where this is not the time for it."""
         return self.session.handshake(mechanism, self._clock.now_ms(), raw=raw)
 
     def after_failure(self, answer: T) -> Pending[T]:
-        """The answer to an attempt that failed, when `connection.failed.authentication.delay.ms` are over, so that
-        guessing takes time. The connection takes nothing more, and is closed behind it.
+        """Return the answer to an attempt that failed, when `connection.failed.authentication.delay.ms` are over, so
+        that guessing takes time. The connection takes nothing more, and is closed behind it.
         """
         delay_ms = self._security.failed_delay_ms
         if not delay_ms:

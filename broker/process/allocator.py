@@ -62,7 +62,7 @@ class Heap(Protocol):
         """Give the system the pages that lie wholly in a piece that is taken: a tenth of a millisecond for a MB."""
 
     def end(self) -> int:
-        """The address behind all of it."""
+        """Return the address behind all of it."""
 
     def trim(self) -> None:
         """Give back the pages of everything that is free, but for `TOP_PAD_BYTES` at the end; all in one go."""

@@ -65,7 +65,7 @@ def _read_frame(connection: socket.socket, deadline_s: float) -> bytes:
 
 
 def _check_answer(answer: bytes) -> None:
-    """Raises MalformedMessage, or UnhealthyError for an error that the broker reports."""
+    """Raise MalformedMessage, or UnhealthyError for an error that the broker reports."""
     header = decode_response_header(answer, ApiKey.API_VERSIONS, _VERSION)
     if header.correlation_id != _CORRELATION_ID:
         raise MalformedMessage(f"an answer to request {header.correlation_id}")

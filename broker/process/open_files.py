@@ -23,7 +23,8 @@ class FileShares(NamedTuple):
 
 
 def file_shares(limit: int) -> FileShares:
-    """The shares when the process may have so many files open: logs must never be without, or they could not go on.
+    """Return the shares when the process may have so many files open: logs must never be without, or they could not go
+    on.
 
     Raises ServeError below `LEAST_FILES`.
     """

@@ -43,8 +43,9 @@ class NewScramUser(NamedTuple):
 
 
 def parse_add_scram(text: str, environment: Mapping[str, str]) -> NewScramUser:
-    """The user that an option means. ValueError, which says what is wrong and nothing of the password; OSError when
-    its file cannot be read.
+    """Return the user that an option means.
+
+    ValueError, which says what is wrong and nothing of the password; OSError when its file cannot be read.
     """
     match = _FORM.fullmatch(text.strip())
     if match is None or match[1] not in SCRAM_MECHANISMS:

@@ -78,7 +78,7 @@ def serve_forever(
 
 
 def new_server(wanted: Wanted, *, insecure: bool = False, seams: Seams = SEAMS) -> Server:
-    """The server, not started yet. Logs what is doubtful about its configuration."""
+    """Return the server, not started yet. Logs what is doubtful about its configuration."""
     for warning in wanted.config.warnings:
         logger.warning("%s", warning)
     metrics = None if wanted.metrics is None else Address(*wanted.metrics)

@@ -432,7 +432,7 @@ def _refusals(ground: str) -> Iterator[None]:
 
 
 def _connection_quotas(services: Services, max_connections: int) -> ConnectionQuotas:
-    """The limits of all listeners, which follow the configuration and the quotas of addresses."""
+    """Return the limits of all listeners, which follow the configuration and the quotas of addresses."""
     config, configs, metadata = services.started_with, services.configs, services.metadata
     windows = Windows(config.quota_window_num, config.quota_window_size_seconds * 1000)
     quotas = ConnectionQuotas(max_connections, windows)

@@ -25,7 +25,7 @@ class Address(NamedTuple):
 
 
 def bind(wanted: Address, purpose: str) -> socket.socket:
-    """A bound socket that does not listen yet: connecting to it is refused until the broker is ready.
+    """Return a bound socket that does not listen yet: connecting to it is refused until the broker is ready.
 
     `purpose` completes "cannot ... on HOST:PORT" in the ServeError that this raises.
     """

@@ -80,7 +80,7 @@ class Allowance:
         self._now_ms = -1
 
     def limit(self, bound: float, usage: Usage) -> None:
-        """The quota is another one from now on. What was used counts on."""
+        """Change the quota from now on. What was used counts on."""
         self.usage = usage
         if bound != self.bound:
             self.bound = bound

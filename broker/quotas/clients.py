@@ -47,11 +47,13 @@ class Account:
         self._full_ms = full_ms
 
     def produced(self, size: int, now_ms: int) -> int:
-        """The client sent a request with records, of so many bytes: for how many ms to read nothing more of it."""
+        """Count the bytes of a request with records that the client sent, and return for how many ms to read nothing
+        more of it.
+        """
         return 0 if self.producer is None else self.producer.spend(size, now_ms)
 
     def fetched(self, size: int, now_ms: int) -> int:
-        """The client is sent so many bytes of records: for how many ms to read nothing more of it."""
+        """Count the bytes of records that the client is sent, and return for how many ms to read nothing more of it."""
         return 0 if self.consumer is None else self.consumer.spend(size, now_ms)
 
     def fetch(self, size: int, now_ms: int) -> tuple[int, bool]:
@@ -71,7 +73,9 @@ class Account:
         return UNLIMITED if self.consumer is None else int(min(self.consumer.bound * self._full_ms / 1000, UNLIMITED))
 
     def used(self, time_ns: int, now_ms: int) -> int:
-        """The client's request took the broker so long: for how many ms, one window at most, to read no more of it."""
+        """Count the time that the client's request took the broker, and return for how many ms, one window at most, to
+        read no more of it.
+        """
         return 0 if self.requests is None else self.requests.spend(time_ns, now_ms)
 
 
@@ -136,7 +140,7 @@ class ClientQuotas:
         return Mutations(bucket, limit.bound, now_ms, self._mutation_windows, throttles, usage, strict=strict)
 
     def bound_of(self, key: str, entity: QuotaEntity) -> float | None:
-        """A quota as it was set for an entity; None: it was not."""
+        """Return a quota as it was set for an entity; None: it was not."""
         return self._limits[key].bounds().get(entity)
 
     def _allowance(self, key: str, user: str, client_id: str) -> Allowance | None:

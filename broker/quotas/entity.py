@@ -33,7 +33,7 @@ class QuotaEntity(NamedTuple):
     ip: str | None = None
 
     def by_kind(self) -> dict[str, str | None]:
-        """The name by its kind, None for the default, without the kinds that do not matter."""
+        """Return the name by its kind, None for the default, without the kinds that do not matter."""
         named = ((CLIENT_ID, self.client_id), (USER, self.user), (IP, self.ip))
         return {kind: name or None for kind, name in named if name is not None}
 
@@ -60,7 +60,7 @@ _EPSILON: Final = 1e-6
 
 
 def entity_of(names: Mapping[str, str | None]) -> QuotaEntity | str:
-    """The entity of names by kind (None: the default), or what is wrong with it, as Apache Kafka says it."""
+    """Return the entity of names by kind (None: the default), or the fault in it, as Apache Kafka says it."""
     if not names:
         return "Invalid empty client quota entity"
     for kind, name in names.items():
@@ -92,7 +92,9 @@ def value_problem(entity: QuotaEntity, key: str, value: float) -> str | None:
 
 
 def _is_address(text: str) -> bool:
-    """An address, and no name: looking one up takes seconds in which nobody else would be served."""
+    """Return True for an address, False for a name: looking one up takes seconds in which nobody
+    else would be served.
+    """
     from ipaddress import ip_address  # not for every start
 
     try:

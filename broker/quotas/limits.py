@@ -36,7 +36,7 @@ class Limits:
         return bool(self._bounds)
 
     def of_client(self, user: str, client_id: str) -> Limit | None:
-        """The one for a user's client: of the user before that of all users, before that of the client id.
+        """Return the limit for a user's client: of the user before that of all users, before that of the client id.
 
         One for a user and a client id is before that for the user alone. Without a client id ("") none for client ids
         holds.
@@ -60,6 +60,6 @@ class Limits:
         return None
 
     def of_address(self, ip: str) -> float | None:
-        """The one for an address."""
+        """Return the limit for an address."""
         bound = self._bounds.get(QuotaEntity(ip=ip))
         return self._bounds.get(QuotaEntity(ip=DEFAULT)) if bound is None else bound

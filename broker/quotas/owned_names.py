@@ -28,7 +28,7 @@ class Places(Protocol[K_contra]):
     """The places of names. A place is found once for each that is counted: names may be long."""
 
     def place_of(self, name: K_contra) -> int:
-        """The place of a name, whether it exists or not."""
+        """Return the place of a name, whether it exists or not."""
 
     def has(self, name: K_contra, place: int) -> bool:
         """Return True if the name exists there."""
@@ -58,7 +58,7 @@ class OwnedNames(Generic[K]):
         return len(self._owner_of)
 
     def owner_of(self, name: K) -> Hashable | None:
-        """The owner the name is counted for; None: nobody."""
+        """Return the owner the name is counted for; None: nobody."""
         return self._owner_of.get(name)
 
     def count(self, owner: Hashable) -> int:
@@ -89,7 +89,9 @@ class OwnedNames(Generic[K]):
         return True
 
     def settle(self, name: K, owner: Hashable) -> None:
-        """The request that was to make the name has been answered: count it if it did, at the place it has now."""
+        """Count the name for its owner if the request that was to make it, and has been answered, did; at the place it
+        has now.
+        """
         place = self._places.place_of(name)
         if not self._places.has(name, place):
             self.drop(name)
@@ -97,7 +99,7 @@ class OwnedNames(Generic[K]):
             self._add(name, place, owner)
 
     def drop(self, name: K) -> None:
-        """The name is gone, or was not made. Nothing happens when it is nobody's."""
+        """Forget a name that is gone, or was not made. Nothing happens when it is nobody's."""
         owner = self._owner_of.pop(name, None)
         if owner is None:
             return

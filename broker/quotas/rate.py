@@ -80,7 +80,10 @@ class Rate:
         return self._samples[self._current]
 
     def _span_ms(self, now_ms: int, windows: Windows) -> int:
-        """The time that the samples cover, as if all windows but the last were full. Resets samples that are over."""
+        """Return the time that the samples cover, as if all windows but the last were full.
+
+        Resets samples that are over.
+        """
         for sample in self._samples:
             if now_ms - sample.last_ms >= windows.span_ms:
                 sample.reset(now_ms)

@@ -45,7 +45,7 @@ _SCHEME: Final = "bearer "
 
 
 def refuse(status: str, text: str, code: str | None = None) -> Answer:
-    """A refusal as an object: `error` has a word for programs, and a sentence."""
+    """Return a refusal as an object: `error` has a word for programs, and a sentence."""
     code = code or status.partition(" ")[2].lower().replace(" ", "_")
     body = json.dumps({"error": {"code": code, "message": text}}, ensure_ascii=False) + "\n"
     return Answer(status, body.encode("utf-8", "backslashreplace"), JSON, _HEADERS)
@@ -62,7 +62,7 @@ class RecordsApi:
         self._waiting = 0
 
     async def handle(self, request: Request) -> Answer:
-        """The answer to a request; errors are answers, too."""
+        """Return the answer to a request; errors are answers, too."""
         if not self._is_allowed(request):
             refusal = refuse(
                 "401 Unauthorized",

@@ -27,7 +27,7 @@ class Refused(Exception):
 
 
 def bad(message: str) -> Refused:
-    """A query that is not understood."""
+    """Return a query that is not understood."""
     return Refused("400 Bad Request", "bad_request", message)
 
 
@@ -49,7 +49,7 @@ class RecordsQuery(NamedTuple):
 
 
 def segments_of(path: str) -> list[str]:
-    """The parts of a path below `ROOT`, decoded. Refused if it is not below it."""
+    """Return the parts of a path below `ROOT`, decoded. Refused if it is not below it."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise not_found(f"the API is at {ROOT}/share-groups")
     try:
@@ -60,7 +60,7 @@ def segments_of(path: str) -> list[str]:
 
 
 def parameters_of(query: str, known: tuple[str, ...]) -> dict[str, str]:
-    """The parameters of a query, each given once, and of those that are `known`."""
+    """Return the parameters of a query, each given once, and of those that are `known`."""
     try:
         pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS, errors="strict")
     except ValueError:
@@ -76,7 +76,7 @@ def parameters_of(query: str, known: tuple[str, ...]) -> dict[str, str]:
 
 
 def number(given: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
-    """A whole number from `low` to `high`, both inclusive."""
+    """Return a whole number from `low` to `high`, both inclusive."""
     text = given.get(name)
     if text is None:
         return default
@@ -86,7 +86,7 @@ def number(given: Mapping[str, str], name: str, default: int, low: int, high: in
 
 
 def records_query(query: str) -> RecordsQuery:
-    """The query of the ranges of a share partition."""
+    """Return the query of the ranges of a share partition."""
     given = parameters_of(query, ("from", "limit", "state", "member"))
     states = frozenset(text for text in given.get("state", "").split(",") if text)
     unknown = states.difference(STATES)

@@ -59,7 +59,7 @@ class TimeOfDay:
         return self._ahead_ms
 
     def of(self, monotonic_ms: int | None) -> int | None:
-        """The time of day of a moment."""
+        """Return the time of day of a moment."""
         return None if monotonic_ms is None else monotonic_ms + self.ahead_ms
 
 
@@ -107,7 +107,7 @@ async def share_groups(services: Services, times: TimeOfDay, after: str, limit: 
 
 
 def _as_many_as_can_be_added_up(groups: Sequence[ShareGroup]) -> Sequence[ShareGroup]:
-    """The first groups, at least one, that have no more than `MOST_STEPS` share partitions together."""
+    """Return the first groups, at least one, that have no more than `MOST_STEPS` share partitions together."""
     spent = 0
     for at, group in enumerate(groups):
         spent += _partitions_of(group)
@@ -265,7 +265,7 @@ def _member_row(services: Services, group: ShareGroup, member_id: str) -> dict[s
 
 
 def _client(group: ShareGroup | None, member_id: str) -> dict[str, Any]:
-    """The client of a member; null where the member has left meanwhile."""
+    """Return the client of a member; null where the member has left meanwhile."""
     member = None if group is None else group.members.get(member_id)
     if member is None:
         return {"client_id": None, "host": None}
@@ -466,7 +466,7 @@ def _range_row(each: RecordRange, ahead_ms: int) -> dict[str, Any]:
 
 
 def place_of(services: Services, group_id: str, topic: str, partition: int) -> Place | None:
-    """A share partition of the group; None if it has neither a leader in memory nor a state here."""
+    """Return a share partition of the group; None if it has neither a leader in memory nor a state here."""
     image = services.metadata.topic(topic)
     if image is None:
         return None
@@ -519,7 +519,7 @@ def _lag(leader: SharePartitionLeader) -> int:
 
 
 def _members(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]:
-    """The clients of members that were named."""
+    """Return the clients of members that were named."""
     group = _group(services, group_id)
     return {each: _client(group, each) for each in sorted(ids)}
 
@@ -528,7 +528,7 @@ def _members(services: Services, group_id: str, ids: set[str]) -> dict[str, Any]
 
 
 def _begin(services: Services, head: dict[str, Any], rows: str) -> bytes:
-    """An object up to the beginning of its rows."""
+    """Return an object up to the beginning of its rows."""
     fields = {"at_ms": services.env.clock.wall_ms(), **head}
     return f"{json.dumps(fields, ensure_ascii=False)[:-1]}, {json.dumps(rows)}: [".encode()
 

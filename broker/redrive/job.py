@@ -100,7 +100,7 @@ class Redrive:
         return pending
 
     def stop_waiting(self) -> None:
-        """The broker stops: what could not be made durable yet is refused with COORDINATOR_NOT_AVAILABLE."""
+        """Refuse what could not be made durable yet with COORDINATOR_NOT_AVAILABLE: the broker stops."""
         self._answer_cancels(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def close(self) -> None:
@@ -225,7 +225,7 @@ class Redrive:
         self._again(f"{place[0]}-{place[1]} cannot be written: {error.name}", lambda: self._look_for(progress))
 
     def _leave(self, progress: PartitionProgress, made: Round, place: Place, error: ErrorCode) -> None:
-        """The only record of the round is never taken: its letter stays where it is."""
+        """Leave the letter of the round's only record where it is: it is never taken."""
         made.leave(What.REFUSED)
         self._log.log(
             logging.WARNING,
@@ -244,7 +244,7 @@ class Redrive:
         )
 
     async def _finish(self, progress: PartitionProgress, made: Round, started_ms: int) -> None:
-        """The round is done; the next commit says so."""
+        """Finish the round; the next commit says so."""
         if self.trouble is not None:
             logger.info("redrive %s: goes on", self.spec.name)
         self._attempts, self.trouble = 0, None

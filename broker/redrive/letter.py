@@ -71,7 +71,7 @@ class Letter(NamedTuple):
 
 
 def letter_of(record: Record) -> Letter | None:
-    """The record as a dead letter; None: it is none. Of several deaths the last one counts."""
+    """Return the record as a dead letter; None: it is none. Of several deaths the last one counts."""
     said = dict(record.headers)
     topic, group = said.get(DLQ_TOPIC), said.get(DLQ_GROUP)
     partition, offset = _number(said.get(DLQ_PARTITION)), _number(said.get(DLQ_OFFSET))
@@ -122,8 +122,9 @@ def has_sent(spec: RedriveSpec, progress: Iterable[PartitionProgress], partition
 
 
 def redriven(spec: RedriveSpec, queue_partition: int, letter: Letter, source: Record | None, now_ms: int) -> RecordData:
-    """The record that goes back; with `source`, the dead record itself, that one's content and headers. `now_ms` by the
-    wall.
+    """Return the record that goes back; with `source`, the dead record itself, that one's content and headers.
+
+    `now_ms` by the wall.
     """
     record = letter.record
     content = record if source is None else source

@@ -70,7 +70,7 @@ class RedriveWorld(Protocol):
         """Return the topic's number of partitions; None if it does not exist."""
 
     def log(self, topic: str, partition: int) -> RedriveLog | ErrorCode:
-        """The log of a partition. UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR."""
+        """Return the log of a partition. UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR."""
 
     def append(
         self, topic: str, partition: int, batch: bytearray, now_wall_ms: int, on_durable: OnDurable
@@ -95,7 +95,7 @@ class RedriveWorld(Protocol):
         """Return how many characters may be committed with an offset."""
 
     def sign(self, text: str) -> str:
-        """A signature that only this broker can make, the same after each start."""
+        """Return a signature that only this broker can make, the same after each start."""
 
     def commit(
         self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
@@ -109,4 +109,4 @@ class RedriveWorld(Protocol):
         """Load a group's committed offsets; none for a group that does not exist."""
 
     def group_ids(self, prefix: str) -> list[str]:
-        """The groups that have committed offsets and begin so."""
+        """Return the groups that have committed offsets and begin so."""

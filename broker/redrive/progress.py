@@ -111,7 +111,7 @@ class PartitionProgress:
         return (offset < upto and not within(offset, self.stayed)) or within(offset, self.beyond)
 
     def move(self, upto: int, counts: Mapping[What, int], stayed: Iterable[tuple[int, int]] = ()) -> None:
-        """The letters below `upto` (exclusive) are done, with these outcomes; `stayed` were not sent back."""
+        """Move on: the letters below `upto` (exclusive) are done, with these outcomes; `stayed` were not sent back."""
         self.next_offset = upto
         for first, last in stayed:
             if self.stayed and self.stayed[-1][1] + 1 == first:
@@ -235,7 +235,7 @@ def _json(value: object) -> str:
 
 
 def totals(progress: Iterable[PartitionProgress]) -> dict[What, int]:
-    """The counts of all partitions, those that are not 0."""
+    """Return the counts of all partitions, those that are not 0."""
     sums = dict.fromkeys(What, 0)
     for each in progress:
         for what, count in each.counts.items():

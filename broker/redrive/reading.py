@@ -76,7 +76,7 @@ class DeadRecords:
         self.reads = 0
 
     def find(self, letter: Letter) -> Record | None:
-        """The dead record; None: it has left the log, or what is there now is another."""
+        """Return the dead record; None if it has left the log, or another has its place."""
         log = self._world.log(letter.topic, letter.partition)
         if isinstance(log, ErrorCode) or not log.log_start_offset <= letter.offset < log.high_watermark:
             return None

@@ -47,7 +47,7 @@ class Round:
         self._places = 0
 
     def add(self, offset: int, outcome: tuple[Place, RecordData] | What) -> bool:
-        """The next letter, and what becomes of it. False: there is no room, it goes into the next round."""
+        """Add the next letter, and what becomes of it. False: there is no room, it goes into the next round."""
         if isinstance(outcome, What):
             self.count(outcome)
             if outcome in STAYS:
@@ -67,7 +67,7 @@ class Round:
         return True
 
     def leave(self, what: What) -> None:
-        """The only record of the round is not sent back after all."""
+        """Leave the only record of the round, which is not sent back after all."""
         self.count(What.REDRIVEN, -1)
         self.count(what)
         self.stayed = sorted([*self.stayed, (self._record, self._record)])
@@ -116,9 +116,10 @@ class RoundMaker:
     def next_round(
         self, progress: PartitionProgress, sent: Collection[int], most_records: int, now_ms: int
     ) -> Round | ErrorCode | None:
-        """The next letters of a partition, at most so many to send back, few enough for one turn. Those in `sent`, by
-        their offsets, have been sent back. `now_ms` by the wall. None: more is to be done for them, in the
-        next turn.
+        """Return the next letters of a partition, at most so many to send back, few enough for one turn.
+
+        Those in `sent`, by their offsets, have been sent back. `now_ms` by the wall. None: more is to be done for them,
+        in the next turn.
         """
         if self._partition != progress.partition or not self._page:
             error = self._read(progress)
@@ -203,7 +204,9 @@ class _Turn:
         return allowed
 
     def _source(self, letter: Letter) -> Record | None:
-        """The dead record where it was, for what the letter lacks: content, or as Apache Kafka has them, headers."""
+        """Return the dead record where it was, for what the letter lacks: content, or as Apache Kafka has them,
+        headers.
+        """
         if letter.kept and not letter.is_bare:
             return None
         allowed = self._reads.get(letter.topic)

@@ -187,7 +187,7 @@ class RedriveService(Service):
             await beginning.answer
 
     def owner_of(self, name: str) -> str | None:
-        """The principal that began a redrive that runs; None: it does not."""
+        """Return the principal that began a redrive that runs; None: it does not."""
         running = self._running.get(name)
         return None if running is None else running.spec.owner.principal
 

@@ -102,19 +102,19 @@ def problem_of(spec: RedriveSpec) -> str | None:
 
 
 def target_topic(spec: RedriveSpec) -> str | None:
-    """The one topic that the redrive writes to, if that is known beforehand."""
+    """Return the one topic that the redrive writes to, if that is known beforehand."""
     if spec.target is Target.GROUP:
         return f"{TOPIC_PREFIX}{spec.letters.group_id}"
     return spec.letters.topic
 
 
 def spec_text(spec: RedriveSpec) -> str:
-    """The spec as JSON, in ASCII."""
+    """Return the spec as JSON, in ASCII."""
     return json.dumps(spec, separators=(",", ":"))
 
 
 def spec_of(text: str) -> RedriveSpec:
-    """The spec that `spec_text` wrote. Raises ValueError for anything else."""
+    """Return the spec that `spec_text` wrote. Raises ValueError for anything else."""
     try:
         name, queue, target, per_second, owner, letters, *rest = json.loads(text)
         return RedriveSpec(name, queue, Target(target), per_second, Owner(*owner), LetterFilter(*letters), *rest)

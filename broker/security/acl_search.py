@@ -69,7 +69,7 @@ class AclSearch:
         return [self._acls[position] for position in sorted(found)]
 
     def _plain(self, wanted: AclFilter) -> list[AclFilter]:
-        """Filters without MATCH that together mean the same; no ACL is meant by two of them."""
+        """Return filters without MATCH that together mean the same; no ACL is meant by two of them."""
         name = wanted.name
         if wanted.pattern != PatternType.MATCH:
             return [wanted]

@@ -96,11 +96,11 @@ class Authorizer:
                 del lengths[len(acl.name)]
 
     def acls(self) -> list[Acl]:
-        """The ACLs of this moment, in the order they were created."""
+        """Return the ACLs of this moment, in the order they were created."""
         return list(self._acls)
 
     def search(self) -> AclSearch:
-        """Looks many filters up among the ACLs of this moment."""
+        """Look many filters up among the ACLs of this moment."""
         return AclSearch(self._acls)
 
     def allows(self, principal: str, host: str, operation: int, kind: int, name: str) -> bool:

@@ -7,7 +7,7 @@ from shareq.protocol.errors import ErrorCode
 
 
 def refusal(principal: str) -> ErrorCode:
-    """The error for a client that asks for a token, or about some: without authentication, that it may not."""
+    """Return the error for a client that asks for a token, or about some: without authentication, that it may not."""
     if principal == ANONYMOUS:
         return ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
     return ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED

@@ -37,7 +37,7 @@ _NEW: Final = Form(SALT_BYTES, MIN_ITERATIONS)
 
 
 def form_of(credential: ScramCredential) -> Form:
-    """The form of a credential."""
+    """Return the form of a credential."""
     salt = credential.salt
     is_text = _TEXT.fullmatch(salt) is not None and int(salt, 36) >> _TEXT_BITS == 0
     return Form(None if is_text else len(salt), credential.iterations)

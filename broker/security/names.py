@@ -14,7 +14,7 @@ CLUSTER_NAME: Final = "kafka-cluster"
 
 
 def user(name: str) -> str:
-    """The principal of an authenticated user."""
+    """Return the principal of an authenticated user."""
     return f"User:{name}"
 
 

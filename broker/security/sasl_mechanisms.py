@@ -58,7 +58,7 @@ class Exchange(Protocol):
         """The reason of a failure, for the log, while the client still has to be given the last word; else None."""
 
     def respond(self, token: bytes) -> bytes:
-        """The answer to the client's token. Raises AuthenticationFailed; the exchange is over then."""
+        """Return the answer to the client's token. Raises AuthenticationFailed; the exchange is over then."""
 
 
 class PlainExchange:

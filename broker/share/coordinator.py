@@ -248,7 +248,7 @@ class ShareCoordinatorService(Service):
             self._routes.pop(topic_id, None)
 
     def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
-        """Persister port."""
+        """Return True if dead letters of the share partition are owed, for the persister's port."""
         partition = self._partition_of(key)
         if partition is None:
             return completed(False)
@@ -257,7 +257,7 @@ class ShareCoordinatorService(Service):
     # -- the persister
 
     def read_state(self, key: SharePartitionKey, leader_epoch: int) -> Pending[PersistedState]:
-        """Persister port."""
+        """Read the state, for the persister's port."""
         return self.read(key, leader_epoch).then(
             lambda result: PersistedState(
                 result.error,
@@ -269,7 +269,7 @@ class ShareCoordinatorService(Service):
         )
 
     def write_state(self, key: SharePartitionKey, write: WriteState) -> Pending[ErrorCode]:
-        """Persister port."""
+        """Write the state, for the persister's port."""
         began_ns = self._now_ns()
         result: Pending[ErrorCode] = Pending()
 
@@ -296,7 +296,7 @@ class ShareCoordinatorService(Service):
         batches: Sequence[StateBatch],
         delays: Sequence[Delay] = NO_DELAYS,
     ) -> Pending[ErrorCode]:
-        """Persister port."""
+        """Initialise the state again with these batches, for the persister's port."""
         wiped = self.initialize(key, state_epoch, start_offset)
         if not batches:
             return wiped.then(lambda result: result.code)
@@ -326,7 +326,7 @@ class ShareCoordinatorService(Service):
         return partition.run(operation, lambda error: result_type(error, text_of(error)))
 
     def _partition_of(self, key: SharePartitionKey) -> CoordinatorPartition[ShareCoordinatorShard] | None:
-        """The partition that holds the state; None without a topic of states."""
+        """Return the partition that holds the state; None without a topic of states."""
         routes = self._routes.get(key.topic_id)
         route = None if routes is None else routes.get(key)
         if route is None:

@@ -22,7 +22,7 @@ class ShareEvents:
         self._given_up = BoundedLog(logger, now_ms)
 
     def given_up(self, leader: SharePartitionLeader, ranges: Sequence[GivenUpRange]) -> None:
-        """The last delivery of these offsets has failed."""
+        """Take note that the last delivery of these offsets has failed."""
         if len(ranges) > MOST_RANGES:
             rest = ranges[MOST_RANGES:]
             self._given_up.log(
@@ -60,7 +60,7 @@ class ShareEvents:
             )
 
     def locks_ran_out(self, leader: SharePartitionLeader, write: WriteState) -> None:
-        """The acquisition locks of what is written have run out."""
+        """Take note that the acquisition locks of what is written have run out."""
         if not logger.isEnabledFor(logging.DEBUG):
             return
         ranges = [(row.first_offset, row.last_offset) for row in write.batches]

@@ -372,7 +372,7 @@ class ShareFetch:
     def _read(
         self, leader: SharePartitionLeader, max_bytes: int, max_records: int
     ) -> tuple[int, ReadResult | ErrorCode | NotHereYet]:
-        """The next fetch offset, and what the log has from there on, as far as it may be acquired."""
+        """Return the next fetch offset, and what the log has from there on, as far as it may be acquired."""
         core, log, upto = leader.core, leader.log, self._upto(leader)
         if not core.settings.order_by_key:
             offset, until = core.next_read(self._params.mode, max_records)

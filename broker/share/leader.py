@@ -131,7 +131,7 @@ class SharePartitionLeader:
         return self.log.last_stable_offset if committed else self.log.high_watermark
 
     def aborted(self, read: ReadResult) -> Sequence[tuple[int, int]]:
-        """The record batches of the read that a read_committed group must not get."""
+        """Return the record batches of the read that a read_committed group must not get."""
         if not read.batches:
             return ()
         transactions = self.log.aborted_transactions(read.batches[0].base_offset, read.batches[-1].last_offset + 1)

@@ -68,21 +68,21 @@ class ShareCounters:
         return counters
 
     def fetched(self, topic_ids: Iterable[bytes], failed: Iterable[bytes]) -> None:
-        """A share fetch of partitions of these topics was answered; errors were about the failed ones among them."""
+        """Count an answered share fetch of partitions of these topics; errors were about the failed ones among them."""
         for topic_id in topic_ids:
             self.of_topic(topic_id).fetches += 1
         for topic_id in failed:
             self.of_topic(topic_id).failed_fetches += 1
 
     def acknowledged(self, topic_ids: Iterable[bytes], failed: Iterable[bytes]) -> None:
-        """The same of acknowledgements, from whichever request."""
+        """Count answered acknowledgements in the same way, from whichever request."""
         for topic_id in topic_ids:
             self.of_topic(topic_id).acknowledgements += 1
         for topic_id in failed:
             self.of_topic(topic_id).failed_acknowledgements += 1
 
     def end(self, keys: Iterable[SharePartitionKey]) -> None:
-        """The states of these share partitions are gone."""
+        """Forget these share partitions, whose states are gone."""
         for key in keys:
             self.groups.pop(key.group_id, None)
             counters = self.partitions.pop(key, None)
@@ -90,7 +90,7 @@ class ShareCounters:
                 self.ended.add(counters)
 
     def end_topic(self, topic_id: bytes) -> None:
-        """The topic was deleted."""
+        """Forget a topic that was deleted."""
         self.topics.pop(topic_id, None)
         for key in [key for key in self.partitions if key.topic_id == topic_id]:
             self.ended.add(self.partitions.pop(key))

@@ -109,7 +109,7 @@ class SharePartitionManager:
     # -- looking up and loading
 
     def get(self, key: SharePartitionKey) -> SharePartitionLeader | None:
-        """The share partition if it is in memory."""
+        """Return the share partition if it is in memory."""
         return self._leaders.get(key)
 
     def leaders(self) -> list[SharePartitionLeader]:
@@ -117,7 +117,7 @@ class SharePartitionManager:
         return [each for each in self._leaders.values() if each.is_active]
 
     def get_or_load(self, key: SharePartitionKey, topic: str) -> SharePartitionLeader:
-        """The share partition; loading begins when it is not in memory."""
+        """Return the share partition; begin to load it when it is not in memory."""
         leader = self._leaders.get(key)
         if leader is not None:
             leader.left = False
@@ -242,7 +242,9 @@ class SharePartitionManager:
         leader.core.settings = self._settings.share_group(leader.key.group_id)
 
     def group_empty(self, group_id: str) -> None:
-        """The group's last share session ended: forget its share partitions; their state is read again when needed."""
+        """Forget the share partitions of a group whose last share session ended; their state is
+        read again when needed.
+        """
         for leader in [leader for key, leader in self._leaders.items() if key.group_id == group_id]:
             if leader.owes_letters:
                 leader.left = True  # the next leader would write its dead letters once more
@@ -454,7 +456,7 @@ class SharePartitionManager:
             leader.waiters[fetch] = None
 
     def unpark(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
-        """The fetch waits no more. Harmless for one that does not."""
+        """Let the fetch wait no more. Harmless for one that does not."""
         self._parked.pop(fetch, None)
         for leader in leaders:
             leader.waiters.pop(fetch, None)
@@ -468,8 +470,8 @@ class SharePartitionManager:
         return [fetch for fetch in self._parked if group_id in (None, fetch.group_id)]
 
     def on_high_watermark(self, log: RecordSource) -> None:
-        """New records: look again at the fetches parked on the partition's share partitions, at once, and at their
-        dead.
+        """Look again at the fetches parked on the partition's share partitions, at once, and at their dead: it has new
+        records.
         """
         siblings = self._by_topic.get((log.topic_id, log.partition))
         if siblings:
@@ -481,8 +483,8 @@ class SharePartitionManager:
                     self._dead_letters.records_came(leader)
 
     def on_truncated(self, log: RecordSource) -> None:
-        """Records from the partition's high watermark on were lost, and others may get their offsets: forget what was
-        read of them, and cut the states that know them.
+        """Forget what was read of records from the partition's high watermark on, which were lost, and cut the states
+        that know them: others may get their offsets.
         """
         end = log.high_watermark
         for key, leader in list(self._by_topic.get((log.topic_id, log.partition), {}).items()):

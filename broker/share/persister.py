@@ -73,5 +73,7 @@ FENCING = frozenset(
 
 
 def surfaced_error(error: ErrorCode) -> ErrorCode:
-    """The consumer's error code for a persister's; UNKNOWN_SERVER_ERROR for everything that is not in the table."""
+    """Return the consumer's error code for a persister's; UNKNOWN_SERVER_ERROR for everything that
+    is not in the table.
+    """
     return _SURFACED.get(error, ErrorCode.UNKNOWN_SERVER_ERROR)

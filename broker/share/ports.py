@@ -48,7 +48,7 @@ class RecordSource(Protocol):
         """
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """The offsets around `offset` that cannot be read, the second exclusive; None if none are known."""
+        """Return the offsets around `offset` that cannot be read, the second exclusive; None if none are known."""
 
     def available_bytes(self, offset: int, upto: int) -> int:
         """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any.
@@ -65,12 +65,14 @@ class RecordSource(Protocol):
         """
 
     def ends(self) -> Ends | Pending[Ends | ErrorCode]:
-        """The ends as they are now. A source that learns of them later asks for them, and completes with them, or with
-        an error that a member is to be answered; its own ends are at least these then.
+        """Return the ends as they are now.
+
+        A source that learns of them later asks for them, and completes with them, or with an error that a member is to
+        be answered; its own ends are at least these then.
         """
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | Pending[Found | ErrorCode | None] | None:
-        """The first record with that timestamp or a later one; None when there is none. Raises OSError."""
+        """Return the first record with that timestamp or a later one; None when there is none. Raises OSError."""
 
 
 class NoRecords:

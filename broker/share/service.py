@@ -95,7 +95,7 @@ class ShareService(Service):
         wanted: Sequence[WantedPartition],
         refuse: Callable[[str], ErrorCode] | None = None,
     ) -> ShareFetch:
-        """A new share fetch, not started yet; see `ShareFetch`."""
+        """Return a new share fetch, not started yet; see `ShareFetch`."""
         isolation_level = self._settings.share_group(params.group_id).isolation_level
         return ShareFetch(self._fetch_host, isolation_level, params, wanted, refuse)
 

@@ -70,15 +70,16 @@ class ShareSessionService:
             self._release(closed)
 
     def give_back(self, closed: ClosedSession) -> None:
-        """A session has ended to make room for another one: give its member's records back. Logged: the member's client
-        opens a session again, and is refused, or has another client's ended.
+        """Give back the records of a member whose session has ended to make room for another one.
+
+        Logged: the member's client opens a session again, and is refused, or has another client's ended.
         """
         logger.info("share group %s: the session of member %s gave way", closed.group_id, closed.member_id)
         self._release(closed)
 
     def stop(self) -> None:
-        """The broker closes the connections itself: what members hold is given out again after the start, and a
-        restart is no delivery that failed. Apache Kafka gives nothing back either when it stops.
+        """Release nothing from now on: the broker closes the connections itself; what members hold is given out again
+        after the start, and a restart is no delivery that failed. Apache Kafka gives nothing back either when it stops.
         """
         self._stopping = True
 

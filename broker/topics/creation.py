@@ -47,7 +47,7 @@ class TopicSpec(NamedTuple):
 
 
 def plan_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> NewTopic | ApiError:
-    """The topic to create, or why it cannot be. Creates nothing."""
+    """Return the topic to create, or why it cannot be. Creates nothing."""
     error = check_name(metadata, spec.name)
     if error:
         return error
@@ -171,7 +171,7 @@ def _collision(name: str, other: str) -> ApiError:
 
 
 def _base(configs: ConfigService, name: str) -> NewTopic | ApiError:
-    """The topic without anything the client says about it."""
+    """Return the topic without anything the client says about it."""
     if name in INTERNAL_TOPICS:
         return new_internal_topic(configs.broker, name)
     return NewTopic(name, configs.broker.num_partitions)

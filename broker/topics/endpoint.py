@@ -17,7 +17,7 @@ class Endpoint(NamedTuple):
 
 
 def advertised_endpoints(config: BrokerConfig, bound_ports: dict[str, int]) -> dict[str, Endpoint]:
-    """The endpoint of each listener, by name. `bound_ports` say which ports were taken where 0 was asked for."""
+    """Return the endpoint of each listener, by name. `bound_ports` say which ports were taken where 0 was asked for."""
     result: dict[str, Endpoint] = {}
     for listener in config.endpoints:
         host = listener.advertised_host or socket.gethostname()

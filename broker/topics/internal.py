@@ -68,7 +68,7 @@ _DEFINITIONS: Final[Mapping[str, _Definition]] = {
 
 
 def cleaner_rule_for(topic: str) -> Rule:
-    """The rule by which the cleaner decides what stays in a topic."""
+    """Return the rule by which the cleaner decides what stays in a topic."""
     from shareq.broker.log.cleaner.survivors import latest_value, share_state  # not what a start needs
 
     return share_state if topic == SHARE_GROUP_STATE else latest_value
@@ -86,7 +86,9 @@ def warn_of_counts_without_effect(metadata: MetadataImage, config: BrokerConfig)
 
 
 def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
-    """The internal topic as this configuration wants it; an error naming the property that makes it impossible."""
+    """Return the internal topic as this configuration wants it; an error naming the property that
+    makes it impossible.
+    """
     definition = _DEFINITIONS[name]
     configs = dict(definition.configs)
     key = definition.replication_factor

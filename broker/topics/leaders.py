@@ -47,10 +47,10 @@ class Leaders(Protocol):
         """The broker that clients are to take for the controller; None: this one."""
 
     def other_leader(self, topic: str, partition: int) -> Leader | None:
-        """The other broker that leads the partition; None: this broker does."""
+        """Return the other broker that leads the partition; None: this broker does."""
 
     def own_epoch(self, topic: str, partition: int) -> int:
-        """The epoch in which this broker leads the partition."""
+        """Return the epoch in which this broker leads the partition."""
 
     def may_hand_out(self, topic: str, partition: int) -> bool:
         """Return whether records of a partition that this broker leads may be handed out to share groups now: it may
@@ -91,8 +91,9 @@ class LeaderMap:
         return True
 
     def move(self, topic: str, partition: int, leader: Leader | None, own_epoch: int = 0) -> None:
-        """The partition is led by `leader` from now on; None: by this broker again, in this epoch. Notifies the
-        listeners.
+        """Let the partition be led by `leader` from now on; None: by this broker again, in this epoch.
+
+        Notifies the listeners.
         """
         place = topic, partition
         self._elsewhere.pop(place, None)

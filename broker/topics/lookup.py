@@ -25,7 +25,9 @@ class PartitionLookup(Generic[LogT_co]):
         self._leaders = leaders
 
     def log(self, topic: str | bytes, partition: int, current_leader_epoch: int = -1) -> LogT_co | ErrorCode:
-        """The log of a partition, by the topic's name or 16-byte id. `current_leader_epoch` -1: not checked (KIP-320).
+        """Return the log of a partition, by the topic's name or 16-byte id.
+
+        `current_leader_epoch` -1: not checked (KIP-320).
 
         UNKNOWN_TOPIC_ID, UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
         """
@@ -47,7 +49,7 @@ class PartitionLookup(Generic[LogT_co]):
 
 
 def led_log(leaders: Leaders, logs: PartitionLogs[LogT_co], topic: str, partition: int) -> LogT_co | ErrorCode:
-    """The log of a partition that this broker leads, for what it writes and reads by itself.
+    """Return the log of a partition that this broker leads, for what it writes and reads by itself.
 
     NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR.
     """

@@ -81,7 +81,7 @@ def _other(log: PartitionLog, find_log: _FindLog) -> ErrorCode:
 def _append(
     log: PartitionLog, batch: bytearray, now_wall_ms: int, on_durable: OnDurable, checked: Checked | None = None
 ) -> ErrorCode:
-    """Raises `LargeBatch` where it was not `checked` and has to be."""
+    """Append the batch. Raises `LargeBatch` where it was not `checked` and has to be."""
     appended = log.append(
         batch, origin=Origin.CLIENT, now_wall_ms=now_wall_ms, on_durable=on_durable, at_once=True, checked=checked
     )

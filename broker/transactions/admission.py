@@ -43,7 +43,10 @@ class Writer:
 
 
 def transactional_producer(records: bytes | memoryview | None) -> tuple[ProducerEpoch, int] | None:
-    """The producer of a transactional batch, and its first sequence; None if it is not one. Nothing is checked."""
+    """Return the producer of a transactional batch, and its first sequence; None if it is not one.
+
+    Nothing is checked.
+    """
     if records is None or len(records) < HEADER_SIZE or not attributes_of(records) & TRANSACTIONAL:
         return None
     producer_id, epoch, sequence = producer_of(records)

@@ -29,7 +29,7 @@ _IDS_FROM: Final = 6
 
 
 def partition_of(each: TxnOffsetCommitRequestPartition) -> OffsetCommitRequestPartition:
-    """The partition in the form of an OffsetCommit."""
+    """Return the partition in the form of an OffsetCommit."""
     return OffsetCommitRequestPartition(
         each.partition_index, each.committed_offset, each.committed_leader_epoch, each.committed_metadata
     )

@@ -25,7 +25,7 @@ class Given:
         self._mechanism = mechanism
 
     def name(self, key: str) -> str:
-        """The whole name of the property that gives the value of `key`."""
+        """Return the whole name of the property that gives the value of `key`."""
         own = self._own_name(key)
         return key if own is None else self._prefix + own
 

@@ -100,7 +100,7 @@ def is_property(name: str) -> bool:
 
 
 def nearest(unknown: str) -> str | None:
-    """The property, of those without effect, too, that an unknown name is most likely meant to be."""
+    """Return the property, of those without effect, too, that an unknown name is most likely meant to be."""
     found = get_close_matches(unknown.lower(), [*BROKER_KEYS.names(), *KNOWN], n=1, cutoff=_ALIKE)
     return found[0] if found else None
 

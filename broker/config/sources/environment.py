@@ -37,7 +37,7 @@ _STANDS_FOR: Final = (".", "_", "-")
 
 
 def environment_properties(environment: Mapping[str, str]) -> dict[str, str]:
-    """The properties that variables set, by property name. An empty variable sets an empty text."""
+    """Return the properties that variables set, by property name. An empty variable sets an empty text."""
     return {
         property_name(variable): text
         for variable, text in environment.items()
@@ -46,11 +46,11 @@ def environment_properties(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def property_name(variable: str) -> str:
-    """The property that a variable with the prefix is about, whether or not there is such a property."""
+    """Return the property that a variable with the prefix is about, whether or not there is such a property."""
     name = variable.removeprefix(PREFIX).lower()
     return _UNDERSCORES.sub(lambda match: _STANDS_FOR[len(match[0]) - 1], name)
 
 
 def variable_name(name: str) -> str:
-    """The variable that sets a property: the inverse of `property_name`."""
+    """Return the variable that sets a property: the inverse of `property_name`."""
     return PREFIX + name.replace("_", "__").replace("-", "___").replace(".", "_").upper()

@@ -32,7 +32,7 @@ Provider = Callable[[str, str], str]
 def resolve(
     sources: Sequence[Mapping[str, str]], environment: Mapping[str, str]
 ) -> tuple[list[dict[str, str]], frozenset[str]]:
-    """The sources of properties with every reference replaced, and the names of those that had one.
+    """Return the sources of properties with every reference replaced, and the names of those that had one.
 
     A later source wins over an earlier one in what is said about providers. ConfigError for a provider that there is
     not, and for a reference that leads to nothing. A name whose last text has no reference is not among the names.
@@ -59,7 +59,7 @@ def is_reference(text: str) -> bool:
 
 
 def _replaced(name: str, text: str, providers: Mapping[str, Provider]) -> str:
-    """The text itself when nothing in it is a reference to a provider."""
+    """Return the text itself when nothing in it is a reference to a provider."""
     at, pieces = 0, []
     for match in _REFERENCE.finditer(text):
         provider = providers.get(match[1])
@@ -94,7 +94,7 @@ def _providers(settings: Mapping[str, str], environment: Mapping[str, str]) -> d
 
 
 def _allowed_paths(settings: Mapping[str, str], parameters: str) -> tuple[str, ...] | None:
-    """The folders and files below which a provider may read; None for everywhere."""
+    """Return the folders and files below which a provider may read; None for everywhere."""
     key = f"{parameters}allowed.paths"
     text = settings.get(key, "").strip()
     if not text:

@@ -107,6 +107,6 @@ class Turns:
                 self._call_soon(self._turn)
 
     def _ended(self) -> None:
-        """The tick after the end of a work, when nothing holds what it needed."""
+        """Let the collector go in the tick after the end of a work, when nothing holds what it needed."""
         if not self._waiting or COLLECTOR.has_little_to_look_at():
             COLLECTOR.let_go(self)

@@ -42,7 +42,7 @@ async def handle(
 
 
 def failed(request: AlterPartitionReassignmentsRequest, error: ErrorCode) -> AlterPartitionReassignmentsResponse:
-    """The same for the request and every partition."""
+    """Return the answer with the same error for the request and every partition."""
     message = text_of(error)
     topics = [
         ReassignableTopicResponse(

@@ -57,7 +57,7 @@ async def _answer(
 
 
 def failed(request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersResponse:
-    """The same for every partition: the first version has no place for more."""
+    """Return the answer with the same error for every partition: the first version has no place for more."""
     return ElectLeadersResponse(replica_election_results=_rows(request, ApiError(error, text_of(error))))
 
 

@@ -100,7 +100,7 @@ def _check_key(key_type: int, key: str) -> ApiError:
 
 
 def _place(ctx: RequestContext, key_type: int, key: str) -> tuple[str, int]:
-    """The partition whose leader coordinates what the key names."""
+    """Return the partition whose leader coordinates what the key names."""
     name, routes = _TOPICS[key_type], ctx.services.ground.host.routes
     topic = ctx.services.metadata.topic(name)
     count = 1 if topic is None else topic.partitions

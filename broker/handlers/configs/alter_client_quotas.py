@@ -61,7 +61,7 @@ def _planned(
     before: Container[_Entity],
     changes: list[PutQuota],
 ) -> tuple[_Entity, ApiError]:
-    """The entity of one entry and what is wrong with it; what it changes is added if nothing is."""
+    """Return the entity of one entry and what is wrong with it; add what it changes if nothing is."""
     names = {each.entity_type: each.entity_name for each in entry.entity}
     entity = entity_of(names)
     if isinstance(entity, str):

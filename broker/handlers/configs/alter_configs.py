@@ -38,7 +38,7 @@ async def handle(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConf
 
 
 def failed(request: AlterConfigsRequest, error: ErrorCode) -> AlterConfigsResponse:
-    """The same for every resource."""
+    """Return the answer with the same error for every resource."""
     return AlterConfigsResponse(responses=[_row(resource, ApiError(error)) for resource in request.resources])
 
 

@@ -60,7 +60,7 @@ async def handle(
 
 
 def failed(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForLeaderEpochResponse:
-    """The answer when the request could not be handled."""
+    """Return the answer when the request could not be handled."""
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(

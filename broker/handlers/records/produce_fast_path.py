@@ -195,7 +195,7 @@ class _Template:
         return len(_NO_TAGS) + ((records_size + 1).bit_length() + 6) // 7
 
     def records_at(self, frame: bytes, at: int) -> bytes | memoryview:
-        """The records whose length is at `at`, if nothing else follows; else nothing."""
+        """Return the records whose length is at `at`, if nothing else follows; else nothing."""
         if len(frame) < at + HEADER_SIZE:
             return b""
         if self._flexible:
@@ -220,7 +220,7 @@ class _Template:
         return frame[at:end] if size < _SMALL else memoryview(frame)[at:end]
 
     def answer(self, correlation_id: int, appended: AppendInfo) -> bytes:
-        """The answer's whole frame."""
+        """Return the answer's whole frame."""
         base_offset, _, append_time, log_start, _ = appended
         if self._has_log_start:
             return self._pack(self._size, correlation_id, self._middle, base_offset, append_time, log_start, self._end)
@@ -243,7 +243,7 @@ class _Slot(AnswerSlot):
         self._known = known
 
     def on_durable(self, error: ErrorCode) -> None:
-        """The batch counts, or was lost."""
+        """Fill in the answer: the batch counts, or was lost."""
         if error:
             self.frame = self._refusal(error)
         self.filled = True
@@ -288,7 +288,9 @@ def _response(log: PartitionLog, version: int, part: PartitionProduceResponse) -
 
 
 def _length(frame: bytes, at: int) -> tuple[int, int]:
-    """The unsigned varint at `at` and the position after it; longer than 28 bits gives a length that fits nothing."""
+    """Return the unsigned varint at `at` and the position after it; longer than 28 bits gives a length that fits
+    nothing.
+    """
     size = shift = 0
     while shift < 28:
         byte = frame[at]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def most_bytes(ctx: RequestContext, asked: int) -> int:
-    """The bytes that a request for `asked` may bring, within `fetch.max.bytes` and the client's quota."""
+    """Return the bytes that a request for `asked` may bring, within `fetch.max.bytes` and the client's quota."""
     services = ctx.services
     configured = min(asked, services.started_with.fetch_max_bytes)
     return min(configured, ctx.account.fetch_bound) if services.quotas.active else configured

@@ -32,8 +32,8 @@ def refusal(ctx: RequestContext, group_id: str) -> Refusal | None:
 def without_refused(
     ctx: RequestContext, group_id: str, member_id: str, result: FetchedPartition, refuse: Refusal | None
 ) -> FetchedPartition:
-    """The result, without records that may not be read any more: acknowledgements of the same request were still being
-    written. They are released.
+    """Return the result, without records that may not be read any more: acknowledgements of the same request were still
+    being written. They are released.
     """
     topic = ctx.services.metadata.topic_by_id(result.topic_id) if result.acquired and refuse is not None else None
     error = ErrorCode.NONE if topic is None or refuse is None else refuse(topic.name)
@@ -45,8 +45,8 @@ def without_refused(
 
 
 def wanted_partitions(ctx: RequestContext, context: ShareFetchContext) -> list[WantedPartition]:
-    """The session's partitions in the order to fetch them, those that cannot be fetched with their errors; `LOOKED_AT`
-    of a session that has more.
+    """Return the session's partitions in the order to fetch them, those that cannot be fetched with their errors;
+    `LOOKED_AT` of a session that has more.
     """
     partitions, epoch = context.partitions, context.epoch
     many = len(partitions) > LOOKED_AT

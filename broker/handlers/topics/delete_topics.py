@@ -94,7 +94,10 @@ def _states(request: DeleteTopicsRequest) -> Iterable[DeleteTopicState]:
 
 
 def _find(ctx: FolderContext, state: DeleteTopicState, may_all: bool) -> TopicImage | DeletableTopicResult:
-    """The topic, or the row that says why it is not deleted. No row gives away a topic the client may not describe."""
+    """Return the topic, or the row that says why it is not deleted.
+
+    No row gives away a topic the client may not describe.
+    """
     metadata, name, topic_id = ctx.ground.metadata, state.name, state.topic_id
     if name is not None and topic_id != ZERO_UUID:
         return _row(name, topic_id, _NAME_AND_ID)

@@ -143,7 +143,7 @@ def _unknown(ctx: RequestContext, name: str, *, is_heard: bool) -> DescribeTopic
 
 
 def _row(ctx: RequestContext, topic: TopicImage, first: int, end: int) -> DescribeTopicPartitionsResponseTopic:
-    """A topic with its partitions from `first` up to, but not including, `end`."""
+    """Return a topic with its partitions from `first` up to, but not including, `end`."""
     node_id = ctx.services.started_with.node_id
     partitions = [
         DescribeTopicPartitionsResponsePartition(

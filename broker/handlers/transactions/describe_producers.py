@@ -44,7 +44,7 @@ async def handle(ctx: FolderContext, request: DescribeProducersRequest) -> Descr
 
 
 def failed(request: DescribeProducersRequest, error: ErrorCode) -> DescribeProducersResponse:
-    """The same for every partition."""
+    """Return the answer with the same error for every partition."""
     return DescribeProducersResponse(
         topics=[
             TopicResponse(topic.name, [PartitionResponse(partition, error) for partition in topic.partition_indexes])

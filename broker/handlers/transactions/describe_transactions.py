@@ -40,7 +40,7 @@ async def handle(ctx: FolderContext, request: DescribeTransactionsRequest) -> De
 
 
 def failed(request: DescribeTransactionsRequest, error: ErrorCode) -> DescribeTransactionsResponse:
-    """The same for every id."""
+    """Return the answer with the same error for every id."""
     return DescribeTransactionsResponse(
         transaction_states=[
             transaction_error_entry(transactional_id, error) for transactional_id in request.transactional_ids

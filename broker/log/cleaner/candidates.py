@@ -36,7 +36,7 @@ class Candidate(NamedTuple):
 
 
 def candidate(log: PartitionLog, clean_until: int | None, now_wall_ms: int) -> Candidate | None:
-    """The log if there is something to clean that is worth it. OSError as its files'.
+    """Return the log if there is something to clean that is worth it. OSError as its files'.
 
     `clean_until`: where earlier passes have come to (exclusive). Where that cannot be, all of the log is dirty.
     """
@@ -71,5 +71,5 @@ def candidate(log: PartitionLog, clean_until: int | None, now_wall_ms: int) -> C
 
 
 def dirtiest(candidates: Sequence[Candidate]) -> Candidate | None:
-    """The one to clean first."""
+    """Return the candidate to clean first."""
     return max(candidates, key=lambda candidate: candidate.dirty_ratio, default=None)

@@ -353,7 +353,7 @@ class _Output:
         self.segment.synced = 0
 
     def mark(self) -> _Mark:
-        """The state now, for `back_to`. OSError, as it writes."""
+        """Return the state now, for `back_to`. OSError, as it writes."""
         self.flush()
         segment_map = self.segment.map
         return _Mark(self.segment.size, segment_map.mark(), self._end_offset, self._dropped, self.changed, self.removed)

@@ -58,7 +58,7 @@ class CleanerSettings(NamedTuple):
 
 
 def latest_value_rule(_topic: str) -> Rule:
-    """The rule of ordinary topics."""
+    """Return the rule of ordinary topics."""
     from shareq.broker.log.cleaner.survivors import latest_value
 
     return latest_value
@@ -131,7 +131,10 @@ class LogCleaner:
         return self._clean_until.get(_key(log), -1)
 
     def start(self, clean_until: Mapping[TopicPartition, int]) -> None:
-        """The logs are open; `clean_until` is what the checkpoint file says of them. Look after the first backoff."""
+        """Start: the logs are open, and `clean_until` is what the checkpoint file says of them.
+
+        Look after the first backoff.
+        """
         self._clean_until = dict(clean_until)
         self._wait()
 

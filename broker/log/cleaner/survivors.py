@@ -155,7 +155,7 @@ class Newest:
         return True
 
     def _find(self, records: Iterable[Judged], found: dict[bytes, int]) -> None:
-        """The newest STATE or END of each subject that these records are of."""
+        """Find the newest STATE or END of each subject that these records are of."""
         rule = self._rule
         for record in records:
             role, subject = rule(record.key, record.has_value)

@@ -35,7 +35,7 @@ class TransactionTrace:
         self.kept: list[AbortedTransaction] = []
 
     def copy(self) -> TransactionTrace:
-        """The trace as it is here, to come back to."""
+        """Return the trace as it is here, to come back to."""
         other = TransactionTrace()
         other._waiting = self._waiting.copy()
         other._aborted = self._aborted.copy()
@@ -44,7 +44,7 @@ class TransactionTrace:
         return other
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """A data batch comes by: whether its transaction was aborted."""
+        """Return True if the transaction of a data batch that comes by was aborted."""
         if not header.is_transactional:
             return False
         self._begin(header.last_offset)
@@ -57,7 +57,9 @@ class TransactionTrace:
         return True
 
     def is_outlived(self, header: BatchHeader, batch: bytes) -> bool:
-        """A control batch comes by: whether it has nothing to say any more, but to a reader that is right there."""
+        """Return True if a control batch that comes by has nothing to say any more, but to a reader that is right
+        there.
+        """
         if not header.records_count:
             return True
         marker = transaction_marker(batch)

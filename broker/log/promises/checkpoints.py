@@ -45,13 +45,13 @@ TopicPartition = tuple[str, int]
 
 
 def format_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
-    """An offset checkpoint file's content."""
+    """Return an offset checkpoint file's content."""
     lines = [f"{topic} {partition} {offset}\n" for (topic, partition), offset in sorted(offsets.items())]
     return with_checksum(f"0\n{len(lines)}\n{''.join(lines)}".encode())
 
 
 def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
-    """The offsets in a checkpoint file's content. ValueError when it is not one."""
+    """Return the offsets in a checkpoint file's content. ValueError when it is not one."""
     offsets: dict[TopicPartition, int] = {}
     content = content_of(data)
     for number, line in _lines(data if content is None else content):
@@ -64,7 +64,7 @@ def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
 
 
 def format_epochs(epochs: list[tuple[int, int]]) -> bytes:
-    """A leader epoch file's content, from (epoch, start offset) in order."""
+    """Return a leader epoch file's content, from (epoch, start offset) in order."""
     lines = [f"{epoch} {start}\n" for epoch, start in epochs]
     return f"0\n{len(lines)}\n{''.join(lines)}".encode()
 
@@ -82,12 +82,12 @@ def parse_epochs(data: bytes) -> list[tuple[int, int]]:
 
 
 def format_partition_metadata(topic_id: bytes) -> bytes:
-    """A `partition.metadata` file's content."""
+    """Return a `partition.metadata` file's content."""
     return f"version: 0\ntopic_id: {uuid_to_text(topic_id)}\n".encode()
 
 
 def parse_partition_metadata(data: bytes) -> bytes:
-    """The topic id (16 bytes) in a `partition.metadata` file's content. ValueError when it is not one."""
+    """Return the topic id (16 bytes) in a `partition.metadata` file's content. ValueError when it is not one."""
     fields: dict[str, str] = {}
     for line in lines_of(_text(data)):
         name, separator, value = line.partition(": ")
@@ -103,7 +103,7 @@ def parse_partition_metadata(data: bytes) -> bytes:
 
 
 def _lines(data: bytes) -> list[tuple[int, str]]:
-    """The lines behind the first two, with their numbers in the file."""
+    """Return the lines behind the first two, with their numbers in the file."""
     lines = lines_of(_text(data))
     if len(lines) < 2 or lines[0] != "0":
         raise ValueError("checkpoint file without version 0")
@@ -113,7 +113,7 @@ def _lines(data: bytes) -> list[tuple[int, str]]:
 
 
 def _number(text: str) -> int:
-    """A number as it is written; `int` also takes space around it, a plus and more."""
+    """Return a number as it is written; `int` also takes space around it, a plus and more."""
     number = int(text)
     if str(number) != text:
         raise ValueError(f"{text!r} is not a number as it is written here")

@@ -48,7 +48,7 @@ class CleanStop(NamedTuple):
 
 
 def format_clean_stop(logs: Mapping[TopicPartition, LogEnd]) -> bytes:
-    """The file's content."""
+    """Return the file's content."""
     rows = [
         f"{topic} {partition} {at.end} {at.active} {at.active_size} {at.plain:d}"
         for (topic, partition), at in logs.items()

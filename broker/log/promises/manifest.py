@@ -91,7 +91,7 @@ def synced_line(size: int) -> bytes:
 
 
 def snapshot(boot_id: str, rows: Mapping[TopicPartition, LogRow]) -> bytes:
-    """A whole file's content. It may be read as a manifest only once it is on stable storage."""
+    """Return a whole file's content. It may be read as a manifest only once it is on stable storage."""
     lines = [_line(_HEADER), boot_line(boot_id), *(row_line(key, row) for key, row in rows.items())]
     return b"".join([*lines, synced_line(sum(map(len, lines)))])
 
@@ -148,6 +148,6 @@ def _line(body: str) -> bytes:
 
 
 def _body(line: bytes) -> str | None:
-    """A line without its checksum; None when that does not fit."""
+    """Return a line without its checksum; None when that does not fit."""
     body = line_body(line)
     return None if body is None else body.decode()

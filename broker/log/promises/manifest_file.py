@@ -75,7 +75,7 @@ class ManifestFile:
         return found
 
     def begin(self, found: Manifest | None, rows: Mapping[TopicPartition, LogRow]) -> None:
-        """The logs are open: have the file say what holds of them now. OSError."""
+        """Have the file say what holds of the logs now: they are open. OSError."""
         boot_id = self._fs.boot_id()
         self._rows = dict(rows)
         if found is None or not found.is_whole or found.cut_off or set(found.rows) - set(rows):
@@ -160,7 +160,7 @@ class ManifestFile:
             self._not_synced(error)
 
     def _synced(self, file: File, size: int, errors: SyncErrors) -> None:
-        """The first `size` bytes of a file are on stable storage: say so in it, unless another has taken its place."""
+        """Write into a file that its first `size` bytes are on stable storage, unless another has taken its place."""
         if self._file is None:
             return
         if errors:
@@ -202,7 +202,7 @@ class ManifestFile:
         fs.write_atomic(self._path, snapshot(self._fs.boot_id(), self._rows), sync=True)
 
     def _make_snapshot(self) -> None:
-        """A new file off the loop, while changes go to the old one, too."""
+        """Make a new file off the loop, while changes go to the old one, too."""
         path = f"{self._path}.new"
         try:
             with suppress(FileNotFoundError):

@@ -67,7 +67,7 @@ class StableStorage:
         return names
 
     def names_synced(self, upto: Segment) -> None:
-        """The folder's name, and those of its segments up to this one (inclusive), are on stable storage."""
+        """Note that the folder's name, and those of its segments up to this one (inclusive), are on stable storage."""
         for segment in self._segments.all():
             if segment.base_offset <= upto.base_offset:
                 segment.name_is_synced = True

@@ -42,7 +42,8 @@ def load_producers(
     snapshots: Sequence[int],
     txn_indexes: Set[int],
 ) -> ProducerStates:
-    """The producers of a log that ends at `end` (exclusive), and what was aborted; segments get their `.txnindex`.
+    """Return the producers of a log that ends at `end` (exclusive), and what was aborted; segments get their
+    `.txnindex`.
 
     Replays the batches behind a snapshot: the newest one, unless aborted transactions have to be found in segments
     before it. `snapshots` and `txn_indexes`: the offsets of the files that exist. OSError as the files'.
@@ -94,7 +95,7 @@ class _Loading:
         return self._producers
 
     def replayed(self, snapshots: Sequence[int]) -> ProducerStates:
-        """The producers alone, by what stands in snapshots and, behind the newest, in batches."""
+        """Return the producers alone, by what stands in snapshots and, behind the newest, in batches."""
         self._replay_from(self._load_snapshot(snapshots, self._end))
         return self._producers
 
@@ -104,7 +105,7 @@ class _Loading:
                 self._replay(segment, start)
 
     def _known_aborted(self, scanned: Set[Segment], txn_indexes: Set[int]) -> dict[Segment, list[AbortedTransaction]]:
-        """The aborted transactions of every segment that has no marker, or a file that can be believed."""
+        """Return the aborted transactions of every segment that has no marker, or a file that can be believed."""
         known: dict[Segment, list[AbortedTransaction]] = {}
         for segment, end_offset in self._with_ends():
             entries: list[AbortedTransaction] | None = []
@@ -117,7 +118,7 @@ class _Loading:
         return known
 
     def _with_ends(self) -> Iterator[tuple[Segment, int]]:
-        """The segments, and where each of them ends (exclusive)."""
+        """Return the segments, and where each of them ends (exclusive)."""
         ends = [segment.base_offset for segment in self._segments[1:]]
         return zip(self._segments, [*ends, self._end], strict=False)  # there may be no segment at all
 

@@ -102,7 +102,9 @@ def recover_log(
 
 
 def without_folder(folder: str, log_start_offset: int, log_end_offset: int) -> RecoveredLog:
-    """A log of which nothing is left, though everything up to `log_end_offset` (exclusive) was on stable storage."""
+    """Return a log of which nothing is left, though everything up to `log_end_offset` (exclusive) was on stable
+    storage.
+    """
     missing: list[DamagedRange] = []
     logger.error("%s: the folder of a partition is missing", folder)
     if log_end_offset > log_start_offset:
@@ -122,7 +124,8 @@ class _Tail(NamedTuple):
 def open_as_stopped(
     pool: FilePool, folder: str, end: LogEnd, *, interval_bytes: int, log_start_offset: int
 ) -> RecoveredLog | None:
-    """A log that a clean stop has left with one small segment and no producer, without a look at its other files.
+    """Return a log that a clean stop has left with one small segment and no producer, without a look at its other
+    files.
 
     None when the segment is not what the stop has left, or the log does not start in it: that is for `recover_log`.
     OSError when it cannot be read.
@@ -243,7 +246,9 @@ class _Opening:
         return walk.fault is None
 
     def _pass_over(self, segment: Segment) -> None:
-        """A segment that need not be read ends where the next one begins, unless one between them is missing."""
+        """Pass over a segment that need not be read: it ends where the next one begins, unless one between them is
+        missing.
+        """
         if not self._chain_is_known:
             miss_the_end(segment)
         self.end = segment.end_offset or self.end
@@ -333,7 +338,7 @@ class _Opening:
         return _Tail(at, end, tail.fault) if at < segment.size else None
 
     def _end_of_damage(self, segment: Segment, tail: _Tail) -> tuple[int, int]:
-        """The log end offset when the last segment ends with damage, and how many of its bytes are kept."""
+        """Return the log end offset when the last segment ends with damage, and how many of its bytes are kept."""
         promise, size = self._promise, segment.size
         if promise.clean and promise.end is not None:
             return max(promise.end, tail.offset), size
@@ -382,7 +387,7 @@ class _Opening:
             )
 
     def _keep_promised_end(self) -> None:
-        """The log ends where it was known to end, however much of it was found."""
+        """Let the log end where it was known to end, however much of it was found."""
         promise = self._promise
         promised = max(promise.synced or 0, (promise.end or 0) if promise.clean else 0)
         if promise.clean or promise.same_boot:

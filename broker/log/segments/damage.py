@@ -37,7 +37,7 @@ class DamagedRange(NamedTuple):
 
 
 def covering(ranges: Sequence[DamagedRange], offset: int) -> DamagedRange | None:
-    """The range that has the offset; `ranges` are in order."""
+    """Return the range that has the offset; `ranges` are in order."""
     at = bisect_right(ranges, offset, key=_first_offset) - 1
     return ranges[at] if at >= 0 and offset < ranges[at].next_offset else None
 
@@ -80,7 +80,7 @@ class WalkAcross:
         return self._walk.fault
 
     def batch(self, header: BatchHeader, position: int) -> bytes:
-        """The bytes of a batch that was given, at its position."""
+        """Return the bytes of a batch that was given, at its position."""
         return self._walk.bytes_at(position, header.size)
 
 
@@ -121,7 +121,7 @@ class SoundWalk(WalkAcross):
                 return
 
     def _with_gaps(self) -> Iterator[tuple[int, BatchHeader]]:
-        """A batch is given only when the next one does not speak against it."""
+        """Yield a batch only when the next one does not speak against it."""
         while True:
             due = self._walk.next_offset
             for position, header in self._walk:
@@ -160,7 +160,9 @@ class SoundWalk(WalkAcross):
         return True
 
     def _judge(self, position: int, header: BatchHeader, follower: BatchHeader | None) -> None:
-        """A sound batch does not begin at the offset that is due: is it misplaced, or do others miss before it?"""
+        """Judge a sound batch that does not begin at the offset that is due: is it misplaced, or do others miss before
+        it?
+        """
         due, end = self._walk.next_offset, position + header.size
         here = due + header.last_offset_delta + 1
         if follower is not None:
@@ -173,7 +175,7 @@ class SoundWalk(WalkAcross):
             self._lose(due, here, position, end)
 
     def _judge_with_gaps(self, position: int, header: BatchHeader, follower: BatchHeader | None) -> None:
-        """A sound batch begins before the one before it ends, or ends beyond the limit."""
+        """Judge a sound batch that begins before the one before it ends, or ends beyond the limit."""
         due, end = self._walk.next_offset, position + header.size
         count = header.last_offset_delta + 1
         bound = follower.base_offset if follower is not None else self._limit or NO_LIMIT
@@ -216,7 +218,8 @@ def read_around(read_at: ReadAt, position: int, size: int) -> tuple[bytes, int]:
 
 
 def believed_end(read_at: ReadAt, size: int, position: int, next_offset: int) -> int:
-    """The log end offset if the unsound bytes from `position` to the end were batches, as far as their headers say.
+    """Return the log end offset if the unsound bytes from `position` to the end were batches, as far as their headers
+    say.
 
     Headers give the number of records twice. Where these differ, the larger one counts that the bytes have room for.
     """

@@ -94,7 +94,7 @@ class FilePool:
         self._mapped: deque[Segment] = deque()
 
     def mapped(self, segment: Segment) -> None:
-        """A sealed segment has its map in memory: drop another one's if that was one too many."""
+        """Note that a sealed segment has its map in memory: drop another one's if that was one too many."""
         self._mapped.append(segment)
         if len(self._mapped) > SEALED_MAPS:
             self._mapped.popleft().drop_map()
@@ -176,7 +176,7 @@ class Segment:
 
     @classmethod
     def found(cls, pool: FilePool, folder: str, base_offset: int, interval_bytes: int) -> Segment:
-        """A segment whose file exists already; all its bytes are believed for now."""
+        """Return a segment whose file exists already; all its bytes are believed for now."""
         segment = cls(pool, folder, base_offset, 0, interval_bytes)
         segment.exists = True
         segment.size = segment.synced = segment.file().size()
@@ -195,7 +195,7 @@ class Segment:
         return f"{self._folder}/{file_name(self.base_offset, suffix)}"
 
     def file(self) -> File:
-        """The open `.log` file. OSError when it cannot be opened."""
+        """Return the open `.log` file. OSError when it cannot be opened."""
         self.used = True
         file = self._file
         if file is None:
@@ -225,7 +225,9 @@ class Segment:
         return data
 
     def batches(self, position: int = 0, *, check_crc: bool = True) -> BatchWalk:
-        """A walk of its batches from the one at `position` on; which offset is due is known at the beginning alone."""
+        """Return a walk of its batches from the one at `position` on; which offset is due is known at the beginning
+        alone.
+        """
         return BatchWalk(
             self.read_at,
             self.size,
@@ -287,7 +289,7 @@ class Segment:
             self.close_file()
 
     def first_timestamp(self, *, or_else: int) -> int:
-        """The largest timestamp of its first batch, `or_else` without any. OSError as the file's."""
+        """Return the largest timestamp of its first batch, `or_else` without any. OSError as the file's."""
         head = self.read_at(0, HEADER_SIZE) if self.exists else b""
         timestamp = read_header(head).max_timestamp if len(head) == HEADER_SIZE else NO_TIMESTAMP
         return or_else if timestamp == NO_TIMESTAMP else timestamp
@@ -324,7 +326,7 @@ class Segment:
         self.map_proven = proven
 
     def new_map(self) -> SegmentMap:
-        """An empty map, to be filled by a walk of the file."""
+        """Return an empty map, to be filled by a walk of the file."""
         return SegmentMap(self.base_offset, self._interval)
 
     def rebuild_map(self) -> SegmentMap:
@@ -340,7 +342,10 @@ class Segment:
         return segment_map
 
     def load_indexes(self) -> SegmentMap | None:
-        """The map in the index files; None when one is missing or does not belong to this log. Not `map`'s cache."""
+        """Return the map in the index files; None when one is missing or does not belong to this log.
+
+        Not `map`'s cache.
+        """
         known = self._checksums()
         try:
             offset_entries = self._read_index(INDEX_SUFFIX, known)
@@ -357,7 +362,10 @@ class Segment:
         return SegmentMap(self.base_offset, self._interval, offsets, times)
 
     def _read_index(self, suffix: str, known: Mapping[str, int]) -> bytes | None:
-        """An index file's content; None when its checksum is known and another one. FileNotFoundError, OSError."""
+        """Return an index file's content; None when its checksum is known and another one.
+
+        FileNotFoundError, OSError.
+        """
         content = self._pool.fs.read_bytes(self.path(suffix))
         return content if suffix not in known or crc32c(content) == known[suffix] else None
 

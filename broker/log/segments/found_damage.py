@@ -51,7 +51,7 @@ def look_closer(segment: Segment, position: int) -> bool:
 
 
 def miss_the_end(segment: Segment) -> bool:
-    """A sealed segment ends before the next one begins: note which offsets are missing. False when none are."""
+    """Note which offsets are missing where a sealed segment ends before the next one begins. False when none are."""
     walk = HeaderWalk(segment, segment.map.offsets.last_position())
     for _ in walk:
         pass
@@ -62,7 +62,7 @@ def miss_the_end(segment: Segment) -> bool:
 
 
 def _walked(segment: Segment, start: int, position: int) -> SoundWalk:
-    """The walk from `start` on to the first sound batch behind `position`."""
+    """Return the walk from `start` on to the first sound batch behind `position`."""
     walk = SoundWalk(segment.batches(start))
     for at, _ in walk:
         if at > position:

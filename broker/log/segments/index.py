@@ -61,12 +61,15 @@ class OffsetIndex:
         return self.positions[at], self.last_offsets[at] == offset - self.base_offset
 
     def end_after(self, offset: int) -> int | None:
-        """The first known batch boundary behind the batch that holds `offset`; None when none is known."""
+        """Return the first known batch boundary behind the batch that holds `offset`; None when none is known."""
         at = bisect_left(self.last_offsets, offset - self.base_offset) + 1
         return self.positions[at] if at < len(self.positions) else None
 
     def boundary_before(self, position: int) -> int:
-        """The largest entered position that is at most `position`; 0 when there is none. It is a batch boundary."""
+        """Return the largest entered position that is at most `position`; 0 when there is none.
+
+        It is a batch boundary.
+        """
         at = bisect_right(self.positions, position) - 1
         return self.positions[at] if at >= 0 else 0
 
@@ -101,7 +104,7 @@ class OffsetIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes, base_offset: int, log_size: int) -> OffsetIndex | None:
-        """The index in a file's content; None when it cannot belong to a log of `log_size` bytes."""
+        """Return the index in a file's content; None when it cannot belong to a log of `log_size` bytes."""
         if len(data) % OFFSET_ENTRY_BYTES:
             return None
         flat = array("i", data)
@@ -135,12 +138,14 @@ class TimeIndex:
             self.offsets.append(offset - self.base_offset)
 
     def offset_before(self, timestamp: int) -> int:
-        """An offset before which every record is older than `timestamp`; the base offset when nothing is known."""
+        """Return an offset before which every record is older than `timestamp`; the base offset
+        when nothing is known.
+        """
         at = bisect_left(self.timestamps, timestamp) - 1
         return self.base_offset + (self.offsets[at] if at >= 0 else 0)
 
     def last(self) -> tuple[int, int] | None:
-        """The largest timestamp entered and its offset."""
+        """Return the largest timestamp entered and its offset."""
         if not self.timestamps:
             return None
         return self.timestamps[-1], self.base_offset + self.offsets[-1]
@@ -164,7 +169,7 @@ class TimeIndex:
 
     @classmethod
     def from_bytes(cls, data: bytes, base_offset: int) -> TimeIndex | None:
-        """The index in a file's content; None when it breaks the rules."""
+        """Return the index in a file's content; None when it breaks the rules."""
         if len(data) % TIME_ENTRY_BYTES:
             return None
         flat = array("i", data)
@@ -239,7 +244,7 @@ class SegmentMap:
             del self._tail_last_offsets[:TAIL_BATCHES]
 
     def mark(self) -> MapMark:
-        """The state now, for `reset`."""
+        """Return the state now, for `reset`."""
         return MapMark(
             len(self.offsets), len(self.times), self.max_timestamp, self.max_timestamp_offset, self._since_entry
         )
@@ -255,7 +260,7 @@ class SegmentMap:
         self._hints.clear()
 
     def forget_tail(self) -> None:
-        """The segment is sealed: what is rarely read need not be known batch by batch."""
+        """Forget what is rarely read batch by batch: the segment is sealed."""
         self._tail_last_offsets = array("q")
         self._tail_positions = array("q")
 
@@ -283,7 +288,7 @@ class SegmentMap:
         return bool(tail) and offset > tail[-1]
 
     def last_offset(self) -> int | None:
-        """The last offset (inclusive) of the newest batch that is known one by one."""
+        """Return the last offset (inclusive) of the newest batch that is known one by one."""
         return self._tail_last_offsets[-1] if self._tail_last_offsets else None
 
     def agrees(self, last_offset: int, position: int) -> bool:
@@ -297,7 +302,7 @@ class SegmentMap:
         return self.offsets.agrees(last_offset, position)
 
     def end_after(self, offset: int) -> int | None:
-        """The first known batch boundary behind the batch that holds `offset`; None when none is known."""
+        """Return the first known batch boundary behind the batch that holds `offset`; None when none is known."""
         tail = self._tail_last_offsets
         if not tail or offset < tail[0]:
             return self.offsets.end_after(offset)
@@ -305,7 +310,7 @@ class SegmentMap:
         return self._tail_positions[at] if at < len(tail) else None
 
     def boundary_before(self, position: int) -> int:
-        """The largest known start of a batch that is at most `position`; 0 when there is none."""
+        """Return the largest known start of a batch that is at most `position`; 0 when there is none."""
         tail = self._tail_positions
         if tail and position >= tail[0]:
             return tail[bisect_right(tail, position) - 1]

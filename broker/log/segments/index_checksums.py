@@ -24,13 +24,13 @@ _OWN: Final = b"checksums"
 
 
 def format_checksums(checksums: Mapping[str, int]) -> bytes:
-    """The file's content, from the CRC of each index file by suffix (".index")."""
+    """Return the file's content, from the CRC of each index file by suffix (".index")."""
     lines = "".join(f"{suffix[1:]} {crc:08x}\n" for suffix, crc in sorted(checksums.items()))
     return with_checksum(lines.encode(), _OWN)
 
 
 def parse_checksums(data: bytes) -> dict[str, int]:
-    """The CRC of each index file by suffix. ValueError when the content is not what `format_checksums` makes."""
+    """Return the CRC of each index file by suffix. ValueError when the content is not what `format_checksums` makes."""
     content = content_of(data, _OWN)
     if content is None:
         raise ValueError("its own checksum is missing")

@@ -130,7 +130,7 @@ _Sound = tuple[list[BatchSpan], int, str | None]
 def _without_misplaced(
     segment: Segment, start: int, offset: int, spans: list[BatchSpan], end: int, fault: str | None
 ) -> _Sound:
-    """The same without a batch that has no business at its offset: a base offset is covered by no CRC."""
+    """Return the same without a batch that has no business at its offset: a base offset is covered by no CRC."""
     first = spans[0]
     if first.base_offset != offset and not segment.map.agrees(first.last_offset, start):
         return [], 0, f"base offset {first.base_offset} of another batch"
@@ -148,7 +148,7 @@ def _without_misplaced(
 
 
 def _due_at(segment: Segment, position: int) -> int:
-    """The offset behind the batch that ends at `position`; UNKNOWN when that is not known."""
+    """Return the offset behind the batch that ends at `position`; UNKNOWN when that is not known."""
     start = segment.map.offsets.boundary_before(position - 1) if position else 0
     due = UNKNOWN if start else segment.base_offset
     walk = BatchWalk(segment.read_at, position, position=start, next_offset=due, check_crc=False)

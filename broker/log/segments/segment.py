@@ -61,7 +61,7 @@ def file_name(base_offset: int, suffix: str) -> str:
 
 
 def offset_of_file(name: str, suffix: str) -> int | None:
-    """The offset in a segment file's name; None for any other file."""
+    """Return the offset in a segment file's name; None for any other file."""
     stem = name.removesuffix(suffix)
     if len(stem) != _OFFSET_DIGITS or stem == name or not stem.isascii() or not stem.isdigit():
         return None
@@ -102,8 +102,8 @@ class BatchWalk:
         self.fault: str | None = None
 
     def resumed(self, position: int, next_offset: int, size: int | None = None) -> BatchWalk:
-        """A new walk of the same file in the same way from `position` on, where `next_offset` is due; up to the end, or
-        to `size`.
+        """Return a new walk of the same file in the same way from `position` on, where `next_offset` is due; up to the
+        end, or to `size`.
         """
         return BatchWalk(
             self.read_at,
@@ -143,7 +143,7 @@ class BatchWalk:
             self.next_offset = base_offset + header.last_offset_delta + 1
 
     def batch(self, header: BatchHeader) -> bytes:
-        """The bytes of the batch whose header was given last."""
+        """Return the bytes of the batch whose header was given last."""
         return self.bytes_at(self.position, header.size)
 
     def bytes_at(self, position: int, size: int) -> bytes:
@@ -212,7 +212,7 @@ def valid_batch_after(
 
 
 def is_sound_at(read_at: ReadAt, size: int, position: int) -> BatchHeader | None:
-    """The header of the batch at `position` if its CRC is right, whatever its offset is."""
+    """Return the header of the batch at `position` if its CRC is right, whatever its offset is."""
     head = read_at(position, HEADER_SIZE) if 0 <= position <= size - HEADER_SIZE else b""
     if len(head) < HEADER_SIZE:
         return None

@@ -31,11 +31,11 @@ class SegmentList:
         return len(self._segments)
 
     def all(self) -> Sequence[Segment]:
-        """The segments; the sequence changes with the log."""
+        """Return the segments; the sequence changes with the log."""
         return self._segments
 
     def from_offset(self, offset: int) -> Sequence[Segment]:
-        """The segments from the one that holds `offset`, or would, to the last one."""
+        """Return the segments from the one that holds `offset`, or would, to the last one."""
         return self._segments[self._at(offset) :]
 
     def base_of(self, at: int) -> int:
@@ -50,7 +50,7 @@ class SegmentList:
         return sum(segment.size for segment in self._segments)
 
     def before(self, offset: int) -> Sequence[Segment]:
-        """The segments that end at or before `offset`, never the last one."""
+        """Return the segments that end at or before `offset`, never the last one."""
         return self._segments[: max(bisect_right(self._bases, offset) - 1, 0)]
 
     def remove_before(self, offset: int) -> int:
@@ -110,8 +110,9 @@ class SegmentList:
         return ErrorCode.CORRUPT_MESSAGE if self._segments else EMPTY
 
     def miss(self, offset: int, end_offset: int) -> None:
-        """A read at `offset` was refused as damaged: note that, unless it is known. Without a batch behind it nothing
-        is readable up to `end_offset` (exclusive). OSError as the file's.
+        """Note that a read at `offset` was refused as damaged, unless it is known.
+
+        Without a batch behind it nothing is readable up to `end_offset` (exclusive). OSError as the file's.
         """
         if self._lost_at(offset) is None:
             is_last = bool(self._segments) and position_of(self._segments[-1], offset) is None
@@ -119,7 +120,9 @@ class SegmentList:
             insort(self.missing, DamagedRange(offset, after, 0, 0, "unreadable"))
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """The offsets around `offset` that are known to be unreadable, as (first, the one behind the last); or None."""
+        """Return the offsets around `offset` that are known to be unreadable, as (first, the one behind the last); or
+        None.
+        """
         found = self._lost_at(offset)
         if found is None:
             return None
@@ -159,8 +162,8 @@ class SegmentList:
         return self._at(offset) == self._at(upto)
 
     def next_header(self, offset: int) -> BatchHeader | None:
-        """The header of the batch that holds `offset`, or of the first one after it; None behind the last batch, and
-        where it does not lie in its segment whole: then its length is not believed. OSError as the files'.
+        """Return the header of the batch that holds `offset`, or of the first one after it; None behind the last batch,
+        and where it does not lie in its segment whole: then its length is not believed. OSError as the files'.
         """
         for segment in self._segments:
             position = None if segment.map.ends_before(offset) else position_of(segment, offset)
@@ -181,7 +184,7 @@ class SegmentList:
         return None
 
     def max_timestamp(self, *, but_last: bool) -> int:
-        """The largest timestamp of the segments, -1 without any."""
+        """Return the largest timestamp of the segments, -1 without any."""
         segments = self._segments[: -1 if but_last else None]
         return max((segment.map.max_timestamp for segment in segments), default=NO_TIMESTAMP)
 

@@ -54,7 +54,7 @@ logger = logging.getLogger(__name__)
 
 
 def new_cleaned_segment(pool: FilePool, folder: str, base_offset: int, interval_bytes: int) -> Segment:
-    """An empty `.cleaned` segment, not yet of any log. OSError when an old one is in the way."""
+    """Return an empty `.cleaned` segment, not yet of any log. OSError when an old one is in the way."""
     segment = Segment(pool, folder, base_offset, 0, interval_bytes, CLEANED_SUFFIX)
     _remove(pool.fs, segment.log_path)
     segment.set_map(segment.new_map(), proven=True)

@@ -38,12 +38,12 @@ class AbortedTransaction(NamedTuple):
 
 
 def entries_to_bytes(entries: Iterable[AbortedTransaction]) -> bytes:
-    """A file's content."""
+    """Return a file's content."""
     return b"".join(_ENTRY.pack(_VERSION, *entry) for entry in entries)
 
 
 def entries_from_bytes(data: bytes, base_offset: int, end_offset: int) -> list[AbortedTransaction] | None:
-    """The entries in the file of the segment with offsets from `base_offset` to `end_offset` (exclusive).
+    """Return the entries in the file of the segment with offsets from `base_offset` to `end_offset` (exclusive).
 
     None when they cannot be that segment's: cut short, another version, offsets that are not in order.
     """

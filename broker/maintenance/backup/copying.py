@@ -58,7 +58,7 @@ class Copier:
         return end
 
     def add(self, path: str, content: bytes) -> None:
-        """A file that the backup makes itself."""
+        """Add a file that the backup makes itself."""
         self._add(path, content, ())
 
     def entries(self) -> tuple[Entry, ...]:
@@ -67,7 +67,7 @@ class Copier:
         return tuple(self._entries)
 
     def _unchanged(self, file: HeldFile) -> Entry | None:
-        """The earlier backup's entry of the same path, if the file looks as it did then."""
+        """Return the earlier backup's entry of the same path, if the file looks as it did then."""
         entry = self._earlier.get(file.name)
         return entry if entry is not None and entry.seen == tuple(file.seen) and entry.object == entry.sha256 else None
 

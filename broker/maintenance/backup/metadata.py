@@ -94,7 +94,7 @@ def copy_metadata(data_dir: str) -> CopiedMetadata:
 
 
 def _look(fs: ReadOnlyFs, data_dir: str) -> Found | None:
-    """The record that counts; None when a broker seems to be writing both."""
+    """Return the record that counts; None when a broker seems to be writing both."""
     with copied_database(data_dir) as database:
         records = look_at_records(database(), JournalFile(fs, data_dir))
     if records.verdict not in _CERTAIN:

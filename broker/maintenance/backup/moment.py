@@ -61,7 +61,7 @@ class Watched(Protocol):
 def find_moment(
     watched: Watched, now_s: Callable[[], float], pause: Callable[[], None], patience_s: float
 ) -> dict[str, Sight] | None:
-    """The logs as they were at one instant; None when none was found within `patience_s` seconds.
+    """Return the logs as they were at one instant; None when none was found within `patience_s` seconds.
 
     `pause` is called now and then between looks that saw something move.
     """
@@ -90,7 +90,7 @@ def _of_the_moment(hot: Collection[str], seen: Sights, after: Sights) -> dict[st
 def _still(
     watched: Watched, hot: set[str], now_s: Callable[[], float], pause: Callable[[], None], deadline: float
 ) -> dict[str, Sight] | None:
-    """The hot logs, seen twice in a row alike; None when time is up."""
+    """Return the hot logs, seen twice in a row alike; None when time is up."""
     looks = 0
     seen = watched.look_at(hot)
     while now_s() < deadline:

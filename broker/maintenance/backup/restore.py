@@ -104,7 +104,7 @@ def _write(fs: Fs, store: BackupStore, entry: Entry, path: str, progress: Progre
 
 
 def _checked(store: BackupStore, entry: Entry, progress: Progress) -> Iterator[bytes]:
-    """The content of a file; MaintenanceError at its end when that is not what was backed up."""
+    """Yield the content of a file; MaintenanceError at its end when that is not what was backed up."""
     digest = sha256()
     for chunk in store.chunks(entry.object, entry.at, entry.size):
         digest.update(chunk)

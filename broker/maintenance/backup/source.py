@@ -201,7 +201,7 @@ class DataFolder:
     # -- holding
 
     def hold(self, name: str, sight: Sight) -> HeldLog | None:
-        """The log's files as of `sight`, open; None when the folder is gone: its topic was deleted.
+        """Return the log's files as of `sight`, open; None when the folder is gone: its topic was deleted.
 
         ChangedMeanwhileError when the cleaner has replaced what that sight showed; OSError.
         """

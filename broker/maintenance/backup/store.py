@@ -43,7 +43,7 @@ class BackupStore:
 
     @classmethod
     def existing(cls, path: str) -> BackupStore:
-        """The store in an existing folder. MaintenanceError when there is none."""
+        """Return the store in an existing folder. MaintenanceError when there is none."""
         store = cls(path)
         if not os.path.isdir(path):
             raise MaintenanceError(f"{path}: no such folder", usage=True)
@@ -52,7 +52,10 @@ class BackupStore:
 
     @classmethod
     def for_cluster(cls, path: str, cluster_id: str) -> BackupStore:
-        """The store of that cluster, made if the folder is absent or empty. MaintenanceError for any other folder."""
+        """Return the store of that cluster; create it if the folder is absent or empty.
+
+        MaintenanceError for any other folder.
+        """
         store = cls(path)
         try:
             os.makedirs(path, mode=0o700, exist_ok=True)
@@ -104,7 +107,7 @@ class BackupStore:
     # -- catalogs
 
     def names(self) -> list[str]:
-        """The backups there are, the oldest first."""
+        """Return the backups there are, the oldest first."""
         with suppress(FileNotFoundError):
             found = os.listdir(f"{self.path}/backups")
             return sorted(name.removesuffix(_CATALOG_SUFFIX) for name in found if name.endswith(_CATALOG_SUFFIX))

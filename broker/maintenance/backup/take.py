@@ -217,7 +217,9 @@ class _Backup:
 
 
 def _hold_all(folder: DataFolder, sights: Mapping[str, Sight]) -> list[HeldLog]:
-    """The files of every log; those whose folders changed last come first, because they may soon change again."""
+    """Return the files of every log; those whose folders changed last come first, because they may
+    soon change again.
+    """
     held: list[HeldLog] = []
     try:
         for name in sorted(sights, key=lambda name: (-sights[name].listing, name)):
@@ -249,7 +251,7 @@ def _hold(folder: DataFolder, name: str, sight: Sight) -> HeldLog | None:
 
 
 def _latest_entries(store: BackupStore) -> dict[str, Entry]:
-    """The files of the newest backup whose objects are all there; none without a backup."""
+    """Return the files of the newest backup whose objects are all there; none without a backup."""
     names = store.names()
     if not names:
         return {}
@@ -263,7 +265,7 @@ def _partition(log: HeldLog) -> TopicPartition:
 
 
 def _name(taken_ms: int, names: list[str]) -> str:
-    """A name that sorts behind those there are, even when the clock was set back."""
+    """Return a name that sorts behind those there are, even when the clock was set back."""
     moment = datetime.fromtimestamp(taken_ms / 1000, UTC)
     name = f"{moment:%Y%m%dT%H%M%S}.{taken_ms % 1000:03d}Z"
     return name if not names or name > names[-1] else f"{names[-1]}+"
@@ -281,5 +283,5 @@ def _raise_file_limit() -> None:
 
 
 def human_time(taken_ms: int) -> str:
-    """A moment for people, in UTC."""
+    """Return the moment as people read it, in UTC."""
     return f"{datetime.fromtimestamp(taken_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -92,7 +92,10 @@ def _undo_unfinished(fs: Fs, kafka: str) -> None:
 
 
 def _check_formatted(fs: Fs, kafka: str, cluster_id: str) -> tuple[str, int]:
-    """The checkpoint of the tool, and the node's id. MaintenanceError with the command that makes the folder right."""
+    """Return the checkpoint of the tool, and the node's id.
+
+    MaintenanceError with the command that makes the folder right.
+    """
     command = (
         f"kafka-storage.sh format --cluster-id={cluster_id} --feature share.version=0 "
         f"--feature {ELIGIBLE_REPLICAS}=0 -c server.properties"

@@ -68,7 +68,10 @@ class KafkaMetadata:
         }
 
     def apply(self, data: bytes, from_offset: int = 0) -> None:
-        """The batches of a segment or snapshot; records below an offset count no more. Raises UnreadableMetadata."""
+        """Apply the batches of a segment or snapshot; records below an offset count no more.
+
+        Raises UnreadableMetadata.
+        """
         try:
             for position, header in batch_headers(data):
                 if not crc_matches(data, position, header):
@@ -85,7 +88,7 @@ class KafkaMetadata:
             raise UnreadableMetadata(str(error) or type(error).__name__) from error
 
     def named(self) -> dict[str, KafkaTopic]:
-        """The topics by name."""
+        """Return the topics by name."""
         return {topic.name: topic for topic in self.topics.values()}
 
     def _record(self, value: bytes) -> None:

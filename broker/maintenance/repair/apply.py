@@ -167,7 +167,7 @@ class Repair:
                 self._remove(CLEAN_SHUTDOWN_FILE)
 
     def _make_folder(self, name: str, topic_id: bytes, content: bytes, base: int) -> None:
-        """A partition's folder with one segment. Its name comes first: one without a topic would stop a start."""
+        """Make a partition's folder with one segment. Its name comes first: one without a topic would stop a start."""
         folder = self._path(name)
         self._fs.make_dirs(folder)
         id_file = f"{folder}/{PARTITION_METADATA_FILE}"
@@ -264,7 +264,7 @@ class Repair:
         self.done.append(f"metadata: taken from {trusted}, {len(found.state.topics)} topics{lost}")
 
     def _marker_id(self) -> set[str]:
-        """The cluster id in the marker; none when that cannot be read."""
+        """Return the cluster id in the marker; none when that cannot be read."""
         try:
             return {parse_marker(self._fs.read_bytes(self._path(MARKER_FILE))).cluster_id}
         except (OSError, ValueError):

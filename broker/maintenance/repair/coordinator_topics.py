@@ -27,7 +27,7 @@ MOST_PARTITIONS: Final = 1000  # that are tried; a topic with more has records i
 
 
 def coordinator_topic(fs: Fs, data_dir: str, topic: str, partitions: Sequence[int]) -> NewTopic:
-    """The topic as a broker with default properties makes it, with as many partitions as it had.
+    """Return the topic as a broker with default properties makes it, with as many partitions as it had.
 
     `partitions` are those that have a folder; there may have been others, without records. Their number is one by which
     each record is in the partition where its coordinator looks for it: the default if that is one, else the smallest.

@@ -263,7 +263,7 @@ class _LogCheck:
         return self._expected.cut_from is not None and offset >= self._expected.cut_from
 
     def _tell_of_end(self, base: int, facts: SegmentFacts, read_at: Callable[[int, int], bytes], size: int) -> None:
-        """The last segment: whether it is the newest, and goes as far as it must."""
+        """Report on the last segment: whether it is the newest, and goes as far as it must."""
         due = self._expected.promised_end
         newest = self._expected.active
         if newest is not None and base < newest and facts.end_offset <= newest:
@@ -273,7 +273,7 @@ class _LogCheck:
         self._facts.end_offset = max(self._facts.end_offset, self._expected.promised_end or 0)
 
     def _tell_of_newest(self, base: int, end: int) -> None:
-        """The newest segment has no file. `end`: it went up to there at least."""
+        """Report that the newest segment has no file. `end`: it went up to there at least."""
         if end > base:
             self._missing(base, end, f"the newest segment begins at offset {base}")
             return
@@ -288,7 +288,7 @@ class _LogCheck:
         )
 
     def _tell_of_nothing_left(self) -> None:
-        """A folder without a segment."""
+        """Report a folder without a segment."""
         start, promised = self._expected.start or 0, self._expected.promised_end or 0
         end = max(promised, self._expected.active or 0)
         if end > start:
@@ -298,7 +298,7 @@ class _LogCheck:
     def _tell_of_tail(
         self, path: str, facts: SegmentFacts, promised: int | None, read_at: Callable[[int, int], bytes], size: int
     ) -> None:
-        """The end of the last segment: what a kill cuts off there is no damage, what was promised is."""
+        """Report on the end of the last segment: what a kill cuts off there is no damage, what was promised is."""
         end = facts.end_offset
         kept = self._expected.kept_tail or (
             self._expected.whole_writes and not runs_past_the_end(read_at, size, facts.tail_position)
@@ -370,7 +370,7 @@ class _LogCheck:
         self._check_checksums(base, end, first)
 
     def _check_checksums(self, base: int, end: int, first: int) -> None:
-        """The index files against the checksums beside them."""
+        """Check the index files against the checksums beside them."""
         if file_name(base, CHECKSUMS_SUFFIX) not in self._names:
             return
         path = self._path(base, CHECKSUMS_SUFFIX)
@@ -422,7 +422,7 @@ class _LogCheck:
             self._derived(path, problem, consequence, RemoveFile(path))
 
     def _derived(self, path: str, problem: str, consequence: str, remedy: RemoveFile | RewriteFile) -> None:
-        """A file that a start makes again without loss."""
+        """Report a file that a start makes again without loss."""
         self._report.add(Finding(path, problem, consequence, level=self._expected.derived, remedy=remedy))
 
     def _check_orphans(self, bases: Sequence[int]) -> None:

@@ -115,7 +115,7 @@ def check_promises(fs: Fs, data_dir: str, metadata: CheckedMetadata, report: Rep
 def missing_folders(
     fs: Fs, data_dir: str, metadata: CheckedMetadata, promises: Promises, claimed: Collection[str], report: Report
 ) -> None:
-    """Logs that metadata and the manifest, or the last stop, know, and that have no folder."""
+    """Report logs that metadata and the manifest, or the last stop, know, and that have no folder."""
     for key, topic, row in _promised_logs(metadata, promises):
         name = f"{key[0]}-{key[1]}"
         start = max(promises.starts.get(key, 0), row.start if row is not None else 0)

@@ -66,10 +66,10 @@ def check_segment(
 
 
 def healed_header(read_at: ReadAt, damaged: DamagedRange) -> bytes | None:
-    """The first 17 bytes of the batch that fills a damaged range, as they must have been; None when not certain.
+    """Return the first 17 bytes of the batch that fills a damaged range, as they must have been; None when not certain.
 
-    They are when everything behind them has the CRC that stands there, and the batch fills exactly the offsets that
-    are due between the sound ones around it.
+    They are when everything behind them has the CRC that stands there, and the batch fills exactly the offsets that are
+    due between the sound ones around it.
     """
     size = damaged.end - damaged.position
     head = read_at(damaged.position, HEADER_SIZE) if size >= HEADER_SIZE else b""
@@ -110,7 +110,7 @@ def empty_batches(first_offset: int, next_offset: int, leader_epoch: int = 0) ->
 
 
 def without(read_at: ReadAt, size: int, lost: Sequence[DamagedRange]) -> Iterator[bytes]:
-    """The file's bytes with empty batches in the place of what is lost; `lost` in order."""
+    """Yield the file's bytes with empty batches in the place of what is lost; `lost` in order."""
     position = 0
     for each in lost:
         yield from chunks(read_at, position, each.position)

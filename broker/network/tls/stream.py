@@ -114,7 +114,10 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._read()
 
     def eof_received(self) -> bool:
-        """The client sends nothing more. As without TLS, what was answered is sent, then the connection is closed."""
+        """Take the end of what the client sends.
+
+        As without TLS, what was answered is sent, then the connection is closed.
+        """
         self.close()
         return True  # it is closed here: what is not encrypted yet goes first
 

@@ -49,7 +49,8 @@ class ConsoleOptions(NamedTuple):
 
 
 def with_records_api(given: Mapping[str, str], console_token: str | None = None) -> dict[str, str]:
-    """The properties of a broker with a console: it gets the records API, on a port of its own if none is wanted.
+    """Return the properties of a broker with a console: it gets the records API, on a port of its own if none is
+    wanted.
 
     `given` is what the operator has said. The console's token opens it, too: who has that sees all of it anyway.
     """
@@ -70,8 +71,9 @@ def for_commands(given: Mapping[str, str], token_file: str | None) -> str | None
 
 
 def token_of(path: str) -> str:
-    """The token in a file. Raises ValueError for one that the console does not take: known now, not when the child has
-    failed.
+    """Return the token in a file.
+
+    Raises ValueError for one that the console does not take: known now, not when the child has failed.
     """
     try:
         with open(path, encoding="ascii") as file:
@@ -159,7 +161,10 @@ class Console:
             await process.wait()
 
     def _listener_to_ask(self) -> int:
-        """The place of the first listener that speaks the protocol of the console's client. Raises ServeError."""
+        """Return the place of the first listener that speaks the protocol of the console's client.
+
+        Raises ServeError.
+        """
         for place, listener in enumerate(self._config.endpoints):
             security = self._config.security[listener.name]
             protocol = ("SASL_" if security.sasl else "") + ("SSL" if security.tls is not None else "PLAINTEXT")
@@ -181,5 +186,5 @@ class Console:
 
 
 def _environment() -> dict[str, str]:
-    """The child imports what this process has, wherever that is from."""
+    """Return an environment in which the child imports what this process has, wherever that is from."""
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

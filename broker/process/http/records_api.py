@@ -81,7 +81,7 @@ class RecordsApiPort:
 
 
 def _renewed_by(port: TlsPort) -> ssl.SSLContext:
-    """A context whose connections use the certificate that the listener has when they begin."""
+    """Return a context whose connections use the certificate that the listener has when they begin."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
 
     def choose(tls: ssl.SSLObject, _name: str | None, _context: ssl.SSLContext) -> None:

@@ -44,7 +44,7 @@ class Key(NamedTuple):
 
 
 def require_library() -> None:
-    """Raises MissingLibrary. Takes a tenth of a second the first time."""
+    """Raise MissingLibrary if the library is missing. Takes a tenth of a second the first time."""
     try:
         from jwt.algorithms import has_crypto
     except ImportError:
@@ -93,7 +93,7 @@ class KeySet:
 
 
 def read_keys(data: bytes) -> KeySet:
-    """The keys of a JWKS document. Raises UnusableKeys where none is usable."""
+    """Return the keys of a JWKS document. Raises UnusableKeys where none is usable."""
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):

@@ -31,7 +31,10 @@ class OauthListeners:
     """One broker's listeners with OAUTHBEARER, by name. Everything but the reading of keys runs on the loop."""
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
-        """Raises ConfigError: the extra is missing, or a file that is named cannot be used."""
+        """Read the listeners' settings.
+
+        Raises ConfigError: the extra is missing, or a file that is named cannot be used.
+        """
         self._clock = clock
         self._settings: dict[str, OauthSettings] = {}
         self._keys: dict[str, IssuerKeys] = {}
@@ -109,7 +112,7 @@ def _context(settings: OauthSettings) -> ssl.SSLContext | None:
 
 
 def _check_file(settings: OauthSettings, read: Callable[[], bytes]) -> None:
-    """A file is there at the start, and a mistake in its name is found then. Raises ConfigError."""
+    """Check a file at the start, so that a mistake in its name is found then. Raises ConfigError."""
     url = settings.keys_url
     if not url.text.startswith("file:"):
         return

@@ -29,7 +29,10 @@ class Made(NamedTuple):
 
 
 def make_context(settings: TlsSettings) -> Made:
-    """Reads the stores. Raises ConfigError, which names the property and, where it is no secret, its value."""
+    """Read the stores and make the context.
+
+    Raises ConfigError, which names the property and, where it is no secret, its value.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     versions = [_VERSIONS[name] for name in settings.versions]
     context.minimum_version, context.maximum_version = min(versions), max(versions)
@@ -78,7 +81,10 @@ def _load_trusted(context: ssl.SSLContext, store: TrustStore) -> None:
 
 @contextmanager
 def _as_file(text: str) -> Iterator[str]:
-    """The path of a file with the text: OpenSSL takes keys by file alone. In memory where the system has such files."""
+    """Yield the path of a file with the text: OpenSSL takes keys by file alone.
+
+    In memory where the system has such files.
+    """
     if hasattr(os, "memfd_create") and os.path.isdir(_DESCRIPTORS):
         with open(os.memfd_create("shareq-tls"), "w") as memory:
             memory.write(text)

@@ -39,7 +39,7 @@ class TlsListeners:
     """One broker's listeners with TLS, by name. Everything runs on the loop's thread."""
 
     def __init__(self, config: BrokerConfig, clock: Clock) -> None:
-        """Reads every store. Raises ConfigError."""
+        """Read every store. Raises ConfigError."""
         self._running: dict[str, _Running] = {}
         for name, security in config.security.items():
             if security.tls is not None:
@@ -90,7 +90,10 @@ class TlsListeners:
 
 
 def principal_of_certificate(rules: MappingRules, certificate: bytes | None) -> str:
-    """The principal of a client with this certificate in DER, or with none. ValueError says why it is not let in."""
+    """Return the principal of a client with this certificate in DER, or with none.
+
+    ValueError says why it is not let in.
+    """
     if certificate is None:
         return ANONYMOUS
     try:

@@ -21,7 +21,7 @@ _WRONG: Final = "cannot be read as PKCS12: the password is wrong, or the file is
 def key_store_pem(
     data: bytes, kind: Setting, location: Setting, password: str
 ) -> tuple[list[PemBlock], list[PemBlock]]:
-    """The certificates, leaf first, and the key. Raises ConfigError."""
+    """Return the certificates, leaf first, and the key. Raises ConfigError."""
     store = _loaded(data, kind, location, password)
     certificates = [each.certificate for each in (store.cert, *store.additional_certs) if each is not None]
     if store.key is None or store.cert is None:

@@ -31,7 +31,7 @@ class KeyMaterial(NamedTuple):
 
 
 def read_key_store(store: KeyStore) -> KeyMaterial:
-    """Raises ConfigError."""
+    """Read a key store. Raises ConfigError."""
     if store.key is not None and store.chain is not None:
         certificates = [block for block in _text_blocks(store.chain) if block.is_certificate]
         keys = [block for block in _text_blocks(store.key) if block.is_key]
@@ -51,7 +51,7 @@ def read_key_store(store: KeyStore) -> KeyMaterial:
 
 
 def read_trust_store(store: TrustStore) -> str:
-    """The certificates in PEM. Raises ConfigError."""
+    """Return the certificates in PEM. Raises ConfigError."""
     if store.certificates is not None:
         name, value, blocks = store.certificates.name, HIDDEN, _text_blocks(store.certificates)
     else:

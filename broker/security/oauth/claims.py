@@ -59,7 +59,7 @@ def claimed_subject(token: str, rules: ClaimRules) -> str:
 
 
 def shown(value: object) -> str:
-    """A claim or header for the log: on one line, and short."""
+    """Return a claim or header for the log: on one line, and short."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -90,7 +90,7 @@ def _check_audience(claims: Mapping[str, object], rules: ClaimRules) -> None:
 
 
 def _check_scopes(given: object, name: str) -> None:
-    """A text is one scope here, as in Apache Kafka; only the form is checked."""
+    """Check the scopes' form only: a text is one scope here, as in Apache Kafka."""
     scopes = given if isinstance(given, list) else [given] if isinstance(given, str) else []
     texts = [each.strip() for each in scopes if isinstance(each, str)]
     if len(texts) != len(scopes) or not all(texts) or len(set(texts)) != len(texts):

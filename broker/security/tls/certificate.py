@@ -73,7 +73,7 @@ def read_der(data: bytes) -> list[Der]:
 
 
 def only(data: bytes, tag: int) -> bytes:
-    """The content of the one value of that tag that the data is. MalformedDer."""
+    """Return the content of the one value of that tag that the data is. MalformedDer."""
     values = read_der(data)
     if len(values) != 1 or values[0].tag != tag:
         raise MalformedDer(f"not one value with the tag {tag:#x}")

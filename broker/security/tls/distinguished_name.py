@@ -28,7 +28,7 @@ _WHITE: Final = " \r"
 
 
 def distinguished_name(name: bytes) -> str:
-    """The text of a Name in DER; "" for one without attributes. MalformedDer."""
+    """Return the text of a Name in DER; "" for one without attributes. MalformedDer."""
     sets = read_der(only(name, SEQUENCE))
     return ",".join("+".join(map(_attribute, _members(each))) for each in reversed(sets))
 

@@ -41,7 +41,7 @@ class MappingRules:
             raise ValueError("must have a rule; DEFAULT takes the name as it is")
 
     def user(self, name: str) -> str:
-        """The user name for a distinguished name. Raises NoMatchingRule."""
+        """Return the user name for a distinguished name. Raises NoMatchingRule."""
         for rule in self._rules:
             if rule is None:
                 return name
@@ -138,7 +138,9 @@ def _pieces(text: str, groups: int) -> list[str | int]:
 
 
 def _group(digits: str, groups: int) -> tuple[int | None, int]:
-    """The group that digits mean, as many of them as there is a group for, and how many; None where there is none."""
+    """Return the group that digits mean, as many of them as there is a group for, and how many; None where there is
+    none.
+    """
     number = int(digits[0])
     if number > groups:
         return None, 1

@@ -39,7 +39,7 @@ class Aborted(Protocol):
 
 
 def aborted_ranges(spans: Sequence[TransactionalSpan], transactions: Sequence[Aborted]) -> list[tuple[int, int]]:
-    """The offsets (inclusive) of each record batch that belongs to one of the transactions, ascending.
+    """Return the offsets (inclusive) of each record batch that belongs to one of the transactions, ascending.
 
     `spans` ascend; of one producer, no two transactions overlap.
     """
@@ -76,7 +76,7 @@ def cut_out(acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]
 
 
 def held_before(aborted: Sequence[tuple[int, int]], acquired: Sequence[AcquiredRange]) -> list[tuple[int, int]]:
-    """The parts of the aborted ranges that have not just been acquired, ascending.
+    """Return the parts of the aborted ranges that have not just been acquired, ascending.
 
     A member that holds records there got them when the group read uncommitted records.
     """

@@ -72,7 +72,7 @@ class Acknowledgement:
         return ErrorCode.NONE
 
     def _chained(self, batches: Sequence[Acknowledged]) -> Iterator[Acknowledged]:
-        """The same acknowledgements, those joined that adjoin within one in-flight batch: one type per offset.
+        """Yield the same acknowledgements, those joined that adjoin within one in-flight batch: one type per offset.
 
         Clients that acknowledge record by record send a batch for each. Neither of two parts of an in-flight batch
         covers it, so both are treated offset by offset anyway, and in this order.
@@ -151,7 +151,7 @@ class Acknowledgement:
         return ErrorCode.NONE
 
     def _covered(self, ack: Acknowledged) -> list[Batch] | ErrorCode:
-        """The batches an acknowledgement is about, from the one at or before its first offset on."""
+        """Return the batches an acknowledgement is about, from the one at or before its first offset on."""
         start = self._window.start_offset
         batches = self._window.batches
         floor = batches.floor(ack.first_offset)
@@ -235,7 +235,7 @@ class Acknowledgement:
     def _acknowledged(
         self, status: DeliveryStatus, types: Sequence[int], first: int, last: int
     ) -> tuple[list[int], list[DeliveryStatus]]:
-        """The runs that the run `first..last` becomes. Counts and notes to persist what changes."""
+        """Return the runs that the run `first..last` becomes. Counts and notes to persist what changes."""
         targets = {kind: self._target(status, kind, first) for kind in set(types)}
         if AcknowledgeType.RENEW in targets:
             self._locks.add(self._window, self._deadline_ms, first, last)
@@ -293,7 +293,7 @@ class Acknowledgement:
         dead.append(letter)
 
     def _give_up(self, first: int, last: int, target: DeliveryStatus) -> None:
-        """The last delivery of `first..last` (inclusive) has failed; later ranges come after earlier ones."""
+        """Give up `first..last` (inclusive), whose last delivery has failed; later ranges come after earlier ones."""
         given_up = self._change.given_up
         if given_up and given_up[-1].last_offset + 1 == first and given_up[-1].attempts == target.delivery_count:
             first = given_up.pop().first_offset
@@ -342,7 +342,7 @@ def _type_per_offset(ack: Acknowledged, end: int) -> list[int]:
 
 
 def _ends(starts: Sequence[int], last: int) -> list[int]:
-    """The last offsets (inclusive) of adjoining runs that begin at `starts` and end at `last`."""
+    """Return the last offsets (inclusive) of adjoining runs that begin at `starts` and end at `last`."""
     ends = [start - 1 for start in starts[1:]]
     ends.append(last)
     return ends

@@ -79,7 +79,7 @@ def read_until(
 
 
 def _offset_of(batch: Batch, begin: int, number: int) -> int:
-    """The `number`th available offset of the batch from `begin` on; there are as many."""
+    """Return the `number`th available offset of the batch from `begin` on; there are as many."""
     for first, last, _ in batch.available(begin, batch.last_offset):
         if last - first + 1 >= number:
             return first + number - 1
@@ -239,7 +239,7 @@ class RecordAcquisition:
         return taken
 
     def _choose(self, batch: Batch) -> list[Run]:
-        """The available runs to take from a batch, each with the status it has now.
+        """Return the available runs to take from a batch, each with the status it has now.
 
         `delivery_limit` says which records travel alone or in small company. Apache Kafka counts up to exactly that
         quota, so a batch of which more has been taken when the first such record comes is not cut short by it.
@@ -359,6 +359,6 @@ class RecordAcquisition:
 
 
 def _end_of_batch(spans: Sequence[BatchSpan], offset: int) -> int:
-    """The last offset of the record batch that contains `offset`; itself when it lies between batches."""
+    """Return the last offset of the record batch that contains `offset`; itself when it lies between batches."""
     index = bisect_right(spans, offset, key=_base_offset) - 1
     return max(offset, spans[index].last_offset) if index >= 0 else offset

@@ -63,7 +63,7 @@ class SharePartitionCounters:
         self.delays += other.delays
 
     def add_acknowledged(self, counts: Mapping[int, int]) -> None:
-        """Records by acknowledge type."""
+        """Count records by acknowledge type."""
         for kind, number in counts.items():
             self.acknowledged[kind] += number
 

@@ -34,7 +34,8 @@ class PlacedSpan(Protocol):
 
 
 def rotate(partitions: Sequence[T], session_epoch: int) -> list[T]:
-    """The order to fetch in: each request of a session begins one partition further on, so that none always wins.
+    """Return the order to fetch in: each request of a session begins one partition further on, so that none always
+    wins.
 
     The epochs that open (0) and end (-1) a session keep the order.
     """
@@ -69,7 +70,8 @@ def split_bytes(max_bytes: int, partitions: int, chance: Chance) -> list[int]:
 
 
 def slice_bounds(spans: Sequence[PlacedSpan], acquired: Sequence[AcquiredRange]) -> tuple[int, int]:
-    """The bytes [start, end) of a read to send: from the record batch of the first acquired offset to that of the last.
+    """Return the bytes [start, end) of a read to send: from the record batch of the first acquired offset to that of
+    the last.
 
     Whole batches, ascending; what lies between stays in, and the consumer goes by the acquired ranges. A read of one
     batch is sent as it is. Nothing acquired: (0, 0).

@@ -22,7 +22,7 @@ def load_window(
     now_ms: int = 0,
     delays: Sequence[Delay] = (),
 ) -> tuple[InFlightWindow, bool] | ErrorCode:
-    """The window, and whether state beyond `log_end_offset` (exclusive) was dropped from it.
+    """Return the window, and whether state beyond `log_end_offset` (exclusive) was dropped from it.
 
     `delays`, ascending and disjoint, cut the available batches of their delivery count in two or more.
     UNKNOWN_SERVER_ERROR for a batch that ends before it begins, begins below the start offset, overlaps another or has
@@ -60,7 +60,7 @@ def _add(window: InFlightWindow, batch: InFlightBatch) -> None:
 
 
 def _cut(batches: Iterable[StateBatch], delays: Sequence[Delay]) -> Iterator[tuple[int, int, int, int, int]]:
-    """The batches, each with the time before which it is not delivered; cut where that changes."""
+    """Yield the batches, each with the time before which it is not delivered; cut where that changes."""
     at = 0  # delays below this index end below the batch
     for first, last, state, count in batches:
         while at < len(delays) and delays[at].last_offset < first:

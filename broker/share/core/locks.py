@@ -113,7 +113,7 @@ class Deadlines:
 
     @abstractmethod
     def _deadline_of(self, status: DeliveryStatus) -> int:
-        """A status's deadline; NO_DEADLINE when it has none."""
+        """Return a status's deadline; NO_DEADLINE when it has none."""
 
 
 class AcquisitionLocks(Deadlines):

@@ -164,7 +164,7 @@ class SharePartition:
         return list_ranges(self._window, first, most, behind)
 
     def snapshot(self, first: int | None = None, last: int | None = None) -> list[RangeView]:
-        """Runs of equal records between `first` (default: the start offset) and `last`, ascending, for tests."""
+        """Return runs of equal records between `first` (default: the start offset) and `last`, ascending, for tests."""
         if not self._window.batches:
             return []
         first = self._window.start_offset if first is None else first
@@ -219,7 +219,8 @@ class SharePartition:
         return ErrorCode.NONE
 
     def pending_start_write(self) -> WriteState | None:
-        """The write of the resolved start offset that must be durable before anything can be acquired; None: it is.
+        """Return the write of the resolved start offset that must be durable before anything can be acquired; None: it
+        is.
 
         The same write while it is under way. After a failed one, a new one. A crash before the first acknowledgement
         would otherwise resolve the start offset again and skip records.
@@ -316,7 +317,10 @@ class SharePartition:
         return freed
 
     def _switch_order(self) -> None:
-        """The config has changed, or a load is over. Switched on, it holds for everything that is not finished."""
+        """Switch the order by key on or off: the config has changed, or a load is over.
+
+        Switched on, it holds for everything that is not finished.
+        """
         from shareq.broker.share.core.window.key_order import KeyOrder, all_free  # for groups that have it alone
 
         if self._order is not None:
@@ -459,7 +463,7 @@ class SharePartition:
         return (self._start(change),) if change.state_batches else ()
 
     def on_state_written(self, write_id: int, error: ErrorCode, now_ms: int) -> tuple[Effect, ...]:
-        """The outcome of a `WriteState`, once for each. KeyError for a write that is not under way.
+        """Take the outcome of a `WriteState`, once for each. KeyError for a write that is not under way.
 
         NONE settles its records and may move the start offset. Anything else returns them to their owner, or gives them
         back if the lock has run out meanwhile. After the write of a lock expiry the start offset moves either way.
@@ -526,7 +530,7 @@ class SharePartition:
         return DeadLetter(first_offset, last_offset, delivery_count, cause)
 
     def _write_changed(self, changed: Sequence[Run]) -> WriteState:
-        """The write of changes that are in effect."""
+        """Return the write of changes that are in effect."""
         change = StateChange(self._next_write_id())
         change.persist_runs(changed)
         if self.settings.redelivery.initial_ms:
@@ -578,7 +582,7 @@ class SharePartition:
     # -- the log and the clock
 
     def on_log_start_moved(self, log_start_offset: int, now_ms: int) -> None:
-        """A read was below the log's start: go on from there. Nothing when that is not beyond the start offset."""
+        """Go on from the log's start: a read was below it. Nothing when that is not beyond the start offset."""
         on_log_start_moved(self._window, log_start_offset)
         if self._order is not None:
             self._freed = self._order.settle(self._window) or self._freed

@@ -40,7 +40,7 @@ def names_too_many(listed: int, forgotten: int) -> bool:
 
 
 def next_epoch(epoch: int) -> int:
-    """The epoch after `epoch` >= 0; after the largest comes 1, since 0 would open a new session."""
+    """Return the epoch after `epoch` >= 0; after the largest comes 1, since 0 would open a new session."""
     return 1 if epoch == MAX_EPOCH else epoch + 1
 
 
@@ -196,7 +196,7 @@ class ShareSessions:
         return sum(len(session.partitions) for session in self._sessions.values())
 
     def get(self, group_id: str, member_id: str) -> ShareSession | None:
-        """The member's session, if it has one."""
+        """Return the member's session, if it has one."""
         return self._sessions.get((group_id, member_id))
 
     # -- requests
@@ -335,7 +335,7 @@ _LEVELS: Final[tuple[Callable[[ShareSession], Hashable], ...]] = (
 
 
 def _giving_way(sessions: Iterable[ShareSession], newcomer: ShareSession) -> ShareSession | None:
-    """The session to end for the newcomer, the newest of the greediest holder; None: the newcomer is refused.
+    """Return the session to end for the newcomer, the newest of the greediest holder; None: the newcomer is refused.
 
     Holders are looked at from the outside in: users (without authentication, machines), a user's groups, a group's
     connections. A newcomer whose user has fewer sessions than another one takes a session of that one; one whose user

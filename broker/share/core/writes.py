@@ -53,7 +53,7 @@ class StateChange:
         self.delays: list[Delay] = []
 
     def touch(self, batch: Batch, first: int, last: int) -> None:
-        """Records of `first..last` have become pending."""
+        """Add records of `first..last`, which have become pending."""
         if self.touched and self.touched[-1][0] is batch:
             _, low, high = self.touched.pop()
             first, last = min(first, low), max(last, high)
@@ -93,7 +93,7 @@ class StateChange:
             self.delays.append(Delay(first, last, time, count))
 
     def commit(self, window: InFlightWindow) -> bool:
-        """The write is durable. True when records became available."""
+        """Settle what was written, now that the write is durable. Return True when records became available."""
         found = False
         for batch, first, last in self.touched:
             changed, available = batch.commit(first, last, self.write_id)
@@ -114,7 +114,9 @@ class StateChange:
             window.remap(batch, first, last, before)
 
     def roll_back(self, window: InFlightWindow, now_ms: int, settings: ShareGroupSettings) -> bool:
-        """The write failed. True when records became available, because their lock has run out meanwhile.
+        """Take back what was written: the write failed.
+
+        True when records became available, because their lock has run out meanwhile.
 
         `given_up` and `dead` are then those which that made unprocessable, `delays` of those that wait. (Apache Kafka
         4.4.0 writes no dead letters for these.)

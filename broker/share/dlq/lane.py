@@ -117,7 +117,7 @@ class Lane:
         burial.finish(upto)
 
     def next_round(self, settings: ShareGroupSettings, queue: QueueTopic, now_ms: int) -> Round:
-        """The letters of one batch: as many as the queue takes in one, but one always. `now_ms` by the wall."""
+        """Return the letters of one batch: as many as the queue takes in one, but one always. `now_ms` by the wall."""
         builder = _Builder(self, settings, queue, now_ms)
         for burial in self.burials:
             if not builder.add(burial):

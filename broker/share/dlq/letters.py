@@ -55,7 +55,9 @@ class Origin(NamedTuple):
 
 
 def plain_letter(origin: Origin, letter: DeadLetter, offset: int, source: Record | None, now_ms: int) -> RecordData:
-    """The dead letter of one offset as Apache Kafka 4.4.0 writes it, with `source`'s key and value if that is given."""
+    """Return the dead letter of one offset as Apache Kafka 4.4.0 writes it, with `source`'s key and value if that is
+    given.
+    """
     headers = _headers(origin, letter, offset)
     if source is None:
         return RecordData(None, None, headers, now_ms)
@@ -65,7 +67,7 @@ def plain_letter(origin: Origin, letter: DeadLetter, offset: int, source: Record
 def kept_letter(
     origin: Origin, letter: DeadLetter, offset: int, source: Record | None, now_ms: int, *, copies: bool
 ) -> RecordData:
-    """The dead letter of one offset of a group that keeps its dead records, at the source's time.
+    """Return the dead letter of one offset of a group that keeps its dead records, at the source's time.
 
     Without `copies` it has of the source's headers those of earlier deaths, and neither key nor value.
     """

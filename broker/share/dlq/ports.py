@@ -25,7 +25,7 @@ class QueueTopics(Protocol):
         """Return the policy of the current configuration."""
 
     def find(self, name: str) -> Pending[QueueTopic | ApiError | None]:
-        """The topic; None: there is none of that name. An error: it cannot be said now, or not at all."""
+        """Return the topic; None: there is none of that name. An error: it cannot be said now, or not at all."""
 
     def create(self, name: str) -> Pending[ApiError]:
         """Create the topic, as a queue, unless it exists when that may be done. NO_ERROR: `find` finds it now."""

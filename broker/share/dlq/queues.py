@@ -150,7 +150,7 @@ class DeadLetterQueues:
         self._append(lane, settings, queue)
 
     def _created(self, lane: Lane, name: str, error: ApiError) -> None:
-        """The queue's topic is there now, or could not be created; go on with what is left of the lane."""
+        """Go on with what is left of the lane: the queue's topic is there now, or could not be created."""
         group_id = lane.origin.group_id
         if not error:
             logger.info("share group %s: created %s, its dead-letter queue", group_id, name)
@@ -188,7 +188,7 @@ class DeadLetterQueues:
             self._failed(lane, made, error)
 
     def _finish(self, lane: Lane, parts: Sequence[Part]) -> None:
-        """The letters of these parts are durable, or refused for good."""
+        """Finish these parts, whose letters are durable, or refused for good."""
         counters = self._counters(lane)
         if lane.trouble:
             logger.info("%s: dead letters are written again", lane.leader.key.text())
@@ -204,7 +204,7 @@ class DeadLetterQueues:
     # -- what goes wrong
 
     def _without_queue(self, lane: Lane, settings: ShareGroupSettings, reason: str, error: ErrorCode) -> None:
-        """The queue could not be found or created."""
+        """Take note that the queue could not be found or created."""
         if error in self._topics.retriable and not settings.keep_dead_records:
             if lane.attempts + 1 < MOST_ATTEMPTS:
                 self._again(lane, reason)
@@ -222,7 +222,7 @@ class DeadLetterQueues:
         self._soon(lane)
 
     def _failed(self, lane: Lane, made: Round, error: ErrorCode) -> None:
-        """The queue did not take a batch."""
+        """Take note that the queue did not take a batch."""
         self._counters(lane).failed_requests += 1
         if error is ErrorCode.MESSAGE_TOO_LARGE and len(made.records) > 1:  # its limit is less than it was known to be
             lane.most_records = len(made.records) // 2
@@ -254,7 +254,7 @@ class DeadLetterQueues:
             self._again(lane, error.name)
 
     def _unread(self, lane: Lane, settings: ShareGroupSettings, made: Round) -> None:
-        """The first record cannot be read now."""
+        """Take note that the first record cannot be read now."""
         if made.error:
             self._again(lane, made.error.name)
             return
@@ -273,7 +273,7 @@ class DeadLetterQueues:
             self._soon(lane)
 
     def _refuse(self, lane: Lane, queue: str) -> None:
-        """A queue would dead-letter into itself."""
+        """Refuse letters of a queue that would dead-letter into itself."""
         for burial in list(islice(lane.burials, _MOST_GIVEN_UP)):
             self._note_refused(lane, burial, burial.letter.last_offset - burial.next_offset + 1)
             lane.bury(burial, burial.letter.last_offset + 1)
@@ -300,7 +300,7 @@ class DeadLetterQueues:
         self._timers[lane] = self._env.clock.call_at(self._env.clock.now_ms() + wait_ms, lambda: self._step(lane))
 
     def _give_up(self, lane: Lane, burial: Burial, upto: int, reason: str) -> None:
-        """The dead records up to `upto` (exclusive) are archived without letters."""
+        """Archive the dead records up to `upto` (exclusive) without letters."""
         count = upto - burial.next_offset
         self._counters(lane).without_letter += count
         self._log.log(

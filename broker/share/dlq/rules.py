@@ -74,7 +74,7 @@ def not_found(name: str, error: ApiError) -> str:
 
 
 def partition_for(source_partition: int, partitions: int) -> int:
-    """The queue's partition for records of a partition; keys play no part."""
+    """Return the queue's partition for records of a partition; keys play no part."""
     return source_partition % partitions
 
 

@@ -35,7 +35,7 @@ class Reading(NamedTuple):
 
 
 def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
-    """The records of `first..last` (inclusive), from one read, as many as `budget` bytes hold.
+    """Return the records of `first..last` (inclusive), from one read, as many as `budget` bytes hold.
 
     A record that is larger than that is left out; so are all of a compressed batch that is larger when it is opened.
     """
@@ -79,7 +79,9 @@ def _collect(data: bytes, spans: Sequence[BatchSpan], first: int, last: int, bud
 
 
 def _opened(batch: memoryview, budget: int, first: int, last: int) -> list[Record]:
-    """The records `first..last` (inclusive) of a batch; none of one that is too large, or where they cannot be read."""
+    """Return the records `first..last` (inclusive) of a batch; none of one that is too large, or where they cannot be
+    read.
+    """
     try:
         if attributes_of(batch) & CODEC_MASK != Compression.NONE:
             header, records, _ = records_block(batch)

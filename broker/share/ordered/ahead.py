@@ -56,7 +56,7 @@ class Ahead:
         self._scheduled = False
 
     def expect(self, leader: SharePartitionLeader, fetch: NextFetch) -> None:
-        """A fetch of the share partition is being answered."""
+        """Expect the next fetch of the share partition, of which one is being answered."""
         self._expected[leader] = fetch
         self._answers_leave_in = TURNS_TO_LEAVE
         if not self._scheduled:
@@ -64,7 +64,7 @@ class Ahead:
             self._clock.call_soon(self._turn)
 
     def forget(self) -> None:
-        """The broker stops."""
+        """Forget everything: the broker stops."""
         self._expected.clear()
 
     def _turn(self) -> None:

@@ -48,7 +48,7 @@ def size_of_last(read: ReadResult, acquired: Sequence[AcquiredRange]) -> int:
 
 
 def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange], marks: Marks | None = None) -> bytes | memoryview:
-    """The record batches of the acquired ranges (ascending, disjoint), of large ones the acquired records alone.
+    """Return the record batches of the acquired ranges (ascending, disjoint), of large ones the acquired records alone.
 
     `marks` are those of what is read, if it is kept for the next fetch.
 

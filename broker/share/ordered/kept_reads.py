@@ -56,7 +56,7 @@ class KeptReads:
                 self.forget(next(iter(self._reads)))
 
     def known_until(self, key: SharePartitionKey) -> int:
-        """The last offset (inclusive) of what is kept of the share partition; -1 for nothing."""
+        """Return the last offset (inclusive) of what is kept of the share partition; -1 for nothing."""
         read = self._reads.get(key)
         return -1 if read is None else read.batches[-1].last_offset
 

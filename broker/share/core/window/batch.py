@@ -50,19 +50,19 @@ class InFlightBatch:
         return self.last_offset - self.first_offset + 1
 
     def index_of(self, offset: int) -> int:
-        """The index of the run that contains `offset`, which lies inside the batch."""
+        """Return the index of the run that contains `offset`, which lies inside the batch."""
         return bisect_right(self.starts, offset) - 1
 
     def status_at(self, offset: int) -> DeliveryStatus:
-        """The status of `offset`, which lies inside the batch."""
+        """Return the status of `offset`, which lies inside the batch."""
         return self.statuses[bisect_right(self.starts, offset) - 1]
 
     def end_of(self, index: int) -> int:
-        """The last offset (inclusive) of the run at `index`."""
+        """Return the last offset (inclusive) of the run at `index`."""
         return self.starts[index + 1] - 1 if index + 1 < len(self.starts) else self.last_offset
 
     def runs(self, first: int, last: int) -> Iterator[tuple[int, int, DeliveryStatus]]:
-        """The runs that overlap `first..last`, cut to it, ascending. The batch must not change meanwhile."""
+        """Yield the runs that overlap `first..last`, cut to it, ascending. The batch must not change meanwhile."""
         starts, statuses = self.starts, self.statuses
         if len(starts) == 1:
             yield max(first, self.first_offset), min(last, self.last_offset), statuses[0]
@@ -86,7 +86,7 @@ class InFlightBatch:
             yield max(starts[high - 1], first), min(self.end_of(high - 1), last), statuses[high - 1]
 
     def first_available(self, first: int) -> int | None:
-        """The lowest offset from `first`, which is not behind the batch, that may be acquired."""
+        """Return the lowest offset from `first`, which is not behind the batch, that may be acquired."""
         starts, statuses = self.starts, self.statuses
         for index in range(max(bisect_right(starts, first) - 1, 0), len(starts)):
             if statuses[index].available:
@@ -245,7 +245,7 @@ class InFlightBatch:
 
 
 def merged(starts: list[int], statuses: list[DeliveryStatus]) -> tuple[list[int], list[DeliveryStatus]]:
-    """The same runs with equal neighbours made one."""
+    """Return the same runs with equal neighbours made one."""
     different = [True, *map(is_not, statuses[1:], statuses)]
     if all(different):
         return starts, statuses

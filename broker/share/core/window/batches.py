@@ -53,17 +53,17 @@ class BatchMap:
         return self._batches[-1].last_offset if self.count else -1
 
     def floor(self, offset: int) -> Batch | None:
-        """The highest batch that starts at or below `offset`; it need not reach it."""
+        """Return the highest batch that starts at or below `offset`; it need not reach it."""
         index = bisect_right(self._firsts, offset, self._head) - 1
         return self._batches[index] if index >= self._head else None
 
     def starting_in(self, first: int, last: int) -> list[Batch]:
-        """The batches whose first offset is in `first..last` (inclusive), ascending."""
+        """Return the batches whose first offset is in `first..last` (inclusive), ascending."""
         low = bisect_left(self._firsts, first, self._head)
         return self._batches[low : bisect_right(self._firsts, last, low)]
 
     def overlapping(self, first: int, last: int) -> list[Batch]:
-        """The batches with an offset in `first..last` (inclusive), ascending."""
+        """Return the batches with an offset in `first..last` (inclusive), ascending."""
         firsts, head, batches = self._firsts, self._head, self._batches
         low = bisect_right(firsts, first, head) - 1
         if low < head:
@@ -74,14 +74,14 @@ class BatchMap:
         return batches[low:high]
 
     def from_offset(self, offset: int) -> Iterator[Batch]:
-        """The batches that end at or above `offset`, ascending. The map must not change meanwhile."""
+        """Yield the batches that end at or above `offset`, ascending. The map must not change meanwhile."""
         low = max(bisect_right(self._firsts, offset, self._head) - 1, self._head)
         for index in range(low, len(self._batches)):
             if self._batches[index].last_offset >= offset:
                 yield self._batches[index]
 
     def next_first(self, offset: int) -> int | None:
-        """The lowest first offset above `offset`."""
+        """Return the lowest first offset above `offset`."""
         index = bisect_right(self._firsts, offset, self._head)
         return self._firsts[index] if index < len(self._firsts) else None
 

@@ -24,7 +24,7 @@ def after_release(status: DeliveryStatus, settings: ShareGroupSettings) -> Recor
 
 
 def throttled_from(delivery_count_limit: int) -> int:
-    """The delivery count from which on a record is handed out in ever smaller company."""
+    """Return the delivery count from which on a record is handed out in ever smaller company."""
     return max(2, (delivery_count_limit + 1) // 2)
 
 

@@ -99,7 +99,9 @@ class DeliveryStatus:
         return settled(state, self.delivery_count)
 
     def archived(self) -> DeliveryStatus:
-        """Archived because the record has left the log, whatever its state; a pending write cannot undo it."""
+        """Return the status of a record that is archived because it has left the log, whatever its state; a pending
+        write cannot undo it.
+        """
         gone = settled(RecordState.ARCHIVED, self.delivery_count)
         if not self.write_id:
             return gone
@@ -111,7 +113,9 @@ SETTLED: Final[dict[tuple[RecordState, int], DeliveryStatus]] = {}
 
 
 def settled(state: RecordState, delivery_count: int) -> DeliveryStatus:
-    """The one status of every unowned record in this state with this delivery count, so that neighbours merge."""
+    """Return the one status of every unowned record in this state with this delivery count, so that
+    neighbours merge.
+    """
     key = (state, delivery_count)
     found = SETTLED.get(key)
     if found is None:

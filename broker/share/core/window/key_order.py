@@ -34,7 +34,7 @@ Cut = Callable[[int, int], Iterable[tuple[int, int]]]
 
 @cache
 def waiting(delivery_count: int) -> DeliveryStatus:
-    """The one status of every record of this delivery count that waits for an earlier one of its key."""
+    """Return the one status of every record of this delivery count that waits for an earlier one of its key."""
     status = DeliveryStatus(RecordState.AVAILABLE, delivery_count)
     status.available = False
     return status
@@ -84,7 +84,9 @@ class KeyOrder:
     # -- what is not known yet
 
     def frontier(self, window: InFlightWindow) -> int | None:
-        """The lowest offset of the window from `known_until` on that is unfinished, or missing; None: all is known."""
+        """Return the lowest offset of the window from `known_until` on that is unfinished, or missing; None: all is
+        known.
+        """
         position = self.known_until
         if position < window.start_offset:
             position = window.start_offset
@@ -104,8 +106,8 @@ class KeyOrder:
         return position if position <= window.end_offset and missing else None
 
     def enter(self, window: InFlightWindow, first: int, last: int, keys: KeyHashes, now_ms: int, cut: Cut) -> None:
-        """A read brought `first..last` (inclusive), and `keys`: from `known_until` on, what is in flight gets
-        to know its keys, and what is missing or new enters as available or waiting, in in-flight batches as `cut`.
+        """Take the `keys` of `first..last` (inclusive), which a read brought: from `known_until` on, what is in flight
+        gets to know its keys, and what is missing or new enters as available or waiting, in in-flight batches as `cut`.
 
         All of the window below `first` is known, or finished.
         """
@@ -202,7 +204,7 @@ class KeyOrder:
         self._changed = [run for run in self._changed if not is_finished(run[2])]
 
     def release(self, write_id: int) -> None:
-        """The outcome of a state write is known."""
+        """Release what waits for a state write whose outcome is known."""
         self._changed += self._held.pop(write_id, ())
 
     def settle(self, window: InFlightWindow) -> bool:
@@ -282,7 +284,7 @@ def _freed(batch: Batch, offsets: Sequence[int]) -> list[Run]:
 
 
 def _batch_of(first: int, statuses: list[DeliveryStatus], now_ms: int, *, by_offset: bool) -> Batch:
-    """A batch of these, never delivered; one that is all available may be handed out whole."""
+    """Return a batch of these, never delivered; one that is all available may be handed out whole."""
     last = first + len(statuses) - 1
     runs = runs_in(statuses, first, first, last, 1 if by_offset else len(statuses))
     if by_offset and (runs[0][1] < last or not statuses[0].available):
@@ -317,6 +319,6 @@ def _neighbours(offsets: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _first_unfinished(batch: Batch, position: int) -> int | None:
-    """The lowest unfinished offset of a batch from `position` on, which is not behind it."""
+    """Return the lowest unfinished offset of a batch from `position` on, which is not behind it."""
     runs: Iterator[Run] = batch.runs(max(position, batch.first_offset), batch.last_offset)
     return next((first for first, _, status in runs if not is_finished(status)), None)

@@ -30,7 +30,7 @@ def next_fetch_offset(window: InFlightWindow) -> int:
 
 
 def move_gap_start(window: InFlightWindow, offset: int) -> None:
-    """Records up to `offset` (exclusive) have just been acquired, or are gone."""
+    """Move the gap's start: records up to `offset` (exclusive) have just been acquired, or are gone."""
     gap = window.gap
     if gap is None:
         return
@@ -41,7 +41,8 @@ def move_gap_start(window: InFlightWindow, offset: int) -> None:
 
 
 def compacted_away(window: InFlightWindow, fetch_offset: int, base_offset: int) -> None:
-    """A read at `fetch_offset` found `base_offset` as the first offset: there are no records between them.
+    """Archive what was available between `fetch_offset` and `base_offset`, where a read has found that there are no
+    records.
 
     What was available there is archived, in memory only, and a hole there is a natural one.
     """
@@ -109,7 +110,8 @@ def _advance_to(window: InFlightWindow, done_up_to: int, finished: int) -> None:
 
 
 def on_log_start_moved(window: InFlightWindow, log_start_offset: int) -> None:
-    """The log no longer has the records below `log_start_offset`; follow when that is beyond the start offset.
+    """Follow the log's start when that is beyond the start offset: the log no longer has the records below
+    `log_start_offset`.
 
     Available records below it are archived. Acquired ones stay with their owner until their lock runs out or is given
     up. Nothing is persisted: the next state write carries the start offset.

@@ -65,7 +65,7 @@ Behind = Callable[[int], int | None]
 
 
 def list_ranges(window: InFlightWindow, first: int, most: int, behind: Behind | None = None) -> Part:
-    """The window from the offset `first` on: at most `most` steps of work, each a range or an offset that waits.
+    """Return the window from the offset `first` on: at most `most` steps of work, each a range or an offset that waits.
 
     Offsets below the start offset are left out, and those that the log does not have. After a reload, what was acquired
     or never fetched before is in no batch: it is available, with no delivery known of. Without `behind` waiting records
@@ -114,8 +114,8 @@ def first_record(window: InFlightWindow) -> RecordRange | None:
 def list_persisted(
     start_offset: int, batches: Sequence[Row], delays: Sequence[Row], now_ms: int, first: int, most: int
 ) -> Part:
-    """The same of a state that no leader has in memory: ascending, disjoint rows of batches, and of delays with their
-    time in the place of the state. Delays that are over at `now_ms` hold no longer; both are of one clock.
+    """Return the same of a state that no leader has in memory: ascending, disjoint rows of batches, and of delays with
+    their time in the place of the state. Delays that are over at `now_ms` hold no longer; both are of one clock.
     """
     position = max(first, start_offset)
     found: list[RecordRange] = []
@@ -133,7 +133,7 @@ def list_persisted(
 
 
 def _delayed(first: int, last: int, count: int, delays: Sequence[Row], now_ms: int) -> Iterator[tuple[int, int | None]]:
-    """The parts of `first..last` (inclusive), each with its last offset and the time that it waits for."""
+    """Yield the parts of `first..last` (inclusive), each with its last offset and the time that it waits for."""
     for index in range(bisect_right(delays, first - 1, key=_last_offset), len(delays)):
         delay_first, delay_last, time, delay_count = delays[index]
         if delay_first > last:
@@ -154,7 +154,7 @@ def _waits(status: DeliveryStatus) -> bool:
 
 
 def _by_head(first: int, last: int, behind: Behind) -> Iterator[tuple[int, int, int | None]]:
-    """Waiting offsets (inclusive), put together where they wait for the same record."""
+    """Yield waiting offsets (inclusive), put together where they wait for the same record."""
     head = behind(first)
     for offset in range(first + 1, last + 1):
         other = behind(offset)

@@ -31,7 +31,7 @@ def not_before(backoff: RedeliveryBackoff, now_ms: int, offset: int, delivery_co
 
 
 def _chance(offset: int, delivery_count: int) -> float:
-    """A number from 0 to 1 that looks random: SplitMix64's mixing of both."""
+    """Return a number from 0 to 1 that looks random: SplitMix64's mixing of both."""
     mixed = (offset * 0x9E3779B97F4A7C15 + delivery_count * 0xD1B54A32D192ED03) & _MASK
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK

@@ -23,7 +23,9 @@ class Order(Protocol):
         """Record runs whose status was set or confirmed."""
 
     def frontier(self, window: InFlightWindow) -> int | None:
-        """The lowest offset of the window that has to be read before it or a later one is acquired; None: none."""
+        """Return the lowest offset of the window that has to be read before it or a later one is
+        acquired; None: none.
+        """
 
 
 class GapWindow:
@@ -49,7 +51,7 @@ class GapWindow:
         self.start_offset = start_offset
 
     def first_hole(self, batches: BatchMap) -> int | None:
-        """The lowest offset from `start_offset` on that lies before a batch and in none."""
+        """Return the lowest offset from `start_offset` on that lies before a batch and in none."""
         for batch in batches.from_offset(self._no_hole_below):
             if batch.first_offset > self._no_hole_below:
                 return self._no_hole_below
@@ -107,7 +109,7 @@ class InFlightWindow:
         return self._available_from
 
     def first_available(self) -> int | None:
-        """The lowest offset that may be acquired again."""
+        """Return the lowest offset that may be acquired again."""
         offset = self._available_from
         if offset is None:
             return None
@@ -124,23 +126,25 @@ class InFlightWindow:
         return None
 
     def runs(self, first: int, last: int) -> Iterator[Run]:
-        """The runs that overlap `first..last` (inclusive), cut to it, ascending."""
+        """Yield the runs that overlap `first..last` (inclusive), cut to it, ascending."""
         for batch in self.batches.overlapping(first, last):
             yield from batch.runs(max(first, batch.first_offset), min(last, batch.last_offset))
 
     # -- changes
 
     def note_undurable(self, last_offset: int) -> None:
-        """Records up to `last_offset` have been archived, and the state write that says so has failed."""
+        """Note that records up to `last_offset` have been archived, and that the state write that
+        says so has failed.
+        """
         self.undurable_end = max(self.undurable_end, last_offset + 1)
 
     def note_durable_start(self, start_offset: int) -> None:
-        """A state write with this start offset is durable: everything below it is finished for good."""
+        """Note that a state write with this start offset is durable: everything below it is finished for good."""
         if start_offset >= self.undurable_end:
             self.undurable_end = 0
 
     def note_available(self, offset: int) -> None:
-        """Records from `offset` on have become available."""
+        """Note that records from `offset` on have become available."""
         if self._available_from is None or offset < self._available_from:
             self._available_from = offset
 
