@@ -115,8 +115,12 @@ class CeleryWorkers:
         return [line.rpartition(" ")[0] for line in path.read_text().splitlines()] if path.exists() else []
 
     def until(self, condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
+        """Wait while the workers log; fail when none of them has for PATIENCE_S."""
+        logged, deadline = 0, time.monotonic() + PATIENCE_S
         while not condition():
+            size = (self.folder / "log").stat().st_size
+            if size != logged:
+                logged, deadline = size, time.monotonic() + PATIENCE_S
             assert time.monotonic() < deadline, f"{self.seen}\n{self.log}"
             time.sleep(0.02)
 
