@@ -33,6 +33,7 @@ from shareq.protocol.primitives import Message
 _BY_NAME: Final = 9
 """The last version of OffsetFetch and OffsetCommit that names topics."""
 _SEVERAL_GROUPS: Final = 8
+_NO_METADATA: Final[Mapping[Partition, str]] = {}
 
 
 class ConsumerMember(NamedTuple):
@@ -111,13 +112,17 @@ class ConsumerGroups:
                 max_version=_BY_NAME,
             ).items()
 
-    def alter_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
+    def alter_offsets(
+        self, group_id: str, offsets: Mapping[Partition, int], metadata: Mapping[Partition, str] = _NO_METADATA
+    ) -> dict[Partition, Outcome[int]]:
         """Commit offsets for an empty group. The value is the offset. UNKNOWN_MEMBER_ID while it has members."""
         topics = [
             OffsetCommitRequestTopic(
                 name,
                 partitions=[
-                    OffsetCommitRequestPartition(number, offsets[name, number], committed_metadata="")
+                    OffsetCommitRequestPartition(
+                        number, offsets[name, number], committed_metadata=metadata.get((name, number), "")
+                    )
                     for number in numbers
                 ],
             )
