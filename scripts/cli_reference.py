@@ -30,6 +30,8 @@ def lines() -> list[str]:
 
 def kind(field: dict[str, Any]) -> str:
     """A type in words."""
+    if "enum" in field:
+        return ", ".join(f"`{each}`" for each in field["enum"])
     if "type" not in field:
         return " or ".join(kind(each) for each in field["anyOf"])
     if isinstance(field["type"], list):

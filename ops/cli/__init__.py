@@ -34,6 +34,10 @@ COMMANDS: Final = {
         "data_folder",
         "Check every file of the data folder DATA: checksums, indexes, offsets, internal records, metadata.",
     ),
+    "migrate": Entry(
+        "migrate",
+        "Move topics with their records, and groups, from the cluster FROM to the cluster TO; both are HOST:PORT.",
+    ),
     "topics": Entry("topics", "Topics: list, describe, create, alter, delete, trim."),
     "share": Entry(
         "share.command",

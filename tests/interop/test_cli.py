@@ -48,6 +48,10 @@ def test_committed_records(shell: Shell) -> None:
     scenes.committed(shell)
 
 
+def test_migration(shell: Shell, broker: BrokerUnderTest) -> None:
+    scenes.migration(shell, broker.bootstrap)
+
+
 def test_share_groups(shell: Shell) -> None:
     scenes.share_groups(shell)
 

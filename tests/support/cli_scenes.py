@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, Producer
 
+from shareq.testing import Broker
 from tests.support.clients.shareq_cli import Shell
 from tests.support.waiting import until
 
@@ -51,6 +53,46 @@ def topics(shell: Shell) -> None:
     missing = shell.run("topics", "describe", "t.a")
     assert (missing.code, missing.err.count("\n")) == (4, 1)
     assert missing.err.startswith("shareq: topic t.a: UNKNOWN_TOPIC_OR_PARTITION")
+
+
+def migration(shell: Shell, bootstrap: str) -> None:
+    """A topic moves from a broker of ours to this cluster, and on to another one."""
+    with Broker() as first, Broker() as last:
+        old, new = Shell(first.bootstrap), Shell(last.bootstrap)
+        old.ok("topics", "create", "m.moved", "-p", "2", "--set", "retention.ms=500000000")
+        for codec in ("none", "gzip", "snappy", "lz4", "zstd"):
+            old.ok("produce", "m.moved", "-p", "1", "--value", codec, "--header", "a=b", "--compression", codec)
+        old.ok("produce", "m.moved", "--key-separator", ":", stdin="".join(f"k{n}:v{n}\n" for n in range(500)))
+        old.ok("topics", "trim", "m.moved:1", "--before", "3", "--yes")
+        _moved(old, shell, first.bootstrap, bootstrap)
+        _moved(shell, new, bootstrap, last.bootstrap)
+        shell.ok("topics", "delete", "m.moved", "--yes")
+
+
+def _moved(source: Shell, target: Shell, old: str, new: str) -> None:
+    """The topic is copied in two runs, the second of which ends the migration, and is the same there."""
+    words = ("migrate", old, new, "--topic", "m.*")
+    assert {row["outcome"] for row in source.json(*words, "--dry-run")} <= {"planned", "left"}
+    assert target.run("topics", "describe", "m.moved").code == 4
+    target.json(*words)
+    source.ok("produce", "m.moved", "-p", "0", "--value", "late")
+    rows = [row for row in target.json(*words, "--cut-over") if row["kind"] == "records"]
+    ranges = [(row["start"], row["end"]) for row in source.json("topics", "describe", "m.moved")]
+    assert [(row["source_start"], row["source_end"], row["outcome"]) for row in rows] == [
+        (start, end, "verified") for start, end in ranges
+    ]
+    there = target.json("topics", "describe", "m.moved")
+    assert [(row["start"], row["end"]) for row in there] == [(0, end - start) for start, end in ranges]
+    starts = [start for start, _ in ranges]
+    read = source.json("consume", "m.moved")
+    expected = [{**row, "offset": row["offset"] - starts[row["partition"]]} for row in read]
+    place = itemgetter("partition", "offset")
+    assert sorted(target.json("consume", "m.moved"), key=place) == sorted(expected, key=place)
+    settings = {row["name"]: row["value"] for row in target.json("configs", "describe", "topic", "m.moved")}
+    assert settings["retention.ms"] == "500000000"
+    assert {row["outcome"] for row in target.json("migrate", old, new, "--topic", "m.*", "--verify-only")} == {
+        "verified"
+    }
 
 
 def records(shell: Shell) -> None:

@@ -147,14 +147,19 @@ def cluster_group(name: str) -> ClusterGroup:
     return ClusterGroup(name, help=COMMANDS[name].summary, context_settings=CONTEXT)
 
 
-def common_options() -> list[click.Parameter]:
-    """Return the options for reaching the cluster, and for the form of the output."""
-    return [
+def common_options(*, addressed: bool = True) -> list[click.Parameter]:
+    """Return the options for reaching the cluster, and for the form of the output; without `addressed` not the option
+    that says which cluster it is.
+    """
+    where: list[click.Parameter] = [
         click.Option(
             ["--bootstrap-server", "-b", "bootstrap"],
             metavar="HOST:PORT",
             help="The cluster, several with commas in between [SHAREQ_BOOTSTRAP_SERVERS, else 127.0.0.1:9092].",
         ),
+    ]
+    return [
+        *(where if addressed else ()),
         click.Option(["--config", "config_file"], metavar="FILE", help="Properties of a Kafka client: TLS, SASL."),
         click.Option(["--property", "properties"], metavar="KEY=VALUE", multiple=True, help="One of them. Repeatable."),
         click.Option(["--profile"], metavar="NAME", help="Of ~/.config/shareq/config.toml [SHAREQ_PROFILE]."),
@@ -180,21 +185,22 @@ def cluster_command(
     columns: Sequence[str] | None = None,
     empty: str | None = None,
     line: Callable[[Any], str] | None = None,
+    addressed: bool = True,
 ) -> Callable[[Callable[..., Any]], ClusterCommand]:
     """Make a command of a function from a session and options to its rows (an iterable, or one object).
 
     `columns`: those of the table, if not all fields; `empty`: what is said when there are no rows; `line`: the text of
-    one row of a stream.
+    one row of a stream; without `addressed` its own arguments say which cluster is meant.
     """
 
     def decorate(function: Callable[..., Any]) -> ClusterCommand:
         def callback(
-            bootstrap: str | None,
             config_file: str | None,
             properties: tuple[str, ...],
             profile: str | None,
             timeout_s: float,
             as_json: bool,
+            bootstrap: str | None = None,
             **options: Any,
         ) -> None:
             _escape_what_output_cannot_hold()
@@ -226,7 +232,7 @@ def cluster_command(
         wrapped = ClusterCommand(
             name,
             callback=callback,
-            params=[*reversed(getattr(function, "__click_params__", [])), *common_options()],
+            params=[*reversed(getattr(function, "__click_params__", [])), *common_options(addressed=addressed)],
             help=function.__doc__,
             epilog=f"\b\nExamples:\n{examples.rstrip()}\n\n\b\n{EXIT_CODES}",
             context_settings=CONTEXT,

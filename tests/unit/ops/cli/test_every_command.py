@@ -32,6 +32,10 @@ def test_committed_records(shell: Shell) -> None:
     scenes.committed(shell)
 
 
+def test_migration(shell: Shell) -> None:
+    scenes.migration(shell, shell.environment["SHAREQ_BOOTSTRAP_SERVERS"] or "")
+
+
 def test_share_groups(shell: Shell) -> None:
     scenes.share_groups(shell)
 

@@ -1,0 +1,1 @@
+"""`shareq migrate`: topics, records and states from one cluster to another. Pure but for `broker`, the driver."""

@@ -1,0 +1,79 @@
+"""Who may do what, and how much: moved where a whole cluster is. Pure.
+
+Rules are added, and a quota is set where the target has none of its entity and name: nothing there is changed. The keys
+of SCRAM users are shown by no request, so users are named only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from shareq.client.errors import BrokerError
+from shareq.ops.migrate.report import MigrationRow, Outcome
+
+Rule = tuple[str, ...]
+"""An ACL: resource, its name, pattern, principal, host, operation, permission."""
+Entity = tuple[tuple[str, str | None], ...]
+"""Kinds and names that a quota is for, sorted; None is the default of the kind."""
+
+
+class Access(Protocol):
+    """What a migration asks of a cluster. Every call may raise ClientError."""
+
+    def rules(self) -> Sequence[Rule] | None:
+        """Return all ACLs; None where there is no authorizer, or they may not be seen."""
+
+    def add_rules(self, rules: Sequence[Rule]) -> Sequence[BrokerError | None]: ...
+
+    def quotas(self) -> Mapping[Entity, Mapping[str, float]] | None:
+        """Return all quotas; None where they may not be seen."""
+
+    def set_quota(self, entity: Entity, limits: Mapping[str, float]) -> BrokerError | None: ...
+
+    def users(self) -> Sequence[tuple[str, str]] | None:
+        """Return SCRAM users and their mechanisms; None where they may not be seen."""
+
+
+def move(source: Access, target: Access, done: Outcome) -> Iterator[MigrationRow]:
+    """Move ACLs and quotas, or, where `done` is planned, say which would move; and name users."""
+    yield from _move_rules(source.rules(), target, done)
+    yield from _move_quotas(source.quotas(), target, done)
+    there = set(target.users() or ())
+    for user, mechanism in source.users() or ():
+        if (user, mechanism) not in there:
+            note = f"{mechanism}: no request shows its keys; shareq users set {user} --mechanism {mechanism}"
+            yield MigrationRow("user", user, None, "left", note=note)
+
+
+def _move_rules(rules: Sequence[Rule] | None, target: Access, done: Outcome) -> Iterator[MigrationRow]:
+    there = target.rules() if rules else ()
+    rows = [MigrationRow("acl", rule[3], None, done, note=" ".join(rule)) for rule in rules or ()]
+    if there is None:
+        why = "the target has no authorizer, or does not show its rules"
+        yield from (row._replace(outcome="left", note=f"{row.note}: {why}") for row in rows)
+        return
+    new = [rule for rule in rules or () if rule not in there]
+    errors = dict(zip(new, target.add_rules(new), strict=True)) if new and done != "planned" else {}
+    for rule, row in zip(rules or (), rows, strict=True):
+        error = errors.get(rule)
+        yield row if error is None else row._replace(outcome="refused", note=str(error))
+
+
+def _move_quotas(
+    quotas: Mapping[Entity, Mapping[str, float]] | None, target: Access, done: Outcome
+) -> Iterator[MigrationRow]:
+    there = (target.quotas() or {}) if quotas else {}
+    for entity, limits in sorted((quotas or {}).items(), key=lambda one: repr(one[0])):
+        name = ", ".join(f"{kind} {each if each is not None else 'default'}" for kind, each in entity)
+        known = there.get(entity, {})
+        other = {limit: value for limit, value in known.items() if limits.get(limit, value) != value}
+        new = {limit: value for limit, value in limits.items() if limit not in known}
+        error = target.set_quota(entity, new) if new and done != "planned" else None
+        for limit, value in sorted(limits.items()):
+            row = MigrationRow("quota", name, None, done, note=f"{limit}={value:g}")
+            if limit in other:
+                row = row._replace(outcome="left", note=f"{row.note}: the target has {other[limit]:g}")
+            elif limit in new and error is not None:
+                row = row._replace(outcome="refused", note=str(error))
+            yield row

@@ -1,0 +1,164 @@
+"""Copies the records of a partition, each once, whatever ends in between. Pure.
+
+Nothing that was sent has to be remembered: what is at the target already is found out by where its log ends, since the
+same records of the source become the same batches each time. What is still on its way then, of a run that was killed,
+comes too late: its sequence was used (`batches.stamped`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from shareq.client.errors import ClientError, Unintelligible
+from shareq.ops.migrate import journal
+from shareq.ops.migrate.batches import Step, checksum, stamped, steps
+from shareq.ops.migrate.errors import Conflict, may_pass
+from shareq.ops.migrate.journal_topic import JournalTopic
+from shareq.ops.migrate.offset_syncs import OffsetSync, is_due
+from shareq.ops.migrate.ports import Partition, SentBatch, Source, Target
+from shareq.protocol.errors import MalformedMessage
+
+MOST_IN_FLIGHT: Final = 5
+"""Batches of one partition: a broker knows so many of a producer again. The first of a pass is alone: a broker that
+does not know the producer yet, or any more, takes any sequence, so it would take the second without the first.
+"""
+
+
+class _InFlight(NamedTuple):
+    """A step that was taken: what was sent for it, if anything had to be, and where the copy is behind it."""
+
+    sent: SentBatch | None
+    expected: int
+    after: OffsetSync
+
+
+class PartitionCopy:
+    """The copy of one partition. `position` is what is known to be at the target.
+
+    `progress` is called with the bytes of each batch that is there.
+    """
+
+    def __init__(
+        self, source: Source, target: Target, topic: JournalTopic, partition: Partition, progress: Callable[[int], None]
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._journal = topic
+        self.partition = partition
+        self._progress = progress
+        self._copied = topic.known.copied(*partition)
+        self._kept = list(topic.known.syncs.get(self._copied, ()))
+        self.position = (topic.known.syncs_of(self._copied) or [OffsetSync(0)])[-1]
+        self._in_flight: deque[_InFlight] = deque()
+        self._window = 1
+
+    @property
+    def name(self) -> str:
+        return f"partition {self.partition[0]}-{self.partition[1]}"
+
+    def is_done(self, end: int, there: int) -> bool:
+        """Return whether the target's log, which ends at `there`, has what the source has below `end`, as is known."""
+        known = self._journal.known.positions.get(self._copied)
+        return known is not None and known.upstream >= end and known.downstream == there
+
+    def copy(self, start: int, end: int) -> None:
+        """Copy what the source has below `end`, and write down how far. `start` is where its log begins.
+
+        Raises Conflict for a target with records that are not of this migration, and as its clusters do.
+        """
+        if not self._kept:
+            if self._copied not in self._journal.known.positions:
+                self.position = OffsetSync(start)
+            self._keep(self.position)
+        begun = self.position
+        self._go_back(self._target.ranges([self.partition])[self.partition].end)
+        while self.position.upstream < end:
+            try:
+                self._pass(end)
+            except ClientError as error:
+                if not may_pass(error):
+                    raise
+                self._target.pause(error)
+        self._check_end()
+        if self.position != begun or self._copied not in self._journal.known.positions:
+            self._journal.write([journal.position(self._copied, self.position)])
+
+    def _check_end(self) -> None:
+        there = self._target.ranges([self.partition])[self.partition].end
+        if there != self.position.downstream:
+            raise Conflict(f"{self.name} ends at offset {there} at the target, the copy at {self.position.downstream}")
+
+    def _pass(self, end: int) -> None:
+        """Copy until the end, or until something fails."""
+        self._in_flight.clear()
+        self._window = 1
+        there = self._target.ranges([self.partition])[self.partition].end
+        self._go_back(there)
+        ahead = self.position
+        try:
+            for fetched in self._source.fetch(self.partition, ahead.upstream, end):
+                for step in steps(fetched, ahead.upstream):
+                    if step.first >= end:
+                        break
+                    ahead = self._take(step, ahead, there)
+        except MalformedMessage as error:
+            raise Unintelligible(f"{self.name} at the source: {error}") from None
+        while self._in_flight:
+            self._settle()
+        if self.position.upstream < end:  # what is left below the end was removed meanwhile
+            self.position = self.position._replace(upstream=end)
+
+    def _take(self, step: Step, ahead: OffsetSync, there: int) -> OffsetSync:
+        """Send what a step brings, unless it is there; return where the copy is then."""
+        after = ahead._replace(upstream=step.following)
+        sent = None
+        if step.batch is not None:
+            downstream = ahead.downstream + step.records
+            after = OffsetSync(
+                step.following, downstream, ahead.size + len(step.batch), checksum(step.batch, ahead.checksum)
+            )
+            if ahead.downstream < there < downstream:
+                raise Conflict(
+                    f"{self.name} has records at the target that are not of this migration: it ends in {there}"
+                )
+            if downstream > there:
+                while len(self._in_flight) >= self._window:
+                    self._settle()
+                batch = stamped(step.batch, self._journal.known.producer, ahead.downstream)
+                sent = self._target.send(self.partition, batch)
+        self._in_flight.append(_InFlight(sent, ahead.downstream, after))
+        while self._in_flight and self._in_flight[0].sent is None:
+            self._settle()
+        return after
+
+    def _settle(self) -> None:
+        """Wait for the first that is in flight."""
+        sent, expected, after = self._in_flight.popleft()
+        if sent is not None:
+            got = sent.appended()
+            if got is not None and got != expected:
+                raise Conflict(
+                    f"{self.name}: something else writes to it at the target: {got}, where {expected} was due"
+                )
+            self._target.progressed()
+            self._window = MOST_IN_FLIGHT
+        self._progress(after.size - self.position.size)
+        self.position = after
+        if is_due(self._kept[-1], after):
+            self._keep(after)
+
+    def _keep(self, sync: OffsetSync) -> None:
+        self._journal.write([journal.kept(self._copied, len(self._kept), sync)])
+        self._kept.append(sync)
+
+    def _go_back(self, there: int) -> None:
+        """Begin again at the last sync that the target has, if it has lost what it had confirmed."""
+        if there >= self.position.downstream:
+            return
+        found = [sync for sync in self._kept if sync.downstream <= there]
+        if not found:
+            raise Conflict(f"{self.name} is shorter at the target than what was copied: {there}")
+        self.position = found[-1]
+        self._kept = found

@@ -1,0 +1,79 @@
+"""What a migration asks of the groups of its two clusters, and what it gets. Every call may raise ClientError."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from shareq.client.errors import BrokerError
+from shareq.ops.migrate.ports import Partition
+
+
+class Committed(NamedTuple):
+    """A committed offset of a consumer group."""
+
+    offset: int
+    metadata: str = ""
+
+
+class StateRange(NamedTuple):
+    """Offsets `first..last` (inclusive) in a delivery state (0 available, 2 acknowledged, 3 archiving, 4 archived)
+    after so many deliveries.
+    """
+
+    first: int
+    last: int
+    state: int
+    deliveries: int
+
+
+class ShareState(NamedTuple):
+    """A share partition's state: the first offset that is not done with, and what is known of those behind it. Ranges
+    ascend, and are disjoint.
+    """
+
+    start: int
+    ranges: tuple[StateRange, ...]
+
+
+class SourceGroups(Protocol):
+    """Groups of the cluster that is left."""
+
+    def consumer_groups(self) -> Mapping[str, bool]:
+        """Return groups with committed offsets by name, and whether they have members."""
+
+    def offsets(self, group: str) -> Mapping[Partition, Committed]: ...
+
+    def share_groups(self) -> Sequence[str]: ...
+
+    def begun(self, group: str) -> Sequence[Partition]:
+        """Return the share partitions that a share group has a state of."""
+
+    def take_over(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState | None]:
+        """Read states as a new leader does: from then on the old one confirms nothing more. None: nothing was begun."""
+
+    def group_configs(self) -> Mapping[str, Mapping[str, str]]:
+        """Return properties that were set, by group."""
+
+
+class TargetGroups(Protocol):
+    """Groups of the cluster that is moved to."""
+
+    def offsets(self, group: str) -> Mapping[Partition, Committed]: ...
+
+    def commit(self, group: str, offsets: Mapping[Partition, Committed]) -> None:
+        """Commit for a group without members."""
+
+    def begun(self, group: str) -> Sequence[Partition]: ...
+
+    def writable_states(self) -> Collection[int]:
+        """Return delivery states that can be written; none where the cluster does not take states from this user."""
+
+    def begin(self, group: str, starts: Mapping[Partition, int]) -> None:
+        """Let a share group without members begin at these offsets, with nothing known of what is behind them."""
+
+    def write(self, group: str, states: Mapping[Partition, ShareState]) -> None:
+        """Write what is known of share partitions that have begun."""
+
+    def set_group_configs(self, group: str, configs: Mapping[str, str], *, dry_run: bool) -> BrokerError | None:
+        """Set properties of a group; return the error with which they are refused."""

@@ -1,0 +1,249 @@
+"""What groups have done moves with the records: committed offsets, and share groups' states, by the offset map. Pure.
+
+A share group's members may be at work. Its states are read as a new leader of the share partition reads them (KIP-932),
+with an epoch above all: what the old leader would still confirm is refused by its coordinator, and members get the
+error that has them look for the leader again. So nothing that was confirmed is missing, and nothing is confirmed that
+is not moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from shareq.client.errors import BrokerError, is_transient
+from shareq.ops.migrate import journal
+from shareq.ops.migrate.group_ports import Committed, ShareState, SourceGroups, StateRange, TargetGroups
+from shareq.ops.migrate.journal import Copied, Entry, Handed
+from shareq.ops.migrate.journal_topic import JournalTopic
+from shareq.ops.migrate.mapping import downstream
+from shareq.ops.migrate.plan import is_wanted
+from shareq.ops.migrate.ports import Partition, Source
+from shareq.ops.migrate.report import MigrationRow, Outcome
+from shareq.protocol.share import RecordState
+
+_CANNOT_WRITE: Final = (
+    "the target does not take states from this user (ClusterAction on the cluster is needed): "
+    "give --at-least-once to move start offsets alone, and have the rest come again"
+)
+_HAS_MEMBERS: Final = "has members: stop them before the cut-over"
+_DONE: Final = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED)
+
+
+class GroupOptions(NamedTuple):
+    """Patterns of groups, all without; and whether records that are done may come again where states do not move."""
+
+    groups: Sequence[str] = ()
+    at_least_once: bool = False
+
+
+def translated(state: ShareState, at: Mapping[int, int], writable: Collection[int]) -> ShareState:
+    """Return a state with the target's offsets; what has no record left there is left out.
+
+    A record whose dead letter may not be written yet is available again where the target cannot keep that, among the
+    states that are `writable`.
+    """
+    ranges = [
+        StateRange(at[each.first], at[each.last + 1] - 1, each.state if each.state in writable else 0, each.deliveries)
+        for each in state.ranges
+        if at[each.first] < at[each.last + 1]
+    ]
+    return ShareState(at[state.start], tuple(ranges))
+
+
+def offsets_in(state: ShareState) -> set[int]:
+    """Return the offsets of the source that a state is written in."""
+    return {state.start, *(each.first for each in state.ranges), *(each.last + 1 for each in state.ranges)}
+
+
+def done_in(state: ShareState) -> int:
+    """Return how many records behind the start are done."""
+    return sum(each.last - each.first + 1 for each in state.ranges if each.state in _DONE)
+
+
+class Groups:
+    """Moves what groups have done in partitions that were copied."""
+
+    def __init__(
+        self,
+        source: Source,
+        source_groups: SourceGroups,
+        target_groups: TargetGroups,
+        topic: JournalTopic,
+        options: GroupOptions,
+    ) -> None:
+        self._source = source
+        self._old = source_groups
+        self._new = target_groups
+        self._journal = topic
+        self._options = options
+
+    # -- before anything is done
+
+    def planned_rows(self, topics: Collection[str], *, now: bool) -> Iterator[MigrationRow]:
+        """Return a row for each group that has done something in these topics; `now`: the cut-over is about to begin.
+
+        What is refused here must not be taken over.
+        """
+        known = self._journal.known
+        for group, has_members in sorted(self._old.consumer_groups().items()):
+            found = [each for each in self._old.offsets(group) if each[0] in topics] if self._is_wanted(group) else []
+            if not found:
+                continue
+            row = MigrationRow("offsets", group, None, "planned")
+            if taken := self._own(found, self._new.offsets(group), known.offsets, group):
+                row = row._replace(outcome="refused", note=f"{taken[0]}: the target has an offset of its own")
+            elif has_members:
+                row = row._replace(outcome="refused" if now else "planned", note=_HAS_MEMBERS)
+            yield row
+        writable = self._new.writable_states()
+        for group in filter(self._is_wanted, sorted(self._old.share_groups())):
+            found = [each for each in self._old.begun(group) if each[0] in topics]
+            if not found:
+                continue
+            row = MigrationRow("share-group", group, None, "planned")
+            if taken := self._own(found, self._new.begun(group), known.states, group):
+                row = row._replace(outcome="refused", note=f"{taken[0]}: the group has begun at the target")
+            elif not writable and not self._options.at_least_once:
+                row = row._replace(outcome="refused", note=_CANNOT_WRITE)
+            yield row
+
+    def planned_configs(self) -> Iterator[MigrationRow]:
+        """Return a row for each property of a group."""
+        return self._config_rows("planned", dry_run=True)
+
+    def _config_rows(self, done: Outcome, *, dry_run: bool) -> Iterator[MigrationRow]:
+        for group, name, why in self._configs(dry_run=dry_run):
+            row = MigrationRow("config", group, None, done, note=name)
+            yield row._replace(outcome="left", note=f"{name}: {why}") if why else row
+
+    def _is_wanted(self, group: str) -> bool:
+        return is_wanted(group, self._options.groups)
+
+    def _own(
+        self,
+        partitions: Collection[Partition],
+        there: Collection[Partition],
+        handed: Mapping[journal.OfGroup, Handed],
+        group: str,
+    ) -> Partition | None:
+        """Return a partition of which the target has something that no run has written."""
+        known = self._journal.known
+        for each in sorted(set(partitions).intersection(there)):
+            if each[0] not in known.topics or (group, *known.copied(*each)) not in handed:
+                return each
+        return None
+
+    def _configs(self, *, dry_run: bool) -> Iterator[tuple[str, str, str]]:
+        """Set properties of groups one by one; yield group, name and why the target does not take it."""
+        for group, configs in sorted(self._old.group_configs().items()):
+            for name, value in sorted(configs.items()) if self._is_wanted(group) else ():
+                error = self._new.set_group_configs(group, {name: value}, dry_run=dry_run)
+                yield group, name, "" if error is None else error.message or str(error)
+
+    # -- doing it
+
+    def take_over(self, partitions: Collection[Partition]) -> dict[str, Mapping[Partition, ShareState | None]]:
+        """Read the states of all share groups in these partitions. From here on the source confirms nothing more."""
+        states: dict[str, Mapping[Partition, ShareState | None]] = {}
+        for group in filter(self._is_wanted, sorted(self._old.share_groups())):
+            begun = [each for each in self._old.begun(group) if each in partitions]
+            left = [each for each in begun if not self._is_done(self._journal.known.states, group, each)]
+            if left:
+                states[group] = self._old.take_over(group, left)
+        return states
+
+    def move(
+        self, partitions: Collection[Partition], states: Mapping[str, Mapping[Partition, ShareState | None]]
+    ) -> Iterator[MigrationRow]:
+        """Hand over properties, committed offsets and states. What a run before has handed over is the target's."""
+        yield from self._config_rows("moved", dry_run=False)
+        for group in filter(self._is_wanted, sorted(self._old.consumer_groups())):
+            yield from self._move_offsets(group, partitions)
+        writable = self._new.writable_states()
+        for group, of_group in sorted(states.items()):
+            yield from self._move_states(group, of_group, writable)
+
+    def _move_offsets(self, group: str, partitions: Collection[Partition]) -> list[MigrationRow]:
+        found = {each: at for each, at in self._old.offsets(group).items() if each in partitions}
+        there = self._new.offsets(group) if found else {}
+        handed: dict[Partition, Committed] = {}
+        rows: list[MigrationRow] = []
+        for partition, committed in sorted(found.items()):
+            known = self._journal.known.offsets.get((group, *self._journal.known.copied(*partition)))
+            row = MigrationRow("offsets", group, partition[1], "moved", source_end=committed.offset, note=partition[0])
+            if known is not None and known.is_done:
+                row = row._replace(target_end=known.offset, note=f"{partition[0]}: by a run before")
+            elif known is None and partition in there:
+                row = row._replace(outcome="refused", note=f"{partition[0]}: the target has an offset of its own")
+            else:
+                offset = self._map(partition, {committed.offset})[committed.offset]
+                handed[partition] = committed._replace(offset=offset)
+                row = row._replace(target_end=offset)
+            rows.append(row)
+        return self._hand_over(
+            group,
+            journal.offsets,
+            {each: at.offset for each, at in handed.items()},
+            rows,
+            lambda: self._new.commit(group, handed),
+        )
+
+    def _move_states(
+        self, group: str, states: Mapping[Partition, ShareState | None], writable: Collection[int]
+    ) -> list[MigrationRow]:
+        there = self._new.begun(group)
+        handed: dict[Partition, ShareState] = {}
+        rows: list[MigrationRow] = []
+        for partition, state in sorted(states.items()):
+            row = MigrationRow("share-group", group, partition[1], "moved", note=partition[0])
+            known = self._journal.known.states.get((group, *self._journal.known.copied(*partition)))
+            if state is None:
+                row = row._replace(outcome="left", note=f"{partition[0]}: nothing of it was finished or failed yet")
+            elif known is None and partition in there:
+                row = row._replace(outcome="refused", note=f"{partition[0]}: the group has begun at the target")
+            else:
+                moved = translated(state, self._map(partition, offsets_in(state)), writable or _DONE)
+                handed[partition] = moved
+                again = 0 if writable else done_in(moved)
+                note = f"{partition[0]}: {again} records that are done come again" if again else partition[0]
+                row = row._replace(source_start=state.start, target_end=moved.start, note=note)
+            rows.append(row)
+
+        def write() -> None:
+            self._new.begin(group, {each: state.start for each, state in handed.items()})
+            if writable:
+                self._new.write(group, handed)
+
+        starts = {each: state.start for each, state in handed.items()}
+        return self._hand_over(group, journal.state, starts, rows, write)
+
+    def _hand_over(
+        self,
+        group: str,
+        entry: Callable[[str, Copied, Handed], Entry],
+        offsets: Mapping[Partition, int],
+        rows: list[MigrationRow],
+        write: Callable[[], None],
+    ) -> list[MigrationRow]:
+        """Write what a group gets, noted before and after. Return its rows; refused if the target refuses it."""
+        copied = {self._journal.known.copied(*each): offset for each, offset in offsets.items()}
+        if not copied:
+            return rows
+        self._journal.write([entry(group, each, Handed(offset, False)) for each, offset in copied.items()])
+        try:
+            write()
+        except BrokerError as error:
+            if is_transient(error):
+                raise
+            return [row._replace(outcome="refused", note=str(error)) if row.outcome == "moved" else row for row in rows]
+        self._journal.write([entry(group, each, Handed(offset, True)) for each, offset in copied.items()])
+        return rows
+
+    def _map(self, partition: Partition, offsets: Collection[int]) -> dict[int, int]:
+        syncs = self._journal.known.syncs_of(self._journal.known.copied(*partition))
+        return downstream(self._source, partition, syncs, offsets)
+
+    def _is_done(self, handed: Mapping[journal.OfGroup, Handed], group: str, partition: Partition) -> bool:
+        known = handed.get((group, *self._journal.known.copied(*partition)))
+        return known is not None and known.is_done

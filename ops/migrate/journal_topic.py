@@ -1,0 +1,90 @@
+"""The journal in its topic: read when a run begins, written by it alone from then on. Pure.
+
+A run believes in an append that got the offset that it expected: two runs at a time, also on two machines, cannot both
+go on. Each writes as a producer of its own, so that none takes another's batch for its own that was sent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from shareq.client.errors import ClientError
+from shareq.ops.migrate import journal
+from shareq.ops.migrate.batches import stamped
+from shareq.ops.migrate.errors import Conflict, may_pass
+from shareq.ops.migrate.journal import Entry, Journal, NotAJournal
+from shareq.ops.migrate.ports import Target, Topic
+from shareq.protocol.records.batch import batch_headers, build_batch, decode_records
+from shareq.protocol.records.record_codec import RecordData
+
+CONFIGS: Final = {"cleanup.policy": "compact"}
+MOST_ENTRIES: Final = 500
+"""Of one batch."""
+
+
+class JournalTopic:
+    """The journal of one source at its target. `known` is what it says."""
+
+    def __init__(self, target: Target, source_cluster_id: str) -> None:
+        self._target = target
+        self._source = source_cluster_id
+        self.name = journal.name_of(source_cluster_id)
+        self._partition = (self.name, 0)
+        self._end = 0
+        self._producer = (-1, -1)
+        self._sequence = 0
+        self.known = Journal()
+
+    def read(self) -> bool:
+        """Read it; return whether it exists and says who writes. Raises Conflict for what is no journal of ours."""
+        if self.name not in self._target.topics([self.name]):
+            return False
+        self._end = self._target.ranges([self._partition])[self._partition].end
+        self.known = Journal()
+        try:
+            for fetched in self._target.fetch(self._partition, 0, self._end):
+                for at, header in batch_headers(fetched.data):
+                    for record in decode_records(fetched.data[at : at + header.size]):
+                        self.known.replay(record.key or b"", record.value or b"")
+        except NotAJournal as error:
+            raise Conflict(f"topic {self.name} at the target: {error}") from None
+        if self._end and self.known.source != self._source:
+            raise Conflict(f"topic {self.name} at the target is of another migration: of {self.known.source or '?'}")
+        return self._end > 0
+
+    def open(self) -> None:
+        """Make it, or go on with it. The first entry says who writes to all topics that move, in every run."""
+        self._producer = self._target.producer()
+        if not self.read():
+            refusal = self._target.create(Topic(self.name, "", 1, False, CONFIGS))
+            if refusal is not None and not self._target.topics([self.name]):
+                raise Conflict(f"topic {self.name} cannot be made at the target: {refusal}")
+            if not self.read():
+                self.write([journal.migration(self._source, self._target.producer())])
+
+    def write(self, entries: Sequence[Entry]) -> None:
+        """Write entries down; they count once this returns. Raises Conflict where another run writes, too."""
+        for at in range(0, len(entries), MOST_ENTRIES):
+            self._write(entries[at : at + MOST_ENTRIES])
+
+    def _write(self, entries: Sequence[Entry]) -> None:
+        pairs = [journal.encoded(entry) for entry in entries]
+        batch = build_batch([RecordData(key, value) for key, value in pairs], timestamp_ms=-1)
+        sent = stamped(batch, self._producer, self._sequence)
+        while True:
+            try:
+                got = self._target.send(self._partition, sent).appended()
+            except ClientError as error:
+                if not may_pass(error):
+                    raise
+                self._target.pause(error)
+            else:
+                break
+        if got != self._end:
+            raise Conflict(f"another shareq migrate writes to topic {self.name} at the target")
+        self._target.progressed()
+        self._end += len(pairs)
+        self._sequence += len(pairs)
+        for key, value in pairs:
+            self.known.replay(key, value)

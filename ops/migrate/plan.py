@@ -1,0 +1,135 @@
+"""What moves, what does not, and why: decided before anything is changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
+
+from shareq.client.errors import BrokerError
+from shareq.ops.migrate.journal import Journal
+from shareq.ops.migrate.ports import LogRange, Partition, Topic
+from shareq.ops.migrate.report import MigrationRow
+from shareq.protocol.errors import ErrorCode
+
+_LONGEST: Final = str(2**63 - 1)
+_SLACK_BYTES: Final = 1 << 20
+"""A batch that is encoded again may be somewhat larger than it was."""
+STAGING: Final[Mapping[str, str]] = {
+    "cleanup.policy": "delete",
+    "compression.type": "producer",
+    "message.timestamp.after.max.ms": _LONGEST,
+    "message.timestamp.before.max.ms": _LONGEST,
+    "message.timestamp.type": "CreateTime",
+    "retention.bytes": "-1",
+    "retention.ms": "-1",
+}
+"""Properties of a topic while it is copied: nothing of it is removed, changed or refused for its time."""
+_LARGEST_BATCH: Final = "max.message.bytes"
+_OF_A_CLUSTER: Final = ("follower.replication.throttled.replicas", "leader.replication.throttled.replicas")
+"""Properties that name brokers of the source."""
+_OWN: Final = ("shareq-migrate.", "__shareq_")
+_INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_state", "__cluster_metadata")
+
+
+class PlannedTopic(NamedTuple):
+    """A topic that moves. `configs` are those that it has at the end, `left` those that the target does not take."""
+
+    source: Topic
+    ranges: tuple[LogRange, ...]
+    is_new: bool
+    configs: Mapping[str, str]
+    left: Mapping[str, str]
+    sizes: tuple[int | None, ...]
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def partitions(self) -> list[Partition]:
+        return [(self.name, number) for number in range(self.source.partitions)]
+
+    def staged(self) -> Topic:
+        """Return the topic as it is made."""
+        largest = max(self.source.largest_batch, _SLACK_BYTES) + _SLACK_BYTES
+        configs = {**self.configs, **STAGING, _LARGEST_BATCH: str(largest)}
+        return self.source._replace(topic_id="", configs=configs)
+
+    def final_change(self) -> tuple[dict[str, str], list[str]]:
+        """Return the properties to set when it is copied, and those that get their defaults again."""
+        staged = {*STAGING, _LARGEST_BATCH}
+        return dict(self.configs), sorted(staged - set(self.configs))
+
+
+def is_wanted(name: str, patterns: Sequence[str]) -> bool:
+    """Return whether a name is among those that were asked for; all are, where none was."""
+    return not patterns or any(fnmatchcase(name, each) for each in patterns)
+
+
+def moves(topic: Topic, patterns: Sequence[str]) -> bool:
+    """Return whether a topic is one that moves: clusters make their own themselves."""
+    if topic.is_internal or topic.name in _INTERNAL or topic.name.startswith(_OWN):
+        return False
+    return is_wanted(topic.name, patterns)
+
+
+def refusal(source: Topic, there: Topic | None, ends: Sequence[int], journal: Journal) -> str | None:
+    """Return why a topic cannot be copied as things are at the target; None if it can. `ends`: of its logs there."""
+    known = journal.topics.get(source.name)
+    if there is None:
+        return "it was moved, and was deleted at the target" if known is not None and known.is_final else None
+    if known is None:
+        return "the target has a topic of this name that this migration has not made"
+    if known.topic_id and known.topic_id != there.topic_id:
+        return "this migration has made it at the target, and another one has made it again there"
+    if there.partitions != source.partitions:
+        return f"it has {there.partitions} partitions at the target, and {source.partitions} at the source"
+    if not known.topic_id and any(ends):
+        return "the target has a topic of this name with records that this migration has not written"
+    return None
+
+
+def taken(topic: Topic, try_to_make: Callable[[Topic], BrokerError | None]) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the properties of a topic that the target takes, and why it does not take the others.
+
+    `try_to_make` has the target check a topic, and make nothing. Raises what it refuses for other reasons.
+    """
+    wanted = {name: value for name, value in topic.configs.items() if name not in _OF_A_CLUSTER}
+    left = {name: "names brokers of the source" for name in topic.configs if name in _OF_A_CLUSTER}
+    if wanted and _refused(try_to_make(topic._replace(configs=wanted))) is not None:
+        for name, value in list(wanted.items()):
+            why = _refused(try_to_make(topic._replace(configs={name: value})))
+            if why is not None:
+                left[name] = why
+                del wanted[name]
+    return wanted, left
+
+
+def _refused(error: BrokerError | None) -> str | None:
+    if error is None:
+        return None
+    if error.code != ErrorCode.INVALID_CONFIG:
+        raise error
+    return error.message or "the target does not know it"
+
+
+def planned_rows(topic: PlannedTopic) -> list[MigrationRow]:
+    """Return the rows of a topic before anything is done."""
+    note = "" if topic.is_new else "goes on where it was"
+    rows = [MigrationRow("topic", topic.name, None, "planned", note=note), *left_rows(topic)]
+    for (_, number), found, size in zip(topic.partitions, topic.ranges, topic.sizes, strict=True):
+        rows.append(
+            MigrationRow(
+                "records", topic.name, number, "planned", *found, bytes=size, note="" if found.end else "empty"
+            )
+        )
+    return rows
+
+
+def left_rows(topic: PlannedTopic) -> list[MigrationRow]:
+    """Return a row for each property of a topic that does not move."""
+    return [
+        MigrationRow("config", topic.name, None, "left", note=f"{name}: {why}")
+        for name, why in sorted(topic.left.items())
+    ]

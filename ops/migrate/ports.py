@@ -1,0 +1,94 @@
+"""What a migration asks of its two clusters. Every call may raise ClientError; none is tried again by the caller, but
+for a batch that was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from shareq.client.errors import BrokerError, ClientError
+from shareq.ops.migrate.batches import Fetched
+
+Partition = tuple[str, int]
+
+
+class LogRange(NamedTuple):
+    """The offsets of a log that can be read: from `start` on, below `end`; at the source without open transactions."""
+
+    start: int
+    end: int
+
+
+class Topic(NamedTuple):
+    """A topic of a cluster. `configs` are those that were set for it, by name; `largest_batch` is in bytes, 0 if it is
+    not known.
+    """
+
+    name: str
+    topic_id: str
+    partitions: int
+    is_internal: bool
+    configs: Mapping[str, str]
+    largest_batch: int = 0
+
+
+class SentBatch(Protocol):
+    """A batch on its way."""
+
+    def appended(self) -> int | None:
+        """Wait, and return the offset that it got; None where the broker has had it before, and does not say where.
+
+        Raises ClientError: then it may be in the log or not, or come there later.
+        """
+
+
+class Source(Protocol):
+    """The cluster that is left."""
+
+    def cluster_id(self) -> str: ...
+
+    def topics(self) -> Sequence[Topic]:
+        """Return all topics that may be seen."""
+
+    def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]: ...
+
+    def sizes(self) -> Mapping[Partition, int]:
+        """Return bytes of partitions, as far as the cluster says."""
+
+    def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
+        """Yield what the log has from an offset on, below `end`; where `offset` is gone, from the log's start on."""
+
+
+class Target(Protocol):
+    """The cluster that is moved to."""
+
+    def cluster_id(self) -> str: ...
+
+    def topics(self, names: Collection[str]) -> Mapping[str, Topic]:
+        """Return those of the topics that exist."""
+
+    def create(self, topic: Topic) -> BrokerError | None:
+        """Make a topic; return the error with which the cluster refuses it, None if it does not."""
+
+    def try_configs(self, topic: Topic) -> BrokerError | None:
+        """Return the error with which the cluster refuses the properties of a topic; makes nothing."""
+
+    def set_configs(self, topic: str, configs: Mapping[str, str], delete: Collection[str]) -> None:
+        """Set and take back properties of a topic."""
+
+    def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]: ...
+
+    def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]: ...
+
+    def producer(self) -> tuple[int, int]:
+        """Return a producer id and epoch that nobody else has."""
+
+    def send(self, partition: Partition, batch: bytes | bytearray) -> SentBatch:
+        """Send a batch. At most `MOST_IN_FLIGHT` of one partition are on their way."""
+
+    def pause(self, error: ClientError) -> None:
+        """Wait before what has failed is tried again. Raises Unreachable when that has been done for long enough."""
+
+    def progressed(self) -> None:
+        """Note that what was tried again has succeeded."""

@@ -1,0 +1,282 @@
+"""A migration from its plan to its report. Pure: what it does it asks its ports for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from shareq.client.errors import BrokerError
+from shareq.ops.migrate import access, journal, plan
+from shareq.ops.migrate.access import Access
+from shareq.ops.migrate.copying import PartitionCopy
+from shareq.ops.migrate.errors import Conflict
+from shareq.ops.migrate.groups import Groups
+from shareq.ops.migrate.journal import MovedTopic
+from shareq.ops.migrate.journal_topic import JournalTopic
+from shareq.ops.migrate.offset_syncs import OffsetSync
+from shareq.ops.migrate.plan import PlannedTopic
+from shareq.ops.migrate.ports import LogRange, Partition, Source, Target, Topic
+from shareq.ops.migrate.report import FAILED, MigrationRow
+from shareq.ops.migrate.verification import compare
+
+MOST_ROUNDS: Final = 20
+"""Of a copy while producers go on; each has less to do than the one before, where the copy is faster than they are."""
+
+
+class Options(NamedTuple):
+    """What is to be moved: patterns of topics, all without; and whether this is the end of the migration."""
+
+    topics: Sequence[str] = ()
+    cut_over: bool = False
+
+
+class Progress(NamedTuple):
+    """Called with the bytes of what was planned (None: not known), and with each batch that was copied, or compared."""
+
+    planned: Callable[[int | None], None] = lambda _: None
+    copied: Callable[[int], None] = lambda _: None
+    compared: Callable[[int], None] = lambda _: None
+    cut_over: Callable[[bool], None] = lambda _: None
+    """Called when the cut-over begins (True), and when it is done."""
+
+
+NO_PROGRESS: Final = Progress()
+
+
+class Planned(NamedTuple):
+    """What moves, and a row for each topic that cannot."""
+
+    topics: tuple[PlannedTopic, ...]
+    refused: tuple[MigrationRow, ...]
+
+
+class Migration:
+    """From one cluster to another. `access_of` both, where it moves, too."""
+
+    def __init__(
+        self,
+        source: Source,
+        target: Target,
+        options: Options,
+        groups_of: Callable[[JournalTopic], Groups],
+        access_of: tuple[Access, Access] | None = None,
+        progress: Progress = NO_PROGRESS,
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._options = options
+        self._progress = progress
+        self._journal = JournalTopic(target, self._source_id())
+        self._groups = groups_of(self._journal)
+        self._access = access_of
+
+    def _source_id(self) -> str:
+        found = self._source.cluster_id()
+        if found == self._target.cluster_id():
+            raise Conflict(f"source and target are one cluster: {found}")
+        return found
+
+    # -- the plan
+
+    def plan(self) -> Planned:
+        """Return what is to be done. Changes nothing, at either cluster."""
+        self._journal.read()
+        wanted = [each for each in self._source.topics() if plan.moves(each, self._options.topics)]
+        there = self._target.topics([each.name for each in wanted])
+        ranges = self._source.ranges([(each.name, number) for each in wanted for number in range(each.partitions)])
+        sizes = self._source.sizes()
+        topics: list[PlannedTopic] = []
+        refused: list[MigrationRow] = []
+        for each in wanted:
+            why = plan.refusal(each, there.get(each.name), self._ends(there.get(each.name)), self._journal.known)
+            if why is not None:
+                refused.append(MigrationRow("topic", each.name, None, "refused", note=why))
+                continue
+            partitions = [(each.name, number) for number in range(each.partitions)]
+            taken, left = plan.taken(each, self._try_to_make)
+            topics.append(
+                PlannedTopic(
+                    each,
+                    tuple(ranges[one] for one in partitions),
+                    each.name not in there,
+                    taken,
+                    left,
+                    tuple(sizes.get(one) for one in partitions),
+                )
+            )
+        return Planned(tuple(topics), tuple(refused))
+
+    def _ends(self, topic: Topic | None) -> list[int]:
+        if topic is None:
+            return []
+        found = self._target.ranges([(topic.name, number) for number in range(topic.partitions)])
+        return [each.end for each in found.values()]
+
+    def _try_to_make(self, topic: Topic) -> BrokerError | None:
+        return self._target.try_configs(topic)
+
+    def planned_rows(self, planned: Planned) -> Iterator[MigrationRow]:
+        """Yield the report of a dry run."""
+        for each in planned.topics:
+            yield from plan.planned_rows(each)
+        yield from planned.refused
+        yield from self._groups.planned_rows({each.name for each in planned.topics}, now=self._options.cut_over)
+        yield from self._groups.planned_configs()
+        if self._access is not None:
+            yield from access.move(*self._access, "planned")
+
+    # -- doing it
+
+    def run(self, planned: Planned) -> Iterator[MigrationRow]:
+        """Copy, compare and report. What was done by a run before is not done again."""
+        self._journal.open()
+        sizes = [size for topic in planned.topics for size in topic.sizes]
+        self._progress.planned(None if None in sizes else sum(size for size in sizes if size is not None))
+        for topic in planned.topics:
+            self._make(topic)
+        self._copy(planned)
+        rows = {topic.name: self._compare(topic) for topic in planned.topics}
+        of_groups: list[MigrationRow] = []
+        if self._options.cut_over and not planned.refused and not _has_failed(rows):
+            of_groups = self._cut_over(planned, rows)
+        yield from planned.refused
+        for topic in planned.topics:
+            yield MigrationRow("topic", topic.name, None, "moved" if self._is_final(topic) else "copied")
+            yield from plan.left_rows(topic)
+            yield from rows[topic.name]
+        yield from of_groups
+
+    def _cut_over(self, planned: Planned, compared: dict[str, list[MigrationRow]]) -> list[MigrationRow]:
+        """Take over what groups do, copy what came meanwhile, and open the target. Return the rows of groups; those of
+        partitions are brought up to date.
+        """
+        names = {each.name for each in planned.topics}
+        blocked = [row for row in self._groups.planned_rows(names, now=True) if row.outcome in FAILED]
+        if blocked:
+            return blocked
+        self._progress.cut_over(True)
+        partitions = [each for topic in planned.topics for each in topic.partitions]
+        states = self._groups.take_over(partitions)
+        self._copy(planned)
+        open_topics = [each for each in planned.topics if not self._is_final(each)]
+        compared.update({each.name: self._compare(each) for each in open_topics})
+        if _has_failed(compared):
+            return []
+        rows = list(self._groups.move(partitions, states))
+        if self._access is not None:
+            rows += access.move(*self._access, "moved")
+        for topic in open_topics:
+            self._target.set_configs(topic.name, *topic.final_change())
+            known = self._journal.known.topics[topic.name]
+            self._journal.write([journal.topic(topic.name, known._replace(is_final=True))])
+        self._progress.cut_over(False)
+        ranges = self._source.ranges(partitions)
+        for topic in open_topics:
+            found = [ranges[each] for each in topic.partitions]
+            compared[topic.name] = [_late(*each) for each in zip(compared[topic.name], found, strict=True)]
+        return rows
+
+    def _make(self, topic: PlannedTopic) -> None:
+        known = self._journal.known.topics.get(topic.name)
+        if known is None or (topic.is_new and known.topic_id):
+            self._journal.write([journal.topic(topic.name, MovedTopic())])
+        if not self._journal.known.topics[topic.name].topic_id:
+            error = self._target.create(topic.staged()) if topic.is_new else None
+            made = self._target.topics([topic.name]).get(topic.name)
+            if made is None:
+                raise error or Conflict(f"topic {topic.name} was made at the target, and is not there")
+            why = plan.refusal(topic.source, made, self._ends(made), self._journal.known)
+            if why is not None:
+                raise Conflict(f"topic {topic.name}: {why}")
+            self._journal.write([journal.topic(topic.name, MovedTopic(made.topic_id))])
+
+    def _copy(self, planned: Planned) -> None:
+        """Copy in rounds, until one finds nothing new."""
+        open_topics = [each for each in planned.topics if not self._is_final(each)]
+        partitions = [each for topic in open_topics for each in topic.partitions]
+        copies = {
+            each: PartitionCopy(self._source, self._target, self._journal, each, self._progress.copied)
+            for each in partitions
+        }
+        for _ in range(MOST_ROUNDS):
+            ranges, there = self._source.ranges(partitions), self._target.ranges(partitions)
+            left = [each for each in partitions if not copies[each].is_done(ranges[each].end, there[each].end)]
+            if not left:
+                return
+            for each in left:
+                copies[each].copy(*ranges[each])
+
+    def _is_final(self, topic: PlannedTopic) -> bool:
+        known = self._journal.known.topics.get(topic.name)
+        return known is not None and known.is_final
+
+    def _compare(self, topic: PlannedTopic) -> list[MigrationRow]:
+        """Return the rows of a topic's partitions."""
+        if self._is_final(topic):
+            return [self._after_the_end(*each) for each in zip(topic.partitions, topic.ranges, strict=True)]
+        return [self.verify(each) for each in topic.partitions]
+
+    def _after_the_end(self, partition: Partition, found: LogRange) -> MigrationRow:
+        """Return the row of a partition that was opened for producers at the target: nothing is copied any more."""
+        position = self._journal.known.positions[self._journal.known.copied(*partition)]
+        row = MigrationRow(
+            "records",
+            *partition,
+            outcome="moved",
+            source_end=position.upstream,
+            target_end=position.downstream,
+            bytes=position.size,
+        )
+        return _late(row, found)
+
+    # -- comparing
+
+    def verify_only(self) -> Iterator[MigrationRow]:
+        """Compare what was copied, from its start on, with what the journal says of the source. Changes nothing."""
+        if not self._journal.read():
+            raise Conflict(f"there is no topic {self._journal.name} at the target: nothing was moved to it from here")
+        known = self._journal.known
+        for name, topic in sorted(known.topics.items()):
+            numbers = sorted(number for topic_id, number in known.positions if topic_id == topic.topic_id)
+            if plan.is_wanted(name, self._options.topics):
+                yield from (self._compared((name, number), OffsetSync(0)) for number in numbers)
+
+    def verify(self, partition: Partition) -> MigrationRow:
+        """Compare what was copied since the last time, and write down that it is the same."""
+        known, copied = self._journal.known, self._journal.known.copied(*partition)
+        row = self._compared(partition, known.verified.get(copied, OffsetSync(0)))
+        position = known.positions[copied]
+        if row.outcome == "verified" and known.verified.get(copied) != position:
+            self._journal.write([journal.verified(copied, position)])
+        return row
+
+    def _compared(self, partition: Partition, begin: OffsetSync) -> MigrationRow:
+        syncs = self._journal.known.syncs_of(self._journal.known.copied(*partition))
+        position = syncs[-1]
+        found = compare(self._target, partition, syncs, begin, self._progress.compared)
+        return MigrationRow(
+            "records",
+            *partition,
+            outcome="differs" if found.difference else "verified",
+            source_start=syncs[0].upstream,
+            source_end=position.upstream,
+            target_end=position.downstream,
+            bytes=position.size,
+            checksum=f"{position.checksum:08x}",
+            note=found.difference or "",
+        )
+
+
+def _has_failed(rows: Mapping[str, Sequence[MigrationRow]]) -> bool:
+    return any(row.outcome in FAILED for of_topic in rows.values() for row in of_topic)
+
+
+def _late(row: MigrationRow, found: LogRange) -> MigrationRow:
+    """Return the row of a partition that was moved, by what its log has at the source now."""
+    if row.source_end is None or found.end <= row.source_end:
+        return row
+    note = f"offsets {row.source_end} to {found.end - 1} came after the cut-over, and are at the source alone"
+    return row._replace(outcome="differs", note=note)
+
+
+__all__ = ["LogRange", "Migration", "Options", "Planned", "Progress"]

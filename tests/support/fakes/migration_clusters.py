@@ -1,0 +1,336 @@
+"""Two clusters in memory for a migration, with what may happen to a run: it is killed, answers are lost, batches come
+late. Logs are bytes as brokers have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Final
+
+from shareq.client.errors import BrokerError, ClientError, Unreachable
+from shareq.ops.migrate.batches import Aborted, Fetched
+from shareq.ops.migrate.ports import LogRange, Partition, Topic
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.batch import (
+    MAX_SEQUENCE,
+    NO_PRODUCER_ID,
+    batch_headers,
+    build_batch,
+    decode_records,
+    encode_batch,
+    read_header,
+    stamp,
+    validate_batch,
+    with_append_time,
+)
+from shareq.protocol.records.compression import Compression, compress
+from shareq.protocol.records.control import build_end_transaction_marker
+from shareq.protocol.records.record_codec import Record, RecordData, encode_record
+
+KNOWN_BATCHES: Final = 5
+"""Of a producer, which a broker finds again."""
+
+
+class Killed(Exception):
+    """The run ends here, without any warning."""
+
+
+class Fate:
+    """What happens to a run, decided by seed. Without a seed nothing does."""
+
+    def __init__(self, seed: int | None = None, *, kill: float = 0.0, lose: float = 0.0) -> None:
+        self._random = Random(seed)
+        self.kill, self.lose = kill, lose
+        self.late: list[Callable[[], object]] = []
+        self.happened: dict[str, int] = {"killed": 0, "lost": 0, "late": 0}
+
+    def at(self) -> None:
+        """Reach a point of a run."""
+        if self._random.random() < self.kill:
+            self.happened["killed"] += 1
+            raise Killed
+        if self.late and self._random.random() < 0.2:
+            self.late.pop(0)()
+
+    def loses(self) -> bool:
+        """Return whether an answer is lost."""
+        lost = self._random.random() < self.lose
+        self.happened["lost"] += lost
+        return lost
+
+    def delays(self) -> bool:
+        """Return whether what was sent comes late, after its answer was given up."""
+        late = self._random.random() < self.lose / 2
+        self.happened["late"] += late
+        return late
+
+
+@dataclass
+class Log:
+    """A partition's log. `producers`: id -> last sequence, and sequences with offsets of its last batches."""
+
+    start: int = 0
+    end: int = 0
+    batches: list[bytes] = field(default_factory=list)
+    aborted: list[Aborted] = field(default_factory=list)
+    producers: dict[int, tuple[int, list[tuple[int, int]]]] = field(default_factory=dict)
+
+    def append(self, batch: bytes | bytearray, length: int | None = None) -> int:
+        """Append a batch whose offsets are given out here; `length`: how many offsets it takes."""
+        offset = self.end
+        own = bytearray(batch)
+        stamp(own, offset, 0)
+        self.batches.append(bytes(own))
+        self.end += read_header(own).last_offset_delta + 1 if length is None else length
+        return offset
+
+    def produce(self, batch: bytes | bytearray) -> int:
+        """Append as a producer does. Raises what a broker answers."""
+        header = validate_batch(batch)
+        if isinstance(header, ErrorCode):
+            raise BrokerError(header, "Produce")
+        assert header.base_offset == 0
+        assert not header.is_transactional
+        assert not header.is_log_append_time
+        if header.producer_id == NO_PRODUCER_ID:
+            return self.append(batch)
+        known = self.producers.get(header.producer_id)
+        if known is not None:
+            last, recent = known
+            for sequence, offset in recent:
+                if sequence == header.base_sequence:
+                    return offset
+            if header.base_sequence != (last + 1) & MAX_SEQUENCE:
+                raise BrokerError(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, "Produce")
+        offset = self.append(batch)
+        recent = [*(known[1] if known else []), (header.base_sequence, offset)][-KNOWN_BATCHES:]
+        self.producers[header.producer_id] = header.last_sequence, recent
+        return offset
+
+    def from_offset(self, offset: int) -> Iterator[bytes]:
+        """Return the batches that hold, or follow, an offset."""
+        for batch in self.batches:
+            if read_header(batch).next_offset > offset:
+                yield batch
+
+    def records(self) -> list[Record]:
+        """Return what a reader of committed records gets, from the log's start on."""
+        found: list[Record] = []
+        gone = {(one.producer_id, one.first_offset) for one in self.aborted}
+        for batch in self.batches:
+            header = read_header(batch)
+            aborted = header.is_transactional and (header.producer_id, header.base_offset) in gone
+            if not header.is_control and not aborted:
+                found += decode_records(batch, exact=True, first=self.start)
+        return found
+
+
+class _Sent:
+    """A batch that was sent: taken at once, late, or taken with its answer lost."""
+
+    def __init__(self, log: Log, batch: bytes, fate: Fate) -> None:
+        self._outcome: int | ClientError
+        if fate.delays():
+            fate.late.append(lambda: _taken(log, batch))
+            self._outcome = Unreachable("no answer")
+            return
+        self._outcome = _taken(log, batch)
+        if fate.loses():
+            self._outcome = Unreachable("no answer")
+
+    def appended(self) -> int | None:
+        if isinstance(self._outcome, ClientError):
+            raise self._outcome
+        return self._outcome
+
+
+def _taken(log: Log, batch: bytes) -> int | ClientError:
+    try:
+        return log.produce(batch)
+    except BrokerError as error:
+        return error
+
+
+class MemoryCluster:
+    """A cluster as both ports see it. `refuses` are properties that it does not know."""
+
+    def __init__(self, name: str, fate: Fate, refuses: Collection[str] = ()) -> None:
+        self.name = name
+        self.fate = fate
+        self.known: dict[str, Topic] = {}
+        self.logs: dict[Partition, Log] = {}
+        self._refuses = refuses
+        self._made = 0
+
+    def make(self, topic: Topic) -> None:
+        """Make a topic, as its operator does."""
+        self._made += 1
+        self.known[topic.name] = topic._replace(topic_id=f"{self.name}{self._made}")
+        for number in range(topic.partitions):
+            self.logs[topic.name, number] = Log()
+
+    # -- both ports
+
+    def cluster_id(self) -> str:
+        return self.name
+
+    def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]:
+        self.fate.at()
+        return {each: LogRange(self.logs[each].start, self.logs[each].end) for each in partitions}
+
+    def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
+        log = self.logs[partition]
+        position = max(offset, log.start)
+        while position < end:
+            self.fate.at()
+            some: list[bytes] = []
+            for batch in log.from_offset(position):
+                some.append(batch)
+                if len(some) == 3:
+                    break
+            if not some:
+                raise Unreachable("nothing comes")
+            aborted = [one for one in log.aborted if one.first_offset <= read_header(some[-1]).last_offset]
+            yield Fetched(b"".join(some), [one for one in aborted if _ends(log, one) >= position])
+            position = read_header(some[-1]).next_offset
+
+    # -- the source
+
+    def sizes(self) -> Mapping[Partition, int]:
+        return {each: sum(map(len, log.batches)) for each, log in self.logs.items()}
+
+    # -- the target
+
+    def create(self, topic: Topic) -> BrokerError | None:
+        self.fate.at()
+        if topic.name in self.known:
+            return BrokerError(ErrorCode.TOPIC_ALREADY_EXISTS, topic.name)
+        assert self.try_configs(topic) is None
+        self.make(topic)
+        self.fate.at()
+        return None
+
+    def try_configs(self, topic: Topic) -> BrokerError | None:
+        bad = [name for name in topic.configs if name in self._refuses]
+        return (
+            BrokerError(ErrorCode.INVALID_CONFIG, topic.name, f"Unknown topic config name: {bad[0]}") if bad else None
+        )
+
+    def set_configs(self, topic: str, configs: Mapping[str, str], delete: Collection[str]) -> None:
+        self.fate.at()
+        left = {name: value for name, value in self.known[topic].configs.items() if name not in delete}
+        self.known[topic] = self.known[topic]._replace(configs={**left, **configs})
+        self.fate.at()
+
+    def producer(self) -> tuple[int, int]:
+        self.fate.at()
+        return 1000 + self.fate._random.randrange(1_000_000), 0
+
+    def send(self, partition: Partition, batch: bytes | bytearray) -> _Sent:
+        self.fate.at()
+        return _Sent(self.logs[partition], bytes(batch), self.fate)
+
+    def pause(self, error: ClientError) -> None:
+        self.fate.at()
+
+    def progressed(self) -> None:
+        pass
+
+
+class MemorySource(MemoryCluster):
+    """The cluster that is left."""
+
+    def topics(self) -> Sequence[Topic]:
+        return list(self.known.values())
+
+
+class MemoryTarget(MemoryCluster):
+    """The cluster that is moved to."""
+
+    def topics(self, names: Collection[str]) -> Mapping[str, Topic]:
+        self.fate.at()
+        return {name: self.known[name] for name in names if name in self.known}
+
+
+def _ends(log: Log, aborted: Aborted) -> int:
+    """Return the offset of the marker of an aborted transaction."""
+    return min(
+        header.base_offset
+        for batch in log.batches
+        for _, header in batch_headers(batch)
+        if header.is_control and header.producer_id == aborted.producer_id and header.base_offset > aborted.first_offset
+    )
+
+
+# -- logs of all kinds
+
+
+def fill(log: Log, random: Random, batches: int) -> None:
+    """Append batches of every kind that a broker's log may have."""
+    for _ in range(batches):
+        _KINDS[random.randrange(len(_KINDS))](log, random)
+
+
+def _records(random: Random) -> list[RecordData]:
+    return [
+        RecordData(
+            random.choice([None, random.randbytes(3)]),
+            random.choice([None, random.randbytes(random.randrange(30))]),
+            random.choice([(), (("h", b"1"), ("\udcff", None))]),
+            random.randrange(1_000_000),
+        )
+        for _ in range(random.randint(1, 5))
+    ]
+
+
+def _plain(log: Log, random: Random) -> None:
+    codec = random.choice([Compression.NONE, Compression.NONE, Compression.GZIP, Compression.ZSTD])
+    log.append(build_batch(_records(random), timestamp_ms=0, compression=codec))
+
+
+def _appended_time(log: Log, random: Random) -> None:
+    log.append(with_append_time(build_batch(_records(random), timestamp_ms=0), random.randrange(1_000_000)))
+
+
+def _compacted(log: Log, random: Random) -> None:
+    """Append a batch from which compaction took some records, or all."""
+    payload = bytearray()
+    length = random.randint(2, 8)
+    left = sorted(random.sample(range(length), random.randrange(length)))
+    for delta in left:
+        encode_record(payload, delta, delta, b"k%d" % delta, b"v", ())
+    codec = random.choice([Compression.NONE, Compression.GZIP]) if left else Compression.NONE
+    whole = read_header(build_batch([RecordData(b"k", b"v", (), 7)], timestamp_ms=0))
+    header = whole._replace(
+        attributes=int(codec), last_offset_delta=length - 1, records_count=len(left), max_timestamp=7 + length
+    )
+    log.append(encode_batch(header, compress(codec, bytes(payload)) if codec else payload))
+
+
+def _hole(log: Log, random: Random) -> None:
+    """Leave a hole where whole batches were; one always follows."""
+    log.end += random.randint(1, 5)
+    _plain(log, random)
+
+
+def _transaction(log: Log, random: Random) -> None:
+    commit = random.random() < 0.5
+    producer = random.randrange(100, 200)
+    batch = build_batch(
+        _records(random), timestamp_ms=0, producer_id=producer, producer_epoch=0, base_sequence=0, transactional=True
+    )
+    first = log.append(batch)
+    if not commit:
+        log.aborted.append(Aborted(producer, first))
+    if random.random() < 0.5:
+        _plain(log, random)
+    log.append(
+        build_end_transaction_marker(
+            commit=commit, producer_id=producer, producer_epoch=0, coordinator_epoch=0, timestamp_ms=0
+        )
+    )
+
+
+_KINDS: Final = (_plain, _plain, _plain, _appended_time, _compacted, _hole, _transaction)

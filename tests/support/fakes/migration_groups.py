@@ -1,0 +1,90 @@
+"""Groups of two clusters in memory, for a migration."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from shareq.client.errors import BrokerError
+from shareq.ops.migrate.group_ports import Committed, ShareState
+from shareq.ops.migrate.ports import Partition
+from shareq.protocol.errors import ErrorCode
+from tests.support.fakes.migration_clusters import Fate
+
+ALL_STATES: Final = (0, 2, 3, 4)
+
+
+@dataclass
+class OldGroups:
+    """Groups of the source. `taken` are share partitions whose leader confirms nothing more."""
+
+    committed: dict[str, dict[Partition, Committed]] = field(default_factory=dict)
+    states: dict[str, dict[Partition, ShareState | None]] = field(default_factory=dict)
+    configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    members: set[str] = field(default_factory=set)
+    taken: set[tuple[str, Partition]] = field(default_factory=set)
+
+    def consumer_groups(self) -> Mapping[str, bool]:
+        return {group: group in self.members for group in self.committed}
+
+    def offsets(self, group: str) -> Mapping[Partition, Committed]:
+        return self.committed[group]
+
+    def share_groups(self) -> Sequence[str]:
+        return list(self.states)
+
+    def begun(self, group: str) -> Sequence[Partition]:
+        return list(self.states[group])
+
+    def take_over(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState | None]:
+        self.taken |= {(group, each) for each in partitions}
+        return {each: self.states[group][each] for each in partitions}
+
+    def group_configs(self) -> Mapping[str, Mapping[str, str]]:
+        return self.configs
+
+
+@dataclass
+class NewGroups:
+    """Groups of the target."""
+
+    fate: Fate
+    writable: Collection[int] = ALL_STATES
+    committed: dict[str, dict[Partition, Committed]] = field(default_factory=dict)
+    states: dict[str, dict[Partition, ShareState]] = field(default_factory=dict)
+    configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    members: set[str] = field(default_factory=set)
+
+    def offsets(self, group: str) -> Mapping[Partition, Committed]:
+        return self.committed.get(group, {})
+
+    def commit(self, group: str, offsets: Mapping[Partition, Committed]) -> None:
+        self.fate.at()
+        self.committed.setdefault(group, {}).update(offsets)
+        self.fate.at()
+
+    def begun(self, group: str) -> Sequence[Partition]:
+        return list(self.states.get(group, ()))
+
+    def writable_states(self) -> Collection[int]:
+        return self.writable
+
+    def begin(self, group: str, starts: Mapping[Partition, int]) -> None:
+        self.fate.at()
+        if group in self.members:
+            raise BrokerError(ErrorCode.NON_EMPTY_GROUP, f"share group {group}")
+        self.states.setdefault(group, {}).update({each: ShareState(start, ()) for each, start in starts.items()})
+        self.fate.at()
+
+    def write(self, group: str, states: Mapping[Partition, ShareState]) -> None:
+        assert states.keys() <= self.states[group].keys()
+        self.states[group].update(states)
+        self.fate.at()
+
+    def set_group_configs(self, group: str, configs: Mapping[str, str], *, dry_run: bool) -> BrokerError | None:
+        if any(name.startswith("shareq.") for name in configs):
+            return BrokerError(ErrorCode.INVALID_CONFIG, f"group {group}", "Unknown group config")
+        if not dry_run:
+            self.configs.setdefault(group, {}).update(configs)
+        return None

@@ -1,0 +1,252 @@
+"""Copies of logs of every kind, by runs that are killed anywhere, with answers that are lost and late batches."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from random import Random
+from typing import Final
+
+import pytest
+
+from shareq.client.errors import ClientError
+from shareq.ops.migrate import offset_syncs
+from shareq.ops.migrate.errors import Conflict
+from shareq.ops.migrate.groups import GroupOptions, Groups
+from shareq.ops.migrate.journal import MovedTopic
+from shareq.ops.migrate.journal import topic as topic_entry
+from shareq.ops.migrate.journal_topic import JournalTopic
+from shareq.ops.migrate.mapping import downstream
+from shareq.ops.migrate.plan import STAGING
+from shareq.ops.migrate.ports import Topic
+from shareq.ops.migrate.report import MigrationRow
+from shareq.ops.migrate.run import Migration, Options
+from shareq.protocol.records.batch import build_batch, decode_records, read_header, stamp
+from shareq.protocol.records.record_codec import Record, RecordData
+from tests.support.fakes.migration_clusters import Fate, Killed, MemorySource, MemoryTarget, fill
+from tests.support.fakes.migration_groups import NewGroups, OldGroups
+from tests.support.fixed_seeds import FixedSeeds
+
+ORDERS: Final = Topic("orders", "", 2, False, {"cleanup.policy": "compact", "shareq.made.up": "1"}, 1_000_000)
+MOST_RUNS: Final = 60
+
+
+def clusters(seed: int, fate: Fate) -> tuple[MemorySource, MemoryTarget]:
+    """Return a source with logs of every kind, one of which begins in the middle of a batch."""
+    random = Random(seed)
+    source = MemorySource("old", Fate())
+    source.make(ORDERS)
+    source.make(Topic("__consumer_offsets", "", 1, True, {}))
+    for number in range(2):
+        fill(source.logs["orders", number], random, random.randint(0, 40))
+    first = source.logs["orders", 0]
+    first.start = random.randint(0, first.end // 2)
+    return source, MemoryTarget("new", fate, refuses=["shareq.made.up"])
+
+
+def moved(source: MemorySource, target: MemoryTarget, *, cut_over: bool = False) -> list[MigrationRow]:
+    """Run the command once."""
+    migration = migration_of(source, target, cut_over=cut_over)
+    return list(migration.run(migration.plan()))
+
+
+def migration_of(source: MemorySource, target: MemoryTarget, *, cut_over: bool = False) -> Migration:
+    """Return a migration of clusters without groups."""
+    old, new = OldGroups(), NewGroups(target.fate)
+    options = Options(cut_over=cut_over)
+    return Migration(source, target, options, lambda topic: Groups(source, old, new, topic, GroupOptions()))
+
+
+def content(records: list[Record]) -> list[tuple[object, ...]]:
+    return [(each.timestamp, each.key, each.value, each.headers) for each in records]
+
+
+def check_same(source: MemorySource, target: MemoryTarget) -> None:
+    """Check that each record is at the target once, in order, and that each offset is mapped to its own."""
+    journal = JournalTopic(target, "old")
+    assert journal.read()
+    for number in range(2):
+        partition = "orders", number
+        there, here = target.logs[partition], source.logs[partition]
+        assert content(there.records()) == content(here.records())
+        assert [each.offset for each in there.records()] == list(range(there.end))
+        offsets = [each.offset for each in here.records()]
+        syncs = journal.known.syncs_of(journal.known.copied(*partition))
+        expected = {offset: bisect_left(offsets, offset) for offset in range(here.end + 1)}
+        assert downstream(source, partition, syncs, expected) == expected
+        some = expected.keys() & {0, here.end // 3, here.end // 2, here.end}
+        assert downstream(source, partition, syncs, some) == {each: expected[each] for each in some}
+
+
+def run_seed(seed: int) -> Counter[str]:
+    random = Random(seed)
+    fate = Fate(seed, kill=random.choice([0.01, 0.03, 0.1]), lose=random.choice([0.0, 0.1]))
+    source, target = clusters(seed, fate)
+    runs = 0
+    while True:
+        runs += 1
+        if runs > MOST_RUNS:
+            fate.kill = fate.lose = 0.0
+        try:
+            rows = moved(source, target)
+        except Killed:
+            if random.random() < 0.1:
+                fill(source.logs["orders", 1], random, 3)  # producers go on
+            continue
+        except Conflict as error:
+            # A journal's append of a run that was killed, which came late, and which the next run had not seen.
+            if "another shareq migrate" not in str(error):
+                raise
+            fate.happened["overtaken"] = fate.happened.get("overtaken", 0) + 1
+            continue
+        break
+    assert {row.outcome for row in rows if row.kind == "records"} == {"verified"}
+    fate.kill = fate.lose = 0.0
+    check_same(source, target)
+    for late in fate.late:
+        late()
+    check_same(source, target)
+    return Counter({**fate.happened, "runs": runs})
+
+
+@pytest.fixture(autouse=True)
+def close_syncs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offset_syncs, "SPACING_BYTES", 300)
+
+
+FIXED = FixedSeeds(run_seed, range(30), chunk=6)
+
+
+@pytest.mark.parametrize("first", FIXED.firsts)
+def test_whatever_ends_a_run_each_record_is_copied_once(first: int) -> None:
+    FIXED.run_from(first)
+
+
+def test_enough_has_happened() -> None:
+    assert not FIXED.too_seldom({"killed": 100, "lost": 30, "late": 10})
+
+
+# -- one thing at a time
+
+
+def still(seed: int = 3) -> tuple[MemorySource, MemoryTarget]:
+    """Return clusters to which nothing happens."""
+    return clusters(seed, Fate())
+
+
+def test_a_topic_is_staged_until_the_cut_over_and_has_its_own_properties_then() -> None:
+    source, target = still()
+    moved(source, target)
+    staged = target.known["orders"].configs
+    assert staged.items() >= STAGING.items()
+    assert int(staged["max.message.bytes"]) > ORDERS.largest_batch
+    rows = moved(source, target, cut_over=True)
+    assert target.known["orders"].configs == {"cleanup.policy": "compact"}
+    assert [(row.outcome, row.note) for row in rows if row.kind != "records"] == [
+        ("moved", ""),
+        ("left", "shareq.made.up: Unknown topic config name: shareq.made.up"),
+    ]
+
+
+def test_a_plan_changes_nothing() -> None:
+    source, target = still()
+    migration = migration_of(source, target)
+    rows = list(migration.planned_rows(migration.plan()))
+    assert [(row.kind, row.outcome) for row in rows] == [
+        ("topic", "planned"),
+        ("config", "left"),
+        ("records", "planned"),
+        ("records", "planned"),
+    ]
+    assert not target.known
+
+
+def test_a_topic_that_the_target_has_is_left_alone() -> None:
+    source, target = still()
+    target.make(ORDERS)
+    (row,) = moved(source, target, cut_over=True)
+    assert (row.outcome, row.note) == (
+        "refused",
+        "the target has a topic of this name that this migration has not made",
+    )
+    assert target.logs["orders", 0].end == 0
+
+
+def test_a_topic_that_is_made_again_by_another_is_left_alone() -> None:
+    source, target = still()
+    moved(source, target)
+    target.make(ORDERS)
+    (row,) = moved(source, target)
+    assert (row.outcome, row.note) == (
+        "refused",
+        "this migration has made it at the target, and another one has made it again there",
+    )
+
+
+def test_a_topic_that_was_deleted_at_the_target_is_copied_once_more() -> None:
+    source, target = still()
+    moved(source, target)
+    del target.known["orders"]
+    moved(source, target)
+    check_same(source, target)
+
+
+def test_a_target_that_lost_what_it_had_confirmed_gets_it_again() -> None:
+    source, target = still()
+    moved(source, target)
+    log = target.logs["orders", 1]
+    lost = [read_header(batch) for batch in log.batches[-3:]]
+    del log.batches[-3:]
+    log.end = lost[0].base_offset
+    log.producers.clear()
+    moved(source, target)
+    check_same(source, target)
+
+
+def test_records_of_others_at_the_target_are_a_conflict() -> None:
+    source, target = still()
+    moved(source, target)
+    target.logs["orders", 1].produce(build_batch([RecordData(b"k", b"v")], timestamp_ms=1))
+    with pytest.raises(Conflict, match=r"partition orders-1 ends at offset \d+ at the target, the copy at \d+"):
+        moved(source, target)
+
+
+def test_two_runs_at_a_time_are_a_conflict() -> None:
+    _, target = still()
+    first, second = JournalTopic(target, "old"), JournalTopic(target, "old")
+    first.open()
+    second.open()
+    first.write([topic_entry("orders", MovedTopic())])
+    with pytest.raises(Conflict, match="another shareq migrate writes to topic"):
+        second.write([topic_entry("returns", MovedTopic())])
+
+
+def test_what_comes_after_the_cut_over_is_reported() -> None:
+    source, target = still()
+    moved(source, target, cut_over=True)
+    end = source.logs["orders", 1].end
+    source.logs["orders", 1].append(build_batch([RecordData(b"k", b"v")], timestamp_ms=1))
+    (row,) = [row for row in moved(source, target, cut_over=True) if row.outcome == "differs"]
+    assert row.note == f"offsets {end} to {end} came after the cut-over, and are at the source alone"
+
+
+def test_a_byte_that_differs_at_the_target_is_found() -> None:
+    source, target = still()
+    moved(source, target)
+    log = target.logs["orders", 1]
+    other = decode_records(log.batches[4], exact=True)
+    records = [RecordData(each.key, b"other", each.headers, each.timestamp) for each in other]
+    changed = build_batch(records, timestamp_ms=0)
+    stamp(changed, read_header(log.batches[4]).base_offset, 0)
+    log.batches[4] = bytes(changed)
+    (row,) = [row for row in migration_of(source, target).verify_only() if row.outcome == "differs"]
+    assert row.partition == 1
+    assert row.note.startswith("differs in offsets ")
+
+
+def test_damage_at_the_source_is_not_copied() -> None:
+    source, target = still()
+    log = source.logs["orders", 1]
+    log.batches[2] = log.batches[2][:-1] + bytes([log.batches[2][-1] ^ 1])
+    with pytest.raises(ClientError, match=r"partition orders-1 at the source: the batch at offset .* is damaged"):
+        moved(source, target)

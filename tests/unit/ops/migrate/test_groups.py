@@ -1,0 +1,189 @@
+"""What groups have done, handed over by runs that are killed anywhere: once, at the offsets of the same records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from shareq.client.errors import BrokerError
+from shareq.ops.migrate import offset_syncs
+from shareq.ops.migrate.group_ports import Committed, ShareState, StateRange
+from shareq.ops.migrate.groups import GroupOptions, Groups, offsets_in, translated
+from shareq.ops.migrate.ports import Topic
+from shareq.ops.migrate.report import MigrationRow
+from shareq.ops.migrate.run import Migration, Options
+from shareq.protocol.errors import ErrorCode
+from tests.support.each import for_each
+from tests.support.fakes.migration_clusters import Fate, Killed, MemorySource, MemoryTarget, fill
+from tests.support.fakes.migration_groups import ALL_STATES, NewGroups, OldGroups
+
+PARTITION = "orders", 0
+
+
+class World:
+    """A topic with a log of every kind, and groups that have done something in it."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.fate = Fate(seed)
+        self.source = MemorySource("old", Fate())
+        self.source.make(Topic("orders", "", 1, False, {}))
+        self.target = MemoryTarget("new", self.fate)
+        self.log = self.source.logs[PARTITION]
+        fill(self.log, self.random, 30)
+        self.old = OldGroups()
+        self.new = NewGroups(self.fate)
+
+    def state(self) -> ShareState:
+        """Return a state with ranges of all kinds, which ends at the log's end at most."""
+        points = sorted(self.random.sample(range(self.log.end + 1), self.random.randint(2, 9)))
+        ranges = [
+            StateRange(first, after - 1, self.random.choice(ALL_STATES), self.random.randint(1, 4))
+            for first, after in pairwise(points)
+            if self.random.random() < 0.7
+        ]
+        return ShareState(points[0], tuple(ranges))
+
+    def run(self, *, at_least_once: bool = False) -> list[MigrationRow]:
+        options = GroupOptions(at_least_once=at_least_once)
+        migration = Migration(
+            self.source,
+            self.target,
+            Options(cut_over=True),
+            lambda topic: Groups(self.source, self.old, self.new, topic, options),
+        )
+        return list(migration.run(migration.plan()))
+
+    def run_until_done(self) -> list[MigrationRow]:
+        while True:
+            try:
+                return self.run()
+            except Killed:
+                self.fate.kill *= 0.95
+
+    def ids(self) -> list[int]:
+        """Return the offsets of the source by those of the target."""
+        return [each.offset for each in self.log.records()]
+
+
+def what_is_known(state: ShareState, offsets: Collection[int]) -> dict[int, tuple[int, int]]:
+    """Return state and deliveries of those of the offsets of which something is known."""
+    return {
+        offset: (each.state, each.deliveries)
+        for each in state.ranges
+        for offset in offsets
+        if each.first <= offset <= each.last and offset >= state.start
+    }
+
+
+@pytest.fixture(autouse=True)
+def close_syncs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offset_syncs, "SPACING_BYTES", 300)
+
+
+@for_each("seed", range(25))
+def test_what_a_share_group_has_done_is_known_of_the_same_records(seed: int) -> None:
+    world = World(seed)
+    state = world.state()
+    world.old.states["packers"] = {PARTITION: state}
+    world.fate.kill = 0.05
+    world.run_until_done()
+    ids = world.ids()
+    moved = world.new.states["packers"][PARTITION]
+    there = {ids[offset]: known for offset, known in what_is_known(moved, range(len(ids))).items()}
+    assert there == what_is_known(state, ids)
+    assert [each for each in ids if each >= state.start] == ids[moved.start :]
+    assert ("packers", PARTITION) in world.old.taken
+
+
+@for_each("seed", range(25))
+def test_a_committed_offset_is_that_of_the_same_record(seed: int) -> None:
+    world = World(seed)
+    offset = world.random.randint(0, world.log.end)
+    world.old.committed["readers"] = {PARTITION: Committed(offset, "mine"), ("others", 0): Committed(3)}
+    world.fate.kill = 0.05
+    world.run_until_done()
+    ids = world.ids()
+    (moved,) = world.new.committed["readers"].values()
+    assert [each for each in ids if each >= offset] == ids[moved.offset :]
+    assert moved.metadata == "mine"
+
+
+def test_what_was_handed_over_is_the_targets_own() -> None:
+    world = World(1)
+    world.old.committed["readers"] = {PARTITION: Committed(2)}
+    world.old.states["packers"] = {PARTITION: ShareState(1, ())}
+    world.run()
+    world.new.committed["readers"][PARTITION] = Committed(9)
+    world.new.states["packers"][PARTITION] = ShareState(9, ())
+    world.run()
+    assert world.new.committed["readers"][PARTITION].offset == 9
+    assert world.new.states["packers"][PARTITION].start == 9
+
+
+def test_what_others_have_done_at_the_target_is_left() -> None:
+    world = World(1)
+    world.old.committed["readers"] = {PARTITION: Committed(2)}
+    world.old.states["packers"] = {PARTITION: ShareState(1, ())}
+    world.new.committed["readers"] = {PARTITION: Committed(9)}
+    world.new.states["packers"] = {PARTITION: ShareState(9, ())}
+    refused = {row.name: row.note for row in world.run() if row.outcome == "refused"}
+    assert refused == {
+        "readers": "orders: the target has an offset of its own",
+        "packers": "orders: the group has begun at the target",
+    }
+    assert world.new.committed["readers"][PARTITION].offset == 9
+    assert world.new.states["packers"][PARTITION].start == 9
+
+
+def test_groups_with_members_stop_the_cut_over_before_anything_is_taken_over() -> None:
+    world = World(1)
+    world.old.committed["readers"] = {PARTITION: Committed(2)}
+    world.old.members.add("readers")
+    world.old.states["packers"] = {PARTITION: ShareState(1, ())}
+    rows = world.run()
+    assert [(row.name, row.outcome) for row in rows if row.kind == "offsets"] == [("readers", "refused")]
+    assert [row.outcome for row in rows if row.kind == "topic"] == ["copied"]
+    assert not world.old.taken
+    assert not world.new.committed
+
+
+def test_a_share_group_with_members_at_the_target_is_refused() -> None:
+    world = World(1)
+    world.old.states["packers"] = {PARTITION: ShareState(1, ())}
+    world.new.members.add("packers")
+    (row,) = [row for row in world.run() if row.kind == "share-group"]
+    assert (row.outcome, row.note) == ("refused", str(BrokerError(ErrorCode.NON_EMPTY_GROUP, "share group packers")))
+
+
+def test_where_no_state_can_be_written_the_operator_decides() -> None:
+    world = World(1)
+    state = ShareState(0, (StateRange(0, 1, 0, 1), StateRange(2, world.log.end - 1, 2, 1)))
+    world.old.states["packers"] = {PARTITION: state}
+    world.new.writable = ()
+    (row,) = [row for row in world.run() if row.kind == "share-group"]
+    assert row.outcome == "refused"
+    assert "--at-least-once" in row.note
+    assert not world.old.taken
+    (row,) = [row for row in world.run(at_least_once=True) if row.kind == "share-group"]
+    done = sum(offset >= 2 for offset in world.ids())
+    assert (row.outcome, row.note) == ("moved", f"orders: {done} records that are done come again")
+    assert world.new.states["packers"][PARTITION] == ShareState(0, ())
+
+
+def test_properties_that_the_target_does_not_know_are_named() -> None:
+    world = World(1)
+    world.old.configs["packers"] = {"share.isolation.level": "read_committed", "shareq.paused": "true"}
+    rows = [(row.outcome, row.note) for row in world.run() if row.kind == "config"]
+    assert rows == [("moved", "share.isolation.level"), ("left", "shareq.paused: Unknown group config")]
+    assert world.new.configs == {"packers": {"share.isolation.level": "read_committed"}}
+
+
+def test_a_record_whose_dead_letter_may_be_missing_is_available_where_that_cannot_be_kept() -> None:
+    state = ShareState(5, (StateRange(5, 6, 3, 5), StateRange(7, 7, 4, 5), StateRange(8, 9, 2, 1)))
+    at = {offset: offset - 5 for offset in offsets_in(state)} | {8: 3, 10: 3}
+    assert translated(state, at, (0, 2, 4)) == ShareState(0, (StateRange(0, 1, 0, 5), StateRange(2, 2, 4, 5)))
+    assert translated(state, at, ALL_STATES).ranges[0].state == 3
