@@ -40,6 +40,7 @@ from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeResponse
 from shareq.protocol.names import CLUSTER_METADATA
 from shareq.protocol.primitives import Message
 from tests.support.clients.share_client import ACCEPT, ShareClient, append, from_the_start
+from tests.support.each import for_each
 from tests.support.worlds.cluster import GROUP_TOPIC, STATE_TOPIC, Cluster
 
 GROUPS, STATES, LEADER = 1, 2, 3
@@ -295,7 +296,7 @@ def asked(request: pytest.FixtureRequest) -> Asked:
     return Asked(request.param)
 
 
-@pytest.mark.parametrize("path", [path for path, named in FIELDS.items() if isinstance(named, Named)])
+@for_each("path", [path for path, named in FIELDS.items() if isinstance(named, Named)])
 def test_it_names_brokers_of_ours_by_the_listener_that_was_asked(path: str, asked: Asked) -> None:
     response, *names = path.split(".")
     named = FIELDS[path]

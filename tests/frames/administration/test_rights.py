@@ -45,6 +45,7 @@ from shareq.protocol.generated.produce import ProduceResponse
 from shareq.protocol.primitives import ZERO_UUID, Message
 from tests.support.clients.access import ALICE, TOPIC, AccessWorld, Case, acl, send
 from tests.support.clients.access_cases import CASES
+from tests.support.each import for_each
 
 REFUSALS: Final = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -121,7 +122,7 @@ def test_every_rpc_that_is_served_has_its_row() -> None:
     assert not set(HANDLERS) - set(RIGHTS), "a row in RIGHTS says what the RPC asks for"
 
 
-@pytest.mark.parametrize("key", HANDLERS, ids=lambda key: key.name)
+@for_each("key", HANDLERS)
 def test_every_right_of_an_rpc_is_walked(key: ApiKey) -> None:
     walked = {right for case in CASES if case.key == key for right in case.needs} | APART.get(key, set())
     assert walked == set(RIGHTS[key])

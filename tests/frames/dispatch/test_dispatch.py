@@ -39,12 +39,14 @@ from shareq.protocol.generated.share_acknowledge import (
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
 )
+from tests.support.each import for_each
 
 CARD = re.compile(r"(\w+): v(\d+)(?:-(\d+))?(?:; v(\d+)-\d+ are advertised and not served)?[ .;,(]")
 
 
-@pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
-def test_the_handlers_card_names_its_rpc_and_versions(key: ApiKey, row: HandlerRow) -> None:
+@for_each("key", HANDLERS)
+def test_the_handlers_card_names_its_rpc_and_versions(key: ApiKey) -> None:
+    row = HANDLERS[key]
     card = CARD.match(import_module(row.module).__doc__ or "")
     assert card is not None
     name, first, last, advertised_first = card.groups()
@@ -53,9 +55,9 @@ def test_the_handlers_card_names_its_rpc_and_versions(key: ApiKey, row: HandlerR
     assert VersionRange(int(advertised_first or first), int(last or first)) == row.advertised
 
 
-@pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
-def test_only_what_the_protocol_has_is_served(key: ApiKey, row: HandlerRow) -> None:
-    known = versions(key)
+@for_each("key", HANDLERS)
+def test_only_what_the_protocol_has_is_served(key: ApiKey) -> None:
+    known, row = versions(key), HANDLERS[key]
     assert known is not None
     assert known[0] <= row.served.first <= row.served.last <= known[1]
     assert row.advertised.last == row.served.last
@@ -70,7 +72,7 @@ def test_every_handler_file_has_its_row() -> None:
     assert modules == {row.module for row in HANDLERS.values()}
 
 
-@pytest.mark.parametrize("row", HANDLERS.values(), ids=lambda row: row.module)
+@for_each("row", HANDLERS.values())
 def test_a_handler_is_given_the_context_that_it_asks_for(row: HandlerRow) -> None:
     """No other check reads what it names beside its ground's table: a handler is found by its module's name."""
     module = import_module(row.module)
@@ -203,9 +205,10 @@ def test_a_collector_that_is_off_stays_off(world: BrokerWorld) -> None:
         gc.enable()
 
 
-@pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
-def test_the_answer_to_our_own_fault_can_be_written_in_every_version(key: ApiKey, row: HandlerRow) -> None:
+@for_each("key", HANDLERS)
+def test_the_answer_to_our_own_fault_can_be_written_in_every_version(key: ApiKey) -> None:
     """RPCs between brokers have none: there the connection is closed."""
+    row = HANDLERS[key]
     for version in range(row.served.first, row.served.last + 1):
         request = codec(key).request_class()
         if isinstance(request, FindCoordinatorRequest) and version >= 4:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from devtools.clients.requests import batch, fetch_request, produce_request
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.response_errors import error_reader
@@ -17,6 +15,7 @@ from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from shareq.protocol.generated.produce import ProduceRequest, ProduceResponse
 from shareq.protocol.generated.share_fetch import PartitionData, ShareFetchableTopicResponse, ShareFetchResponse
+from tests.support.each import for_each
 
 
 def counted(world: BrokerWorld, api_key: ApiKey) -> Requests:
@@ -109,7 +108,7 @@ def test_an_unknown_version_of_api_versions(world: BrokerWorld) -> None:
     assert (counters.durations.count, counters.errors) == (2, {ErrorCode.UNSUPPORTED_VERSION: 1})
 
 
-@pytest.mark.parametrize("api_key", HANDLERS, ids=lambda key: key.name)
+@for_each("api_key", HANDLERS)
 def test_every_response_has_a_reader(api_key: ApiKey) -> None:
     response_class = codec(api_key).response_class
     assert error_reader(response_class)(response_class()) == []

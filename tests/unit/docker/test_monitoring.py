@@ -16,6 +16,7 @@ from shareq.broker.metrics.data_folder import FAMILIES
 from shareq.broker.metrics.family import Kind
 from shareq.broker.metrics.share_families import ACK_TYPES
 from shareq.ops.state_colours import LINES, LOOKS, Tone
+from tests.support.each import for_each
 from tests.support.processes import finished
 
 DOCKER: Final = Path(__file__).parents[3] / "docker"
@@ -97,7 +98,7 @@ def run(*command: str, cwd: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("query", queries())
+@for_each("query", queries())
 def test_a_query_names_what_is_exposed_and_labels_that_it_has(query: str) -> None:
     samples = exposed()
     selectors = _SELECTOR.findall(_BY.sub("", query))

@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from shareq.broker.metrics import data_folder
 from shareq.broker.metrics.family import Family, Kind
 from shareq.cluster.node import metrics as node
@@ -98,7 +96,7 @@ def test_queries_name_existing_metrics() -> None:
     assert named <= exposed
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@for_each("family", FAMILIES)
 def test_names_follow_prometheus(family: Family) -> None:
     assert re.fullmatch(r"(kafka|shareq)_[a-z][a-z0-9_]*", family.name)
     assert family.name.endswith("_total") == (family.kind is Kind.COUNTER)

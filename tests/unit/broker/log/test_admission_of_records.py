@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tracemalloc
 from collections.abc import Iterator
 
@@ -33,7 +34,8 @@ from shareq.protocol.records.batch import (
 )
 from shareq.protocol.records.compression import compress
 from tests.support.coroutines import finished
-from tests.support.kafka.odd_batches import Answer, odd_batches
+from tests.support.each import for_each
+from tests.support.kafka.odd_batches import Answer, OddBatch, odd_batches
 from tests.support.kafka.raw_batches import raw_batch, raw_record
 from tests.support.pass_forms import FORMS, RecordWalk
 
@@ -53,6 +55,11 @@ def _form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
     form: RecordWalk = request.param
     monkeypatch.setattr(admission, "records_walk", form)
     return iter(())
+
+
+@functools.cache
+def odd_ones(codec: Compression) -> dict[str, OddBatch]:
+    return odd_batches(NOW, codec)
 
 
 def rules(**settings: object) -> Admission:
@@ -75,9 +82,9 @@ def outcomes(taking: Admission, batch: bytes) -> tuple[tuple[object, object], tu
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-@pytest.mark.parametrize("case", sorted(odd_batches(0, Compression.NONE)))
+@for_each("case", sorted(odd_batches(0, Compression.NONE)))
 def test_large_batches_are_judged_as_small_ones(case: str, codec: Compression) -> None:
-    odd = odd_batches(NOW, codec)[case]
+    odd = odd_ones(codec)[case]
     settings = {name: value for key in odd.settings for name, value in SETTINGS[key].items()}
     header = validate_batch(odd.batch)
     if isinstance(header, ErrorCode) or header.base_offset or header.attributes & NOT_TAKEN:
@@ -87,8 +94,8 @@ def test_large_batches_are_judged_as_small_ones(case: str, codec: Compression) -
 
 
 @pytest.mark.parametrize("codec", REAL_CODECS)
-@pytest.mark.parametrize("fault", ["unreadable", "out of order", "out of time", "cut short"])
-@pytest.mark.parametrize("size", ["fits", "a long record", "too much"])
+@for_each("fault", ["unreadable", "out of order", "out of time", "cut short"])
+@for_each("size", ["fits", "a long record", "too much"])
 def test_of_several_faults_a_large_batch_names_the_same(codec: Compression, fault: str, size: str) -> None:
     """A fault that stands in front of so many bytes that they are refused for that, too."""
     first = {
@@ -105,10 +112,10 @@ def test_of_several_faults_a_large_batch_names_the_same(codec: Compression, faul
 
 
 @pytest.mark.parametrize("codec", list(Compression))
-@pytest.mark.parametrize("case", sorted(odd_batches(0, Compression.NONE)))
+@for_each("case", sorted(odd_batches(0, Compression.NONE)))
 def test_odd_batches(case: str, codec: Compression) -> None:
     """The answers that the interop test compares with Apache Kafka's."""
-    odd = odd_batches(NOW, codec)[case]
+    odd = odd_ones(codec)[case]
     settings = {name: value for key in odd.settings for name, value in SETTINGS[key].items()}
     expected = odd.expected("ours", codec)
     admission_rules = rules(**settings)

@@ -21,6 +21,7 @@ from shareq.protocol.generated import share_update
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
 from shareq.protocol.primitives import UnencodableMessage
+from tests.support.each import for_each
 
 TOPIC_ID = bytes(range(1, 17))
 TOPIC_HEX = "0102030405060708090a0b0c0d0e0f10"
@@ -79,9 +80,9 @@ def test_update_bytes() -> None:
     assert SHARE_STATE_SERDE.decode(UPDATE_KEY, expected) == CoordinatorRecord(ShareUpdateKey(*KEY), value)
 
 
-@pytest.mark.parametrize("count", [*range(5), 31, 32, 33, 64, 65, 126, 127, 128, 300])
-@pytest.mark.parametrize("complete", [-1, 0, 5])
-@pytest.mark.parametrize("delays", [(), (Delay(0, 0, 2**40, 1),)])
+@for_each("count", [*range(5), 31, 32, 33, 64, 65, 126, 127, 128, 300])
+@for_each("complete", [-1, 0, 5])
+@for_each("delays", [(), (Delay(0, 0, 2**40, 1),)])
 def test_batches_are_packed_together_as_they_are_one_by_one(
     count: int, complete: int, delays: tuple[Delay, ...]
 ) -> None:

@@ -27,6 +27,7 @@ from shareq.ops.cli.shared.failures import exit_code
 from shareq.protocol.errors import ErrorCode
 from shareq.testing import Broker
 from tests.support.clients.shareq_cli import LEAVES, SCHEMAS, Shell
+from tests.support.each import for_each
 from tests.support.processes import finished
 
 NOWHERE = "127.0.0.1:1"
@@ -38,7 +39,7 @@ def shell() -> Shell:
     return Shell(NOWHERE)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each("name", COMMANDS)
 def test_help_says_what_the_command_itself_says_of_it(name: str) -> None:
     found = command_of(name)
     assert (found.name, found.get_short_help_str(1_000)) == (name, COMMANDS[name].summary)
@@ -66,7 +67,7 @@ main({line})
     assert [name for name in loaded if name.startswith(not_wanted)] == []
 
 
-@pytest.mark.parametrize("name", sorted(LEAVES))
+@for_each("name", sorted(LEAVES))
 def test_every_command_has_help_with_an_example_and_its_exit_codes(shell: Shell, name: str) -> None:
     help_text = "\n".join(shell.ok(*name.split(), "--help"))
     assert f"shareq {name}" in help_text.partition("Examples:")[2]

@@ -30,6 +30,7 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from tests.support.each import for_each
 from tests.support.worlds.admin_world import World
 
 SET, DELETE, APPEND, SUBTRACT = ConfigOp
@@ -159,7 +160,7 @@ def test_what_came_through_a_config_provider_is_not_shown(tmp_path: Path) -> Non
     assert (configs["num.partitions"].value, configs["num.partitions"].is_sensitive) == ("2", False)
 
 
-@pytest.mark.parametrize("key", [key for key in BROKER_KEYS if not key.internal], ids=lambda key: key.name)
+@for_each("key", [key for key in BROKER_KEYS if not key.internal])
 def test_every_property_reports_who_has_set_it(key: ConfigKey[Any]) -> None:
     """The file, or a change at work, of this broker or of all. Of secrets the value is left out."""
     text = another_value(key)

@@ -15,6 +15,7 @@ from shareq.ops.cli.meta import leaves, schema
 from shareq.ops.cli.output import printing
 from shareq.ops.cli.output.schema import fields, schema_of
 from tests.support.clients.shareq_cli import LEAVES
+from tests.support.each import for_each
 
 
 class Inner(NamedTuple):
@@ -53,7 +54,7 @@ ROW = Row("a", 7, True, 1.5, (1, 2), {"t": (0, 1)}, (Inner("x"),))
 BARE = Row("", None, False, 2.0, (), {}, ())
 
 
-@pytest.mark.parametrize("words", LEAVES)
+@for_each("words", LEAVES)
 def test_rows_of_a_command_nest_as_deep_as_their_type_and_no_deeper(words: str) -> None:
     """Values of records, which may nest however deep, are text in them: JSON of a row is short and never too deep."""
     assert depth_of(schema(words, dict(leaves())[words])) <= DEEPEST
