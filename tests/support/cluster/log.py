@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
+from itertools import islice
 from typing import NamedTuple
 
 from shareq.protocol.records.batch import (
@@ -160,9 +161,8 @@ class ClusterLog:
         middle of a batch as well: Kafka answers regions of files.
         """
         found = bytearray()
-        for stored in self.batches:
-            if stored.header.next_offset <= offset:
-                continue
+        first = bisect_right(self.batches, offset, key=lambda each: each.header.next_offset)
+        for stored in islice(self.batches, first, None):
             if stored.header.base_offset >= upto or (found and len(found) >= max_bytes):
                 break
             if not found and len(stored.data) > max_bytes:
