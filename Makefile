@@ -13,7 +13,7 @@ ARGS   ?=
 BIN    := .venv/bin
 READY  := .venv/.ready
 RUN    := $(BIN)/python
-WITHIN := $(RUN) scripts/within.py
+WITHIN := $(RUN) scripts/within.py --in-memory
 SPARK_BIN   := .venv-spark/bin
 SPARK_READY := .venv-spark/.ready
 SPARK_RUN   := $(SPARK_BIN)/python
@@ -181,7 +181,7 @@ quick: $(READY)
 
 # Two processes, each with a session of its own; each file has brokers and folders of its own.
 test-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py 900 $(SPARK_BIN)/pytest -q -rfEs --numprocesses=2 --dist=loadfile --no-loadscope-reorder -m "spark and not interop and not thorough" $(ARGS) tests/spark
+	$(SPARK_RUN) scripts/within.py --in-memory 900 $(SPARK_BIN)/pytest -q -rfEs --numprocesses=2 --dist=loadfile --no-loadscope-reorder -m "spark and not interop and not thorough" $(ARGS) tests/spark
 
 check: lint types imports gen-check links words
 
@@ -246,11 +246,11 @@ interop-all: $(READY)
 	$(BIN)/pytest -q -rfEs -m interop $(ARGS)
 
 docker-test: $(READY)
-	$(WITHIN) 600 $(BIN)/pytest -q -rfEs -m container $(ARGS) tests/container
+	$(RUN) scripts/within.py 600 $(BIN)/pytest -q -rfEs -m container $(ARGS) tests/container
 
 interop-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py 120 $(SPARK_BIN)/pytest -q -rfEs tests/interop/test_spark.py $(ARGS)
-	$(SPARK_RUN) scripts/within.py 300 $(SPARK_BIN)/pytest -q -rfEs --broker=apache tests/interop/test_spark.py tests/spark/test_source_cluster.py $(ARGS)
+	$(SPARK_RUN) scripts/within.py --in-memory 120 $(SPARK_BIN)/pytest -q -rfEs tests/interop/test_spark.py $(ARGS)
+	$(SPARK_RUN) scripts/within.py --in-memory 300 $(SPARK_BIN)/pytest -q -rfEs --broker=apache tests/interop/test_spark.py tests/spark/test_source_cluster.py $(ARGS)
 
 spark-kill-matrix: $(SPARK_READY)
 	@$(SPARK_RUN) -m tests.spark.kills $(ARGS)

@@ -15,8 +15,9 @@ PROCESSES: Final = min(max(os.cpu_count() or 1, 4), 8)
 OPTIONS: Final = (
     *("-q", f"--numprocesses={PROCESSES}", "--dist=loadfile", "--no-loadscope-reorder", "--ignore=tests/spark"),
     *("-m", "not interop and not container and not spark and not browser"),
+    *("-o", "tmp_path_retention_policy=failed"),  # all of them together would be gigabytes
 )
 
 if __name__ == "__main__":
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    sys.exit(within(LIMIT_S, [sys.executable, "-m", "pytest", *OPTIONS, *sys.argv[1:]]))
+    sys.exit(within(LIMIT_S, [sys.executable, "-m", "pytest", *OPTIONS, *sys.argv[1:]], in_memory=True))
