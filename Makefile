@@ -216,7 +216,7 @@ reference: $(READY)
 	$(RUN) scripts/reference.py
 
 interop: $(READY)
-	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=2 $(ARGS)
+	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=4 $(ARGS)
 
 # Apache Kafka races with itself now and then: what fails is asked once more, alone, and has to fail again to count.
 interop-apache-431: export KAFKA_VERSION = 4.3.1
