@@ -1,5 +1,5 @@
 """Nodes before Apache Kafka 3.9.1, which has no share groups, and 4.3.1: clients by way of a node, a take-over after a
-kill, and what a node finds at its start, held against the simulated cluster.
+kill, TLS and a login, and what a node finds at its start, held against the simulated cluster.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, cast
 
 import pytest
 
-from devtools.kafka import apache_kafka
+from devtools.kafka import apache_kafka, certificates
 from shareq.broker.foundation.environment import Environment, Fs
 from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
 from shareq.broker.foundation.os_clock import LoopClock
@@ -23,6 +23,10 @@ from shareq.cluster.link.ports import Link
 from shareq.cluster.node.checks import Checked, Reached, Wanted, check_cluster, reach
 from shareq.cluster.node.options import Replication
 from shareq.cluster.state.topics import WantedTopic
+from tests.interop.support.broker_under_test import Kind
+from tests.interop.support.clients.commands import java_security, properties_text
+from tests.interop.support.guarded_broker import PASSWORD
+from tests.interop.support.tls_broker import USER, TlsBroker, tls_broker
 from tests.support.cluster.rights import Operation, Resource
 from tests.support.cluster.settings import ClusterSettings
 from tests.support.cluster.versions import KafkaRelease
@@ -30,7 +34,16 @@ from tests.support.cluster.world import ClusterWorld
 from tests.support.cluster_scripts import transcripts
 from tests.support.cluster_scripts.apache import ApacheCluster
 from tests.support.cluster_scripts.conversation import Setting
-from tests.support.node_process import accepted, configure, node_process, number, owner_first, produced, shareq
+from tests.support.node_process import (
+    accepted,
+    command_line,
+    configure,
+    node_process,
+    number,
+    owner_first,
+    produced,
+    shareq,
+)
 
 pytestmark = pytest.mark.interop
 
@@ -119,6 +132,48 @@ def test_what_one_node_confirmed_another_one_knows(tmp_path: Path, plain: Apache
         code, took_s = waiting.stop()
         assert (code, "Traceback" in waiting.log) == (0, False)
         assert took_s < 5
+
+
+@pytest.fixture(params=["ours", "apache"], scope="module")
+def secured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsBroker]:
+    """A cluster of one broker behind TLS: shareq, or Apache Kafka."""
+    kind: Kind = request.param
+    missing = certificates.why_unavailable() or (apache_kafka.why_unavailable() if kind == "apache" else None)
+    if missing is not None:
+        pytest.skip(missing)
+    with tls_broker(kind, tmp_path_factory.mktemp("secured")) as running:
+        yield running
+
+
+LOGINS: Final = {
+    "OPEN": None,
+    "LOGIN": {"mechanism": "SCRAM-SHA-512", "username": USER, "password": PASSWORD},
+}
+"""Of nodes, by the listener of the cluster: of SSL, and of SASL_SSL."""
+
+
+@pytest.mark.parametrize("listener", LOGINS)
+def test_nodes_before_a_cluster_behind_tls_and_a_login(tmp_path: Path, secured: TlsBroker, listener: str) -> None:
+    """Also what the next owner of a state reads, and what clients send by way of the nodes."""
+    config = tmp_path / "cluster.properties"
+    config.touch(mode=0o600)
+    config.write_text(properties_text(java_security(LOGINS[listener], secured.pki.tls())))
+    topic, group = f"orders-{listener}", f"packers-{listener}"
+    start = ["serve", "--cluster", secured.bootstrap(listener), "--cluster-config", str(config)]
+    start += ["--listen", "127.0.0.1:0"]
+    with command_line(tmp_path, start) as first, command_line(tmp_path, start) as second:
+        first.wait_until_ready()
+        second.wait_until_ready()
+        owner, waiting = owner_first(first, second)
+        shareq("topics", "create", topic, "--partitions", "1", "-b", waiting.bootstrap)
+        configure(waiting.bootstrap, group)
+        asyncio.run(produced(waiting.bootstrap, topic, b"a", b"b"))
+        assert asyncio.run(accepted(waiting.bootstrap, group, topic, 1)) == [b"a"]
+        owner.process.kill()
+        assert asyncio.run(accepted(waiting.bootstrap, group, topic, 1)) == [b"b"]
+        assert waiting.stop()[0] == 0
+        assert "Traceback" not in waiting.log
+        assert PASSWORD not in first.log + second.log
 
 
 CASES: Final = {
