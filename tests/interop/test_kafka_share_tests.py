@@ -1,9 +1,10 @@
 """Apache Kafka's own tests of share groups, as they were released, with a broker process in place of its own.
 
-What becomes of each test is compared with `kafka_tests/expected.json`, which has both brokers: passed, failed, or left
-out and why. What fails is asked once more, alone, and has to fail again to count. `make interop-kafka-tests` runs
-them (`ARGS=--broker=apache`: Apache Kafka 4.4.0, which judges them); with `--update-kafka-tests` it writes the file and
-docs/evidence/kafka-tests.md.
+What becomes of each test is compared with `kafka_tests/expected.json`, which has both brokers, or
+`expected_by_node.json`: passed, failed, or left out and why. What fails is asked once more, alone, and has to fail
+again to count. `make interop-kafka-tests` runs them (`ARGS=--broker=apache`: Apache Kafka 4.4.0, which judges them;
+`ARGS=--broker=node`: a node before the cluster that NODE_CLUSTER names); with `--update-kafka-tests` it writes the file
+and docs/evidence/kafka-tests.md.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import pytest
 
 from tests.interop.kafka_tests.suite import CLASSES, INSIDE_ONLY, Suite, methods, name_of, why_not
-from tests.interop.kafka_tests.table import expected, in_words, of_suite, update
+from tests.interop.kafka_tests.table import expected_of, in_words, of_suite, update
 from tests.interop.kafka_tests.worker import Result, run
 from tests.interop.support.broker_under_test import Kind
 
@@ -30,7 +31,7 @@ def test_class_of_tests(request: pytest.FixtureRequest, broker_kind: Kind, suite
     found = in_words(results)
     if request.config.getoption("--update-kafka-tests"):
         update(broker_kind, suite, found)
-    assert found == of_suite(expected()[broker_kind], suite), reported(results)
+    assert found == of_suite(expected_of(broker_kind), suite), reported(results)
 
 
 @pytest.mark.parametrize("suite", INSIDE_ONLY, ids=lambda one: f"{one.short}-{one.libraries}")
@@ -41,7 +42,7 @@ def test_those_that_no_outside_broker_can_be_given(
     found = in_words({name_of(method): Result("left out", INSIDE_ONLY[suite]) for method in methods(suite)})
     if request.config.getoption("--update-kafka-tests"):
         update(broker_kind, suite, found)
-    assert found == of_suite(expected()[broker_kind], suite)
+    assert found == of_suite(expected_of(broker_kind), suite)
 
 
 def reported(results: dict[str, Result]) -> str:

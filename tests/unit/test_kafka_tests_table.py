@@ -1,9 +1,21 @@
-"""`docs/evidence/kafka-tests.md` has what `expected.json` has, and nothing fails here alone."""
+"""`docs/evidence/kafka-tests.md` has what both files of expected verdicts have, and nothing fails here alone."""
 
 from __future__ import annotations
 
 from tests.interop.kafka_tests.suite import CLASSES, INSIDE_ONLY, Suite, name_of
-from tests.interop.kafka_tests.table import BEGIN, DOCUMENT, END, LEFT_OUT, expected, in_words, lines, of_suite
+from tests.interop.kafka_tests.table import (
+    BEGIN,
+    BEGIN_NODES,
+    DOCUMENT,
+    END,
+    LEFT_OUT,
+    expected,
+    expected_by_node,
+    in_words,
+    lines,
+    lines_by_node,
+    of_suite,
+)
 from tests.interop.kafka_tests.worker import Result
 
 
@@ -46,3 +58,29 @@ def test_a_suite_has_the_tests_of_its_class_by_name() -> None:
     assert not Suite("p.A", "1").has("AB.test")
     assert not Suite("p.A", "1", but="testb").has("A.testBe")
     assert name_of("p.A#testB(int)") == "A.testB"
+
+
+# by way of a node
+
+
+def test_the_table_of_nodes_is_made_of_its_file() -> None:
+    made = lines_by_node(expected_by_node(), expected()["ours"])
+    text = DOCUMENT.read_text().partition(BEGIN_NODES)[2]
+    assert text[: text.index(END)] == "\n".join(["", *made, ""])
+
+
+def test_nothing_fails_by_way_of_a_node() -> None:
+    verdicts = [verdict for of in expected_by_node().values() for verdict in of.values()]
+    assert "failed" not in verdicts
+
+
+def test_what_ends_otherwise_by_way_of_a_node_is_named() -> None:
+    at_a_broker = {"A.x": "passed", "A.y": "passed", "B.z": f"{LEFT_OUT}no room"}
+    everywhere = {**at_a_broker, "A.x": f"{LEFT_OUT}refused"}
+    made = lines_by_node(
+        {"ours": everywhere, "3.9.1": everywhere, "4.3.1": {**everywhere, "A.y": "failed"}}, at_a_broker
+    )
+    assert "| `A` | 1 | 0 | 1 | 1 | 0 | 1 | 0 | 1 | 1 |" in made
+    assert "| left out: refused | all | 1 | `A`: x |" in made
+    assert "| failed | Apache Kafka 4.3.1 | 1 | `A`: y |" in made
+    assert not [line for line in made if "no room" in line]

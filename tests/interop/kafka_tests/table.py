@@ -1,6 +1,7 @@
 """The outcomes of Apache Kafka's tests: what a run is compared with, and the table that is made of it.
 
-`expected.json` has a verdict of each test for each broker: `passed`, `failed`, or `left out: ` and why.
+`expected.json` has a verdict of each test for each broker, `expected_by_node.json` for a node before each cluster:
+`passed`, `failed`, or `left out: ` and why.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -16,22 +18,42 @@ from devtools.kafka.apache_kafka import ROOT
 from tests.interop.kafka_tests.suite import Suite
 from tests.interop.kafka_tests.worker import Result
 from tests.interop.support.broker_under_test import Kind
+from tests.interop.support.node_under_test import NODE_CLUSTER
 
 EXPECTED: Final = Path(__file__).with_name("expected.json")
+BY_NODE: Final = EXPECTED.with_stem("expected_by_node")
 DOCUMENT: Final = ROOT / "docs" / "evidence" / "kafka-tests.md"
 BEGIN: Final = "<!-- made by: make interop-kafka-tests ARGS=--update-kafka-tests -->"
+BEGIN_NODES: Final = "<!-- made by: make interop-kafka-tests ARGS='--broker=node --update-kafka-tests' -->"
 END: Final = "<!-- end of what is made -->"
 LEFT_OUT: Final = "left out: "
-_KINDS: Final[Mapping[Kind, str]] = {"ours": "shareq", "apache": "Apache Kafka 4.4.0"}
+_KINDS: Final[Mapping[str, str]] = {"ours": "shareq", "apache": "Apache Kafka 4.4.0"}
+CLUSTERS: Final[Mapping[str, str]] = {
+    "ours": "shareq",
+    "3.9.1": "Apache Kafka 3.9.1",
+    "4.3.1": "Apache Kafka 4.3.1",
+}
+"""Those that nodes are before."""
 
 Verdicts = dict[str, dict[str, str]]
-"""By broker, then by test."""
+"""By broker, or by the cluster that a node is before; then by test."""
 
 
 def expected() -> Verdicts:
     """Return the expected verdicts of both brokers."""
     found: Verdicts = json.loads(EXPECTED.read_text())
     return found
+
+
+def expected_by_node() -> Verdicts:
+    """Return the expected verdicts of nodes, by cluster."""
+    found: Verdicts = json.loads(BY_NODE.read_text())
+    return {cluster: found.get(cluster, {}) for cluster in CLUSTERS}
+
+
+def expected_of(kind: Kind) -> dict[str, str]:
+    """Return the expected verdicts of one kind of broker; of a node before the cluster that this run has."""
+    return expected_by_node()[NODE_CLUSTER] if kind == "node" else expected()[kind]
 
 
 def in_words(results: Mapping[str, Result]) -> dict[str, str]:
@@ -48,30 +70,51 @@ def of_suite(verdicts: Mapping[str, str], suite: Suite) -> dict[str, str]:
 
 
 def update(kind: Kind, suite: Suite, verdicts: Mapping[str, str]) -> None:
-    """Write what became of its tests into `expected.json`, and make the table again."""
-    both = expected()
-    kept = {name: verdict for name, verdict in both[kind].items() if not suite.has(name)}
-    both[kind] = dict(sorted({**kept, **verdicts}.items()))
-    EXPECTED.write_text(json.dumps(both, indent=1) + "\n")
+    """Write what became of its tests into the file that a run is compared with, and make the tables again."""
+    both, by_node = expected(), expected_by_node()
+    of_kind, place = (by_node, NODE_CLUSTER) if kind == "node" else (both, kind)
+    kept = {name: verdict for name, verdict in of_kind[place].items() if not suite.has(name)}
+    of_kind[place] = dict(sorted({**kept, **verdicts}.items()))
+    for file, found in ((EXPECTED, both), (BY_NODE, by_node)):
+        file.write_text(json.dumps(found, indent=1) + "\n")
     write_between(DOCUMENT, BEGIN, END, lines(both))
+    write_between(DOCUMENT, BEGIN_NODES, END, lines_by_node(by_node, both["ours"]))
 
 
 def lines(both: Verdicts) -> list[str]:
     """Return the lines between the marks: figures by class, failures, and what is left out by its reason."""
-    return [*_figures(both), *_failures(both), *_not_asked(both), *_left_out(both)]
+    return [*_figures(both, _KINDS), *_failures(both), *_not_asked(both), *_left_out(both)]
 
 
-def _figures(both: Verdicts) -> list[str]:
-    heads = [f"{_KINDS[kind]}: {what}" for kind in _KINDS for what in ("passed", "failed", "left out")]
+def lines_by_node(by_node: Verdicts, at_a_broker: Mapping[str, str]) -> list[str]:
+    """Return the lines between the marks of nodes: figures by class, and every test that ends otherwise than
+    `at_a_broker` of shareq, by what becomes of it.
+    """
+    other: dict[tuple[str, str], list[str]] = {}
+    for name in sorted({name for verdicts in by_node.values() for name in verdicts}):
+        found = {cluster: verdicts[name] for cluster, verdicts in by_node.items() if name in verdicts}
+        for verdict in {*found.values()} - {at_a_broker.get(name)}:
+            places = [CLUSTERS[cluster] for cluster in found if found[cluster] == verdict]
+            other.setdefault((verdict, "all" if len(places) == len(found) else ", ".join(places)), []).append(name)
+    made = _figures(by_node, {cluster: f"before {name}" for cluster, name in CLUSTERS.items()})
+    made += ["| other than at a broker of shareq | before | tests | which |", "| --- | --- | ---: | --- |"]
+    for (verdict, places_of), names in sorted(other.items()):
+        made.append(f"| {verdict} | {places_of} | {len(names)} | {_named(names)} |")
+    missing = [_missing(f"a node before {CLUSTERS[cluster]}", at_a_broker, by_node[cluster]) for cluster in by_node]
+    return [*made, "", *chain.from_iterable(missing)]
+
+
+def _figures(both: Verdicts, places: Mapping[str, str]) -> list[str]:
+    heads = [f"{place}: {what}" for place in places.values() for what in ("passed", "failed", "left out")]
     made = ["", f"| class | {' | '.join(heads)} |", f"| --- |{' ---: |' * len(heads)}"]
     classes = sorted({name.partition(".")[0] for verdicts in both.values() for name in verdicts})
-    made += [f"| `{short}` | {' | '.join(_counts(both, f'{short}.'))} |" for short in classes]
-    return [*made, f"| all | {' | '.join(_counts(both, ''))} |", ""]
+    made += [f"| `{short}` | {' | '.join(_counts(both, places, f'{short}.'))} |" for short in classes]
+    return [*made, f"| all | {' | '.join(_counts(both, places, ''))} |", ""]
 
 
-def _counts(both: Verdicts, prefix: str) -> list[str]:
+def _counts(both: Verdicts, places: Mapping[str, str], prefix: str) -> list[str]:
     counts = []
-    for kind in _KINDS:
+    for kind in places:
         found = Counter(verdict.partition(":")[0] for name, verdict in both[kind].items() if name.startswith(prefix))
         counts += [str(found[what]) for what in ("passed", "failed", "left out")]
     return counts
@@ -94,10 +137,14 @@ def _not_asked(both: Verdicts) -> list[str]:
     made: list[str] = []
     pairs: tuple[tuple[Kind, Kind], ...] = (("ours", "apache"), ("apache", "ours"))
     for kind, other in pairs:
-        counts = Counter(name.partition(".")[0] for name in both[other].keys() - both[kind].keys())
-        classes = ", ".join(f"{count} of `{short}`" for short, count in sorted(counts.items()))
-        made += [f"Not asked of {_KINDS[kind]} so far: {classes}.", ""] if classes else []
+        made += _missing(_KINDS[kind], both[other], both[kind])
     return made
+
+
+def _missing(place: str, all_tests: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
+    counts = Counter(name.partition(".")[0] for name in all_tests.keys() - asked.keys())
+    classes = ", ".join(f"{count} of `{short}`" for short, count in sorted(counts.items()))
+    return [f"Not asked of {place} so far: {classes}.", ""] if classes else []
 
 
 def _left_out(both: Verdicts) -> list[str]:

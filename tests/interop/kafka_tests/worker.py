@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
 
-from tests.interop.kafka_tests.brokers import OneBroker
+from tests.interop.kafka_tests.brokers import Brokers, OneBroker
 from tests.interop.kafka_tests.suite import Suite, command, methods, name_of
 from tests.interop.support.broker_under_test import Kind
 
@@ -77,10 +77,10 @@ class _Jvm(NamedTuple):
 
 class _Worker:
     def __init__(self, kind: Kind, suite: Suite, left: queue.SimpleQueue[str], results: dict[str, Result]) -> None:
-        self._kind: Kind = kind
         self._class = suite
         self._left = left
         self._results = results
+        self._brokers = Brokers(kind)
         self._broker: OneBroker | None = None
         self._begun: str | None = None
         self.fault: Exception | None = None
@@ -106,6 +106,7 @@ class _Worker:
             if jvm is not None:
                 jvm.close()
             self._remove()
+            self._brokers.close()
 
     def _started(self) -> _Jvm:
         with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -152,8 +153,11 @@ class _Worker:
         match asked["do"]:
             case "start":
                 self._remove()
-                self._broker = OneBroker(self._kind, asked["settings"], asked["features"])
-                return {"port": self._broker.port, "settings": {}}
+                if (why := self._brokers.why_not(asked["features"])) is not None:
+                    return {"left out": why}
+                self._broker = self._brokers.new(asked["settings"], asked["features"])
+                found = {"port": self._broker.port, "settings": {}}
+                return found if self._broker.state is None else {**found, "state": self._broker.state}
             case "stop" if self._broker is not None:
                 self._broker.stop()
             case "start again" if self._broker is not None:
@@ -165,7 +169,8 @@ class _Worker:
             case "end":
                 self._begun = None
                 result = Result(asked["verdict"], asked["reason"], asked["trace"], asked["seconds"])
-                self._results[asked["test"]] = result
+                otherwise = self._brokers.why_otherwise(result.reason)
+                self._results[asked["test"]] = result if otherwise is None else Result("left out", otherwise)
             case "done":
                 pass
             case other:

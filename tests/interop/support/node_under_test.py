@@ -44,21 +44,29 @@ _NODE: Final = {
 _APACHE: Final = {"auto.create.topics.enable": "true"}
 _FIRST_WITH_SHARE_GROUPS: Final = (4, 1)
 
+Cluster = OurProcess | ApacheKafka
+
 
 class NodeProcess:
     """A node as a child process, and its cluster. `start` again after `stop` or `kill`: the cluster runs on.
 
-    `settings` are those of a broker; each goes to the process that it is about.
+    `settings` are those of a broker; each goes to the process that it is about. `cluster`: one that runs already.
     """
 
     def __init__(
-        self, folder: Path, settings: Mapping[str, str], port: int, jvm: Sequence[str], *, options: Sequence[str] = ()
+        self,
+        folder: Path,
+        settings: Mapping[str, str],
+        port: int,
+        jvm: Sequence[str],
+        *,
+        options: Sequence[str] = (),
+        cluster: Cluster | None = None,
     ) -> None:
-        of_cluster = {key: value for key, value in settings.items() if key.startswith(_OF_CLUSTERS)}
-        of_node = {key: value for key, value in settings.items() if key not in of_cluster}
+        of_node = {key: value for key, value in settings.items() if not key.startswith(_OF_CLUSTERS)}
         self.port = port
-        self.cluster: Final = cluster_of(NODE_CLUSTER, folder / "cluster", of_cluster, jvm)
-        self._cluster_runs = False
+        self.cluster: Final = cluster or cluster_of(NODE_CLUSTER, folder / "cluster", of_clusters(settings), jvm)
+        self._cluster_runs = cluster is not None
         where = ["--cluster", f"127.0.0.1:{self.cluster.port}"]
         self._node = OurProcess(folder, {**_NODE, **of_node}, port, [*where, *options], has_data=False)
 
@@ -92,12 +100,17 @@ class NodeProcess:
         return self._node.log_tail(size)
 
 
+def of_clusters(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return those of a broker's settings that go to the cluster where a node takes the broker's place."""
+    return {key: value for key, value in settings.items() if key.startswith(_OF_CLUSTERS)}
+
+
 def why_no_node() -> str | None:
     """Return what is missing to run a cluster of that kind."""
     return None if NODE_CLUSTER == OURS else why_unavailable(NODE_CLUSTER)
 
 
-def cluster_of(kind: str, folder: Path, settings: Mapping[str, str], jvm: Sequence[str]) -> OurProcess | ApacheKafka:
+def cluster_of(kind: str, folder: Path, settings: Mapping[str, str], jvm: Sequence[str]) -> Cluster:
     """Return a cluster of one broker, not started: Apache Kafka of a version, or `ours`."""
     folder.mkdir(parents=True)
     if kind == OURS:

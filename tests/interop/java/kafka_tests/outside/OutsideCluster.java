@@ -14,6 +14,7 @@ import java.util.concurrent.ExecutionException;
 import kafka.server.ControllerServer;
 import kafka.server.KafkaBroker;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.GroupProtocol;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
@@ -41,6 +42,8 @@ public final class OutsideCluster implements ClusterInstance {
     private OutsideBroker broker;
     private Admin admin;
     private int port;
+    /** The cluster and the topic that have the state of a node; empty for a broker. */
+    private Optional<JsonNode> state = Optional.empty();
     private boolean started;
     private boolean stopped;
 
@@ -74,7 +77,11 @@ public final class OutsideCluster implements ClusterInstance {
         settings.putAll(wanted.serverProperties());
         settings.putAll(wanted.perServerOverrideProperties().getOrDefault(BROKER, Map.of()));
         JsonNode answer = Control.call("start", Map.of("settings", settings, "features", features));
+        if (answer.has("left out")) {
+            throw new OutsideOnly(answer.get("left out").asText());
+        }
         port = answer.get("port").asInt();
+        state = Optional.ofNullable(answer.get("state"));
         answer.get("settings").properties().forEach(one -> settings.put(one.getKey(), one.getValue().asText()));
         admin = admin(Map.of());
         broker = new OutsideBroker(this);
@@ -117,6 +124,14 @@ public final class OutsideCluster implements ClusterInstance {
 
     int port() {
         return port;
+    }
+
+    @Override
+    public <K, V> Consumer<K, V> consumer(Map<String, Object> settings) {
+        Consumer<K, V> given = ClusterInstance.super.consumer(settings);
+        return state
+            .map(one -> StateElsewhere.before(given, one.get("cluster").asText(), one.get("topic").asText()))
+            .orElse(given);
     }
 
     /** An admin client that lives as long as the cluster. */
