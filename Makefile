@@ -30,6 +30,9 @@ SPARK_CLEAR := $(call another,$(SPARK_RUN))
 CLUSTER := tests/interop/test_client_cluster.py
 SIMULATED := tests/interop/test_simulated_cluster.py
 NODES := tests/interop/test_nodes.py
+BY_NODE := tests/interop/test_confluent_share_consumer.py tests/interop/test_share_fetch_rows.py tests/interop/test_share_bad_input.py tests/interop/test_java_share_consumer.py tests/interop/test_franz_go_share_suite.py tests/interop/test_aio.py tests/interop/test_worker.py tests/interop/test_taskiq.py tests/interop/test_celery.py tests/interop/test_celery_suite.py tests/interop/test_kombu_suite.py
+QUICK_BY_NODE := $(wordlist 1,3,$(BY_NODE)) $(filter %/test_aio.py %/test_worker.py %/test_taskiq.py %/test_kombu_suite.py,$(BY_NODE))
+SPARK_BY_NODE := tests/interop/test_spark.py
 KAFKA_TESTS := tests/interop/test_kafka_share_tests.py
 # They mostly wait for their brokers and clients, so several at once; each file has a broker of its own. In the order of
 # tests/support/file_order.py, not by how many tests a file has.
@@ -39,7 +42,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-kafka-tests interop-spark bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 help:
@@ -58,8 +61,10 @@ help:
 	@echo "  make interop-tls  the same tests, and those that need only Python, with every client behind TLS and a login (SASL_SSL); ARGS=--broker=apache"
 	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
 	@echo "  make interop-simulated-cluster  Apache Kafka 3.9.1 and 4.3.1 judge the cluster that tests of nodes simulate (2 minutes); ARGS=--update-transcripts"
-	@echo "  make interop-nodes  nodes before Apache Kafka 3.9.1 and 4.3.1: clients, a kill, rights that are missing (a minute)"
-	@echo "  make interop-kafka-tests  Apache Kafka's own share tests on this broker (10 minutes); ARGS=--broker=apache: on Apache Kafka"
+	@echo "  make interop-nodes  nodes before Apache Kafka 3.9.1 and 4.3.1: clients, a kill, rights that are missing; suites that need only Python by way of a node before shareq (4 minutes)"
+	@echo "  make interop-by-node  share consumers of others, workers, Celery, taskiq by way of a node; NODE_CLUSTER=3.9.1 or 4.3.1, else before shareq; ARGS=--update-node-suites"
+	@echo "  make interop-spark-by-node  Spark's Kafka source and sink likewise; fetches half a gigabyte once"
+	@echo "  make interop-kafka-tests  Apache Kafka's own share tests on this broker (10 minutes); ARGS=--broker=apache: on Apache Kafka, ARGS=--broker=node: by way of a node"
 	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
 	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches half a gigabyte once"
 	@echo "  make spark-kill-matrix  Spark's source, each of its processes and the broker killed at each step; ARGS=--help"
@@ -236,8 +241,19 @@ interop-cluster: $(READY)
 interop-simulated-cluster: $(READY)
 	$(WITHIN) 600 $(BIN)/pytest -q -rfEsP -m interop $(SIMULATED) $(ARGS)
 
+interop-nodes: export KAFKA_VERSION ?= 4.3.1
 interop-nodes: $(READY)
 	$(WITHIN) 600 $(BIN)/pytest -q -rfEs -m interop $(NODES) $(ARGS)
+	NODE_CLUSTER=ours $(WITHIN) 360 $(BIN)/pytest -q -rfE --numprocesses=2 --dist=loadfile --broker=node $(QUICK_BY_NODE) $(ARGS)
+
+# Before the cluster that NODE_CLUSTER names: ours, 3.9.1, 4.3.1. What is skipped has its reason in tests/interop/support/by_node.py.
+interop-by-node interop-spark-by-node: export NODE_CLUSTER ?= ours
+
+interop-by-node: $(READY)
+	$(WITHIN) 1800 $(BIN)/pytest -q -rfE --broker=node $(BY_NODE) $(ARGS)
+
+interop-spark-by-node: $(SPARK_READY)
+	$(SPARK_RUN) scripts/within.py 300 $(SPARK_BIN)/pytest -q -rfEs --broker=node $(SPARK_BY_NODE) $(ARGS)
 
 interop-kafka-tests: $(READY)
 	$(BIN)/pytest -q -rfEsx -m interop $(KAFKA_TESTS) $(ARGS)

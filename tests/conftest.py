@@ -58,6 +58,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="with tests/interop/test_kafka_share_tests.py: write expected.json and docs/evidence/kafka-tests.md",
     )
     parser.addoption(
+        "--update-node-suites",
+        action="store_true",
+        help="with --broker=node: write what became of the suites into docs/evidence/suites-by-node.md",
+    )
+    parser.addoption(
         "--update-aio-scenarios",
         action="store_true",
         help="with tests/interop/aio_scenarios: write results.json there and docs/evidence/aio-scenarios.md",

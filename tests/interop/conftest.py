@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.interop.support import by_node
 from tests.interop.support.cluster import cluster
 from tests.interop.support.fixtures import both_brokers, broker, broker_kind, unique
 from tests.interop.support.java_driver import JavaDriver, why_no_java
+from tests.interop.support.node_under_test import NODE_CLUSTER
 from tests.interop.support.protocol import why_not
 
 __all__ = ["both_brokers", "broker", "broker_kind", "cluster", "unique"]
@@ -30,10 +32,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.filterwarnings(warning))
             if item.config.getoption("--protocol") == "SASL_SSL" and (why := why_not(item.nodeid)) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"not over SASL_SSL: {why}"))
+            if item.config.getoption("--broker") == "node" and (why := by_node.why_not(item.nodeid)) is not None:
+                item.add_marker(pytest.mark.skip(reason=why))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print, with `--protocol=SASL_SSL`, how many tests had no such run, by their reasons."""
+    """Print, with `--protocol=SASL_SSL`, how many tests had no such run, by their reasons; of nodes, all outcomes."""
     if config.getoption("--protocol") == "SASL_SSL":
         skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
         reasons = Counter(reason.split(": ", 2)[2] for reason in skipped if "not over SASL_SSL: " in reason)
@@ -41,6 +45,24 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for reason, count in reasons.most_common():
             terminalreporter.write_line(f"{count:4} {reason}")
         terminalreporter.write_line(f"{reasons.total():4} in all")
+    if config.getoption("--broker") == "node" and not hasattr(config, "workerinput"):
+        found = by_node.found_in(list(_outcomes(terminalreporter)))
+        terminalreporter.section(f"suites by way of a node before {NODE_CLUSTER}")
+        for file, one in found.items():
+            counts = f"{one.passed} passed, {len(one.failed)} failed"
+            terminalreporter.write_line(f"{file}: {counts}, left out: {dict(one.left_out) or 'none'}")
+        if config.getoption("--update-node-suites"):
+            by_node.update(NODE_CLUSTER, found)
+
+
+def _outcomes(terminalreporter: pytest.TerminalReporter) -> Iterator[tuple[str, str, str]]:
+    """Yield each test's id, outcome, and why it was skipped."""
+    for kind in ("passed", "failed", "error", "skipped"):
+        for report in terminalreporter.stats.get(kind, ()):
+            outcome = "failed" if kind == "error" else kind
+            if report.when == "call" or outcome != "passed":
+                reason = report.longrepr[2].removeprefix("Skipped: ") if kind == "skipped" else ""
+                yield report.nodeid, outcome, reason
 
 
 @pytest.fixture(scope="module", autouse=True)

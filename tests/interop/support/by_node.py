@@ -1,0 +1,150 @@
+"""Suites by way of a node: which they are, what of them no node is asked, and the table of what became of the rest.
+
+`make interop-by-node` runs them before the cluster that NODE_CLUSTER names; with `--update-node-suites` it writes
+`by_node.json`, beside this file, and docs/evidence/suites-by-node.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from devtools.documents import write_between
+from devtools.kafka.apache_kafka import ROOT
+from tests.interop.kafka_tests.table import CLUSTERS, LEFT_OUT, expected_by_node
+
+RESULTS: Final = Path(__file__).with_name("by_node.json")
+DOCUMENT: Final = ROOT / "docs" / "evidence" / "suites-by-node.md"
+BEGIN: Final = "<!-- made by: make interop-by-node ARGS=--update-node-suites -->"
+END: Final = "<!-- end of what is made -->"
+SUITES: Final[Mapping[str, str]] = {
+    "test_confluent_share_consumer.py": "librdkafka's share consumer",
+    "test_share_fetch_rows.py": "share fetches, row by row",
+    "test_share_bad_input.py": "bad input in requests of share groups",
+    "test_java_share_consumer.py": "Java's share consumer",
+    "test_franz_go_share_suite.py": "franz-go's own share tests",
+    "test_aio.py": "our asyncio client",
+    "test_worker.py": "our workers",
+    "test_taskiq.py": "taskiq",
+    "test_celery.py": "Celery's workers",
+    "test_celery_suite.py": "Celery's own integration tests",
+    "test_kombu_suite.py": "kombu's own tests of transports",
+    "test_spark.py": "Spark's Kafka source and sink",
+}
+"""What `make interop-by-node` runs, and `make interop-spark-by-node`."""
+KAFKA_TESTS: Final = "Apache Kafka's own share tests"
+ALONE: Final = ("passed", "left out", "failed")
+
+_LONG: Final = "takes a quarter of an hour; a broker is asked"
+CANNOT: Final[Mapping[str, str]] = {
+    "/test_celery_suite.py::test_the_rest_of_it": _LONG,
+    "/test_celery_suite.py::test_the_same_on_redis": "talks to Redis alone",
+}
+"""Part of a test's id -> why no node is asked."""
+_SKIPPED: Final = "not by way of a node: "
+
+
+class Found(NamedTuple):
+    """What became of the tests of one suite before one cluster: `left_out` counts them by reason."""
+
+    passed: int
+    failed: Sequence[str]
+    left_out: Mapping[str, int]
+
+
+Results = dict[str, dict[str, Found]]
+"""By cluster, then by file."""
+
+
+def why_not(node_id: str) -> str | None:
+    """Return the reason for which a test is skipped; None when it runs."""
+    return next((f"{_SKIPPED}{why}" for part, why in CANNOT.items() if part in node_id), None)
+
+
+def found_in(outcomes: Sequence[tuple[str, str, str]]) -> dict[str, Found]:
+    """Return what became of each suite. `outcomes` are a test's id, `passed`, `failed` or `skipped`, and a reason."""
+    files: dict[str, list[tuple[str, str, str]]] = {}
+    for node_id, outcome, reason in outcomes:
+        file, _, test = node_id.rpartition("/")[2].partition("::")
+        files.setdefault(file, []).append((test, outcome, reason.removeprefix(_SKIPPED)))
+    return {
+        file: Found(
+            sum(outcome == "passed" for _, outcome, _ in tests),
+            sorted({test for test, outcome, _ in tests if outcome == "failed"}),
+            dict(sorted(Counter(reason for _, outcome, reason in tests if outcome == "skipped").items())),
+        )
+        for file, tests in files.items()
+        if file in SUITES
+    }
+
+
+def results() -> Results:
+    """Return what the last run of each suite wrote down."""
+    written = json.loads(RESULTS.read_text())
+    return {cluster: {file: Found(**row) for file, row in written.get(cluster, {}).items()} for cluster in CLUSTERS}
+
+
+def update(cluster: str, found: Mapping[str, Found]) -> None:
+    """Write what became of these suites before a cluster, and make the table again."""
+    known = results()
+    known[cluster] |= found
+    rows = {each: {file: one._asdict() for file, one in sorted(of.items())} for each, of in known.items()}
+    RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+    write_between(DOCUMENT, BEGIN, END, lines(known, kafkas_own(expected_by_node())))
+
+
+def kafkas_own(verdicts: Mapping[str, Mapping[str, str]]) -> dict[str, Found]:
+    """Return Apache Kafka's own tests as a suite like the others, by cluster."""
+    made = {}
+    for cluster, of in verdicts.items():
+        reasons = [verdict.removeprefix(LEFT_OUT) for verdict in of.values() if verdict.startswith(LEFT_OUT)]
+        failed = sorted(name for name, verdict in of.items() if verdict == "failed")
+        made[cluster] = Found(sum(verdict == "passed" for verdict in of.values()), failed, Counter(reasons))
+    return made
+
+
+def lines(known: Results, kafkas: Mapping[str, Found]) -> list[str]:
+    """Return what stands between the marks: figures by suite, what is left out by its reason, what failed."""
+    heads = [f"{place}: {what}" for place in CLUSTERS.values() for what in ALONE]
+    made = ["", f"| suite | {' | '.join(heads)} |", f"| --- |{' ---: |' * len(heads)}"]
+    for file, name in SUITES.items():
+        cells = [cell for cluster in CLUSTERS for cell in _cells(known[cluster].get(file))]
+        made.append(f"| [{name}](../../tests/interop/{file}) | {' | '.join(cells)} |")
+    cells = [cell for cluster in CLUSTERS for cell in _cells(kafkas.get(cluster))]
+    made += [f"| [{KAFKA_TESTS}](kafka-tests.md#by-way-of-a-node) | {' | '.join(cells)} |", ""]
+    return [*made, *_left_out(known), *_failed(known)]
+
+
+def _cells(found: Found | None) -> tuple[str, str, str]:
+    if found is None or not (found.passed or found.failed or found.left_out):
+        return ("not asked", "", "")
+    return str(found.passed), str(sum(found.left_out.values())), str(len(found.failed))
+
+
+def _left_out(known: Results) -> list[str]:
+    rows: dict[tuple[str, str, int], list[str]] = {}
+    for cluster, suites in known.items():
+        for file, found in suites.items():
+            for reason, count in found.left_out.items():
+                rows.setdefault((reason, file, count), []).append(CLUSTERS[cluster])
+    made = ["| left out | suite | tests | before |", "| --- | --- | ---: | --- |"]
+    for (reason, file, count), places in sorted(rows.items()):
+        made.append(f"| {reason} | {SUITES[file]} | {count} | {_all_or(places)} |")
+    return [*made, f"| by the reasons of its page | [{KAFKA_TESTS}](kafka-tests.md#by-way-of-a-node) | | |", ""]
+
+
+def _failed(known: Results) -> list[str]:
+    rows: dict[str, list[str]] = {}
+    for cluster, suites in known.items():
+        for file, found in suites.items():
+            for test in found.failed:
+                rows.setdefault(f"`{file}::{test}`", []).append(CLUSTERS[cluster])
+    named = [f"{test} ({_all_or(places)})" for test, places in sorted(rows.items())]
+    return [f"Failed: {', '.join(named) or 'none'}."]
+
+
+def _all_or(places: Sequence[str]) -> str:
+    return "each" if len(places) == len(CLUSTERS) else ", ".join(places)
