@@ -28,6 +28,9 @@ _BY_DESIGN: Final = {
     "Could not find a coordinator with type TRANSACTION": (
         "needs transactions: a node refuses these, and names the cluster's addresses"
     ),
+    "Expected GroupIdNotFoundException, but got PolicyViolationException": (
+        "describes a share group as a consumer group at last: a node refuses that, where a broker does not find it"
+    ),
     "=DYNAMIC_DEFAULT_BROKER_CONFIG": (
         "sets a property of all brokers: a node has that set in its cluster, and does not count it for itself"
     ),

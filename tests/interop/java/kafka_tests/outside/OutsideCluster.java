@@ -134,6 +134,12 @@ public final class OutsideCluster implements ClusterInstance {
             .orElse(given);
     }
 
+    @Override
+    public Admin admin(Map<String, Object> settings, boolean ofControllers) {
+        Admin given = ClusterInstance.super.admin(settings, ofControllers);
+        return state.map(one -> OffsetsElsewhere.before(given, one.get("cluster").asText())).orElse(given);
+    }
+
     /** An admin client that lives as long as the cluster. */
     Admin ownAdmin() {
         return admin;
