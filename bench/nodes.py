@@ -71,7 +71,7 @@ FIGURES: Final = ("jobs", "drains", "hops", "streams")
 
 
 class Scale(NamedTuple):
-    """How much of everything."""
+    """The scale of a run: how much of everything."""
 
     repeats: int
     jobs: int
@@ -113,7 +113,7 @@ class Node:
 
 
 class Side(NamedTuple):
-    """Where clients go, and the processes that work for them: the node first, where there is one."""
+    """A bootstrap for clients, and the processes that work for them: the node first, where there is one."""
 
     address: str
     pids: Sequence[int]

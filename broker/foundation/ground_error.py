@@ -6,4 +6,4 @@ __all__ = ["GroundError"]
 
 
 class GroundError(Exception):
-    """What the broker is to stand on cannot be used, and why, for the operator."""
+    """Storage or a cluster that the broker is to stand on cannot be used; says why, for the operator."""

@@ -43,7 +43,7 @@ PICTURE: Final = Path(__file__).resolve().parents[2] / ".cache" / "demo-cluster.
 
 @dataclass(frozen=True, slots=True)
 class Books:
-    """What became of the flights. `open_`: records that are not finished in the state that the cluster has."""
+    """The flights, and how each ended. `open_`: records that are not finished in the state that the cluster has."""
 
     produced: int
     totals: Totals

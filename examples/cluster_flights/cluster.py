@@ -45,7 +45,7 @@ _SETTINGS: Final = {
 
 
 class Cluster(Protocol):
-    """What the demo needs of a cluster."""
+    """A cluster as the demo needs it."""
 
     @property
     def name(self) -> str: ...

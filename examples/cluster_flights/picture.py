@@ -1,4 +1,4 @@
-"""How many records were confirmed by when, as an SVG in the look of the documentation's pictures."""
+"""The records that were confirmed, over time, as an SVG in the look of the documentation's pictures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOK: Final = Path(__file__).resolve().parents[2] / "docs" / "record-life.svg"
 
 
 class Kill(NamedTuple):
-    """What was killed when, in seconds, and the longest pause between two confirmations after it."""
+    """A kill: of what and when, in seconds, and the longest pause between two confirmations after it."""
 
     what: str
     at_s: float

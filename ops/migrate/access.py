@@ -1,4 +1,4 @@
-"""Who may do what, and how much: moved where a whole cluster is. Pure.
+"""The move of access rules and quotas, with a whole cluster. Pure.
 
 Rules are added, and a quota is set where the target has none of its entity and name: nothing there is changed. The keys
 of SCRAM users are shown by no request, so users are named only.
@@ -19,7 +19,7 @@ Entity = tuple[tuple[str, str | None], ...]
 
 
 class Access(Protocol):
-    """What a migration asks of a cluster. Every call may raise ClientError."""
+    """Port to the access rules and quotas of a cluster. Every call may raise ClientError."""
 
     def rules(self) -> Sequence[Rule] | None:
         """Return all ACLs; None where there is no authorizer, or they may not be seen."""

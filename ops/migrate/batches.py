@@ -1,4 +1,4 @@
-"""How a batch of the source becomes one of the target. Pure.
+"""The encoding of the source's batches as batches of the target. Pure.
 
 A whole batch keeps its records as they are, compressed or not; only what the target has to know is new: the
 producer, which is the migration's own, and the offset. Other batches are encoded again: those from which compaction or

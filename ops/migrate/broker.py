@@ -34,7 +34,7 @@ _TRIED: Final = "shareq-migrate.tried"
 
 
 class Cluster:
-    """What both sides are asked for."""
+    """A cluster, for requests that both sides get."""
 
     def __init__(self, network: Network) -> None:
         self.network = network

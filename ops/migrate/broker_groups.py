@@ -30,7 +30,7 @@ _DEAD_LETTERS: Final = 2
 
 
 class _Groups:
-    """What both sides are asked for."""
+    """The groups of a cluster, for requests that both sides get."""
 
     def __init__(self, cluster: SourceCluster | TargetCluster) -> None:
         self._admin = cluster.admin

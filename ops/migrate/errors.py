@@ -1,4 +1,4 @@
-"""Why a migration cannot go on. Every message is one line."""
+"""Errors with which a migration cannot go on. Every message is one line."""
 
 from __future__ import annotations
 

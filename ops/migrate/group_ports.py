@@ -1,4 +1,4 @@
-"""What a migration asks of the groups of its two clusters, and what it gets. Every call may raise ClientError."""
+"""Ports to the groups of a migration's two clusters. Every call may raise ClientError."""
 
 from __future__ import annotations
 

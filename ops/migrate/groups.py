@@ -1,4 +1,4 @@
-"""What groups have done moves with the records: committed offsets, and share groups' states, by the offset map. Pure.
+"""The move of committed offsets, and of share groups' states, with the records, by the offset map. Pure.
 
 A share group's members may be at work. Its states are read as a new leader of the share partition reads them (KIP-932),
 with an epoch above all: what the old leader would still confirm is refused by its coordinator, and members get the

@@ -1,4 +1,4 @@
-"""What a migration has done so far: a compacted topic at the target, so that any machine can go on. Pure.
+"""The journal of a migration: a compacted topic at the target, so that any machine can go on. Pure.
 
 Keys and values are JSON. What is about to be done is written before it is done, and what was done afterwards, so that a
 run that is killed leaves nothing at the target that the next one does not know for its own.
@@ -60,7 +60,7 @@ def name_of(source_cluster_id: str) -> str:
 
 
 class Journal:
-    """What was written down, replayed. Changed by `replay` alone."""
+    """The journal's entries, replayed. Changed by `replay` alone."""
 
     def __init__(self) -> None:
         self.source = ""

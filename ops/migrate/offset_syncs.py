@@ -1,4 +1,4 @@
-"""Which offset of the target is which of the source (MirrorMaker's offset syncs). Pure.
+"""The map of the source's offsets to those of the target (MirrorMaker's offset syncs). Pure.
 
 A target's partition begins at offset 0 and has no gaps, the source's begins where retention has left it, and has gaps
 where compaction took records or transactions have their markers. What is kept is sparse: where the copy was, every so
@@ -18,7 +18,7 @@ MOST_SYNCS: Final = 1_000
 
 
 class OffsetSync(NamedTuple):
-    """Where a copy is: the source's next offset, the target's, how many bytes there are, and their checksum.
+    """The position of a copy: the source's next offset, the target's, how many bytes there are, and their checksum.
 
     Everything below `upstream` that moves is below `downstream`.
     """
@@ -30,7 +30,7 @@ class OffsetSync(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an offset lies: at most at `above`. `exact` is that of the target, where it is known without a look."""
+    """The place of an offset: at most at `above`. `exact` is that of the target, where it is known without a look."""
 
     above: OffsetSync
     exact: int | None

@@ -1,4 +1,4 @@
-"""What moves, what does not, and why: decided before anything is changed. Pure."""
+"""The plan: what moves, what does not, and why; decided before anything is changed. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a migration asks of its two clusters. Every call may raise ClientError; none is tried again by the caller, but
+"""Ports to a migration's two clusters. Every call may raise ClientError; none is tried again by the caller, but
 for a batch that was sent.
 """
 

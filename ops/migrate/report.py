@@ -1,4 +1,4 @@
-"""What a migration reports: a row for each thing that moves, moved, or does not. Pure."""
+"""The report of a migration: a row for each thing that moves, moved, or does not. Pure."""
 
 from __future__ import annotations
 

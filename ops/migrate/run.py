@@ -24,7 +24,7 @@ MOST_ROUNDS: Final = 20
 
 
 class Options(NamedTuple):
-    """What is to be moved: patterns of topics, all without; and whether this is the end of the migration."""
+    """The options of a run: patterns of topics, all without; and whether this is the end of the migration."""
 
     topics: Sequence[str] = ()
     cut_over: bool = False
@@ -44,14 +44,14 @@ NO_PROGRESS: Final = Progress()
 
 
 class Planned(NamedTuple):
-    """What moves, and a row for each topic that cannot."""
+    """The topics that move, and a row for each topic that cannot."""
 
     topics: tuple[PlannedTopic, ...]
     refused: tuple[MigrationRow, ...]
 
 
 class Migration:
-    """From one cluster to another. `access_of` both, where it moves, too."""
+    """A migration from one cluster to another. `access_of` both, where it moves, too."""
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from shareq.protocol.errors import MalformedMessage
 
 
 class Compared(NamedTuple):
-    """How far the target is the same as the source; `difference` says what is not, None where all is."""
+    """A comparison of the target with the source; `difference` says what is not, None where all is."""
 
     upto: OffsetSync
     difference: str | None

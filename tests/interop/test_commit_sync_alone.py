@@ -1,4 +1,4 @@
-"""How long librdkafka's `commit_sync` waits, before no broker but librdkafka's own."""
+"""The wait of librdkafka's `commit_sync`, before no broker but librdkafka's own."""
 
 from __future__ import annotations
 

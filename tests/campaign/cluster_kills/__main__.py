@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class _Campaign:
-    """What is missing of one cell before one cluster."""
+    """The missing rounds of one cell before one cluster."""
 
     def __init__(
         self, cell: Cell, cluster: str, options: argparse.Namespace, known: Sequence[Row], in_time: Callable[[], bool]

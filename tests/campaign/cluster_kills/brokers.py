@@ -121,11 +121,11 @@ class Brokers:
 
     @property
     def bootstrap(self) -> str:
-        """Where clients of the cluster itself begin."""
+        """The bootstrap for clients of the cluster itself."""
         return ",".join(f"127.0.0.1:{process.port}" for process in self.processes.values())
 
     def bootstrap_of(self, node: int) -> str:
-        """Where a node begins."""
+        """Return the bootstrap for a node."""
         return ",".join(f"127.0.0.1:{port}" for port in self._of_nodes[node])
 
     # -- life

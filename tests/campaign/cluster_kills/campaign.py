@@ -27,7 +27,7 @@ GOES_ON_S: Final = 0.3
 
 
 class Rounds:
-    """The rounds of one cell before one cluster. Each tells what has changed since the one before it."""
+    """The rounds of one cell before one cluster. Each shows what has changed since the one before it."""
 
     def __init__(self, cell: Cell, cluster: str, seed: int) -> None:
         self._cell = cell

@@ -30,7 +30,7 @@ BROKER_MISSED_S: Final = SESSION_MS / 1000
 
 @dataclass
 class Fault:
-    """One round's. `at`: when the clock for the next confirmation starts; `note`: what else is to be told."""
+    """A round's fault. `at`: when the clock for the next confirmation starts; `note`: a remark for the report."""
 
     rng: Random
     at: float = 0.0
@@ -124,7 +124,7 @@ def _cut_off_from_clients(scene: Scene, fault: Fault) -> None:
 
 
 def _heir_dies(scene: Scene, fault: Fault) -> None:
-    """The owner is killed, and whoever takes over, while it does."""
+    """Kill the owner, and the node that takes over, while it does."""
     owner = _owner(scene)
     others = [node for node in scene.nodes if node is not owner]
     owner.kill()

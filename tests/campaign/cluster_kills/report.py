@@ -33,10 +33,10 @@ def _row(cell: str, cluster: str, rows: Sequence[Row]) -> str:
     wrong = " / ".join(str(sum(getattr(row, name) for row in rows)) for name in ("lost", "again", "unlike"))
     pauses = sorted(_pause(row) for row in rows)
     late = [row for row in rows if row.is_late]
-    told = f"{len(late)}, at load {', '.join(f'{row.load:.0f}' for row in late)}" if late else "0"
+    too_late = f"{len(late)}, at load {', '.join(f'{row.load:.0f}' for row in late)}" if late else "0"
     return (
         f"| {cell} | {cluster} | {len(rows)} | {sum(row.records for row in rows):,} | {wrong} "
-        f"| {median(pauses):.1f} | {pauses[-1]:.1f} | {rows[0].within_s:g} | {told} "
+        f"| {median(pauses):.1f} | {pauses[-1]:.1f} | {rows[0].within_s:g} | {too_late} "
         f"| {median(row.load for row in rows):.1f} |"
     )
 
@@ -53,8 +53,8 @@ def _remarks(rows: Sequence[Row]) -> list[str]:
         f"the client never got the answer, {sum(row.hung for row in rows)} times a client hung and was replaced."
     ]
     if notes:
-        told = ", ".join(f"{times} {note}" for note, times in sorted(notes.items()))
-        lines[0] += f" Heirs when they were killed: {told}."
+        states = ", ".join(f"{times} {note}" for note, times in sorted(notes.items()))
+        lines[0] += f" Heirs when they were killed: {states}."
     broken = [(row, line) for row in rows for line in row.broken]
     lines += [f"* {row.cell}, {row.cluster}, round {row.number}: {line}" for row, line in broken[:20]]
     return lines

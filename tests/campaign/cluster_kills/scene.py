@@ -145,7 +145,7 @@ class Scene:
         return None
 
     def last_map(self, node: OurProcess) -> Map:
-        """Return what a node last was told, in whichever of its lives."""
+        """Return the last map that a node has logged, in whichever of its lives."""
         found = _MAP.findall((node.folder / "broker.log").read_text(errors="replace"))
         return Map(*map(int, found[-1])) if found else Map(-1, 0, 0)
 

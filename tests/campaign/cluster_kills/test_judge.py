@@ -15,7 +15,7 @@ SECOND = ("D 2.0 1 0", "A 2.1 1 0")
 
 
 def seen(*journals: Sequence[str]) -> Seen:
-    """What several journals say."""
+    """Return the events of several journals."""
     made = Seen()
     for journal in journals:
         made.read(journal)
@@ -46,7 +46,7 @@ def test_a_state_that_does_not_know_of_a_confirmation_is_found() -> None:
     assert judged(seen(FIRST), [], lambda place: place == (0, 0)).unlike == [(0, 1)]
 
 
-def test_a_round_tells_what_is_new() -> None:
+def test_a_round_shows_what_is_new() -> None:
     first = judged(seen(FIRST, SECOND), [(0, 0), (0, 1), (1, 0)], lambda place: place == (0, 0))
     second = judged(seen(FIRST, SECOND), [(0, 0), (0, 1), (1, 0), (1, 1)], lambda _: False)
     new = second.since(first)

@@ -1,4 +1,4 @@
-"""Rounds are kept, and the table tells of all of them."""
+"""Rounds are kept, and the table shows all of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUND = Row(
 )
 
 
-def test_rounds_come_back_as_they_were_and_are_told_apart(tmp_path: Path) -> None:
+def test_rounds_come_back_as_they_were_and_are_kept_apart(tmp_path: Path) -> None:
     path = tmp_path / "results" / "rounds.jsonl"
     assert rows.read(path) == []
     other = replace(ROUND, cluster="4.3.1", broken=["lost"], errors={"poll": 2})
@@ -35,7 +35,7 @@ def test_the_table_has_a_row_for_each_cell_and_cluster_that_was_tried() -> None:
     assert table[0] == "| owner | ours | 2 | 2,000 | 0 / 0 / 0 | 2.2 | 2.5 | 3 | 0 | 1.0 |"
 
 
-def test_what_is_late_or_broken_is_told() -> None:
+def test_what_is_late_or_broken_is_shown() -> None:
     late, never = replace(ROUND, pause_s=3.1, load=9.0), replace(ROUND, pause_s=None, load=1.0)
     assert (ROUND.is_late, late.is_late, never.is_late) == (False, True, True)
     wrong = replace(ROUND, number=4, lost=2, again=1, broken=["partition 0 offset 1: never confirmed"])

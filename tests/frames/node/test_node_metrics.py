@@ -58,7 +58,7 @@ def test_what_a_node_owns_reads_and_asks(world: NodeWorld) -> None:
 
 
 def test_the_record_that_a_window_cannot_pass(world: NodeWorld) -> None:
-    """As on one machine."""
+    """The metric is the same as on one machine."""
     world.until_it_serves()
     from_the_start(world)
     client = ShareClient(world)

@@ -38,7 +38,7 @@ class Killed(Exception):
 
 
 class Fate:
-    """What happens to a run, decided by seed. Without a seed nothing does."""
+    """The fate of a run, decided by seed. Without a seed nothing does."""
 
     def __init__(self, seed: int | None = None, *, kill: float = 0.0, lose: float = 0.0) -> None:
         self._random = Random(seed)

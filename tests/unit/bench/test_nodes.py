@@ -39,7 +39,7 @@ def test_both_sides_take_turns_in_being_first_and_a_first_turn_does_not_count(mo
     assert samples[nodes.DIRECT]["produce_ms"] == [2.0, 3.0]
 
 
-def test_what_a_node_adds_is_told_by_repetitions_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_node_adds_is_shown_by_repetitions_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     _, samples = measured(monkeypatch, nodes.QUICK)
     assert samples[nodes.THROUGH]["produce_added_ms"] == [0.25]
     assert samples[nodes.THROUGH]["fetch_added_ms"] == [0.5]

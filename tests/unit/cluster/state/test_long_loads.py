@@ -1,4 +1,4 @@
-"""How long a node that takes a slot over holds its loop, however many records the slot has: each turn's CPU."""
+"""The hold of the loop, in CPU time of each turn, by a node that takes over a slot with many records."""
 
 from __future__ import annotations
 
