@@ -26,7 +26,7 @@ class CompiledPassesHook(BuildHookInterface):  # type: ignore[type-arg]
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        """Return what the build needs besides: nothing where nothing can be compiled."""
+        """Return the further packages that the build needs: none where nothing can be compiled."""
         return ["mypy[mypyc]>=2.3,<2.5", "setuptools>=75"] if compile_passes.why_not() is None else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:

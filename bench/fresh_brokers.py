@@ -157,7 +157,7 @@ def starts_ms(mode: Mode, count: int) -> list[float]:
 
 
 def look_at(pid: int, brokers: int) -> Look:
-    """Return what a process has open now (Linux)."""
+    """Return the descriptors, threads, children and memory of a process, as they are now (Linux)."""
     process = Path(f"/proc/{pid}")
     threads = list((process / "task").iterdir())
     children = sum(len((thread / "children").read_text().split()) for thread in threads)

@@ -44,11 +44,11 @@ class SocketWire:
         self.connection = Connection(protocol, self, max_frame_bytes)
 
     def within(self, by: float) -> AbstractAsyncContextManager[object]:
-        """Return what does nothing: every read and write has a deadline."""
+        """Return a context that does nothing: every read and write has a deadline."""
         return contextlib.nullcontext()
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return what does nothing."""
+        """Return a context that does nothing."""
         return contextlib.nullcontext()
 
     async def writable(self) -> None:

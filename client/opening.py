@@ -18,7 +18,7 @@ _CERTIFICATE_ALERTS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED", "HAN
 
 
 def peer_of(address: Address, name: str) -> str:
-    """Return what errors call a broker; "" for one without a name."""
+    """Return a broker's name in errors; "" for one without a name."""
     return f"{name} at {address}" if name else str(address)
 
 
@@ -78,7 +78,7 @@ def failure_text(error: Exception) -> str:
 
 
 def handshake_failure(peer: str, error: Exception) -> ClientError:
-    """Return what a failed TLS handshake means: a certificate that either side does not accept, or no TLS there."""
+    """Return the error for a failed TLS handshake: a certificate that either side does not accept, or no TLS there."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return AuthenticationFailed(f"{peer}: its certificate is not accepted: {error.verify_message}")
     if is_certificate_alert(error):
@@ -87,5 +87,5 @@ def handshake_failure(peer: str, error: Exception) -> ClientError:
 
 
 def other_listener(error: Disconnected, config: ClientConfig) -> Unreachable:
-    """Return what a connection that ended before its first answer means."""
+    """Return the error for a connection that ended before its first answer."""
     return Unreachable(f"{error} (before its first answer; is it a listener of {config.security_protocol}?)")

@@ -143,7 +143,7 @@ class NodeStart:
 
 
 def settings_of(config: BrokerConfig, options: ClusterOptions) -> NodeSettings:
-    """Return what a node's properties and options mean to its parts."""
+    """Return the settings of a node's parts, by its properties and options."""
     return NodeSettings(
         version=__version__,
         proxies=options.proxies,

@@ -43,7 +43,7 @@ def write_between(path: Path, begin: str, end: str, lines: Sequence[str]) -> Non
 
 
 def _around(path: Path, begin: str, end: str) -> tuple[str, str] | None:
-    """Return what stands before `begin` and behind the `end` that follows it."""
+    """Return the text before `begin`, and the text behind the `end` that follows it; None without both marks."""
     before, found, rest = path.read_text().partition(begin)
     _, closed, after = rest.partition(end)
     return (before, after) if found and closed else None

@@ -91,7 +91,7 @@ def mirrors(path: str, root: Path) -> list[Path]:
 
 
 def chosen(changed: Sequence[str], root: Path = ROOT) -> list[str]:
-    """Return what pytest is to run, in order, each file once."""
+    """Return the test files that pytest is to run, in order, each once."""
     tests = [test for folder in (UNITS, FRAMES) for test in sorted((root / folder).rglob("test_*.py"))]
     own = [path for path in changed if path.startswith((UNITS, FRAMES)) and Path(path).name.startswith("test_")]
     beside = importers([module_of(path) for path in changed], tests)

@@ -151,7 +151,7 @@ def requests() -> Iterator[str]:
 
 
 def _of_nodes() -> Iterator[str]:
-    """Yield what becomes of each RPC at a node before a cluster, if that is not what every broker does."""
+    """Yield the table of RPCs that a node before a cluster does not answer as every broker does."""
     yield from ("", "## At a node", "", *_OF_NODES.splitlines(), "")
     yield from _table("request", "at a node", "behaviour")
     for key, module in (*FORWARDED.items(), (ApiKey.FIND_COORDINATOR, "find_coordinator")):

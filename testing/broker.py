@@ -216,7 +216,9 @@ class Broker(Helpers):
         self.close()
 
     def _leave(self, *, keep_transcript: bool = True) -> Running | None:
-        """Return what runs and is about to end: let go of what is held, and keep the end of its transcript."""
+        """Return the broker that runs and is about to end: let go of what is held, and keep the end
+        of its transcript.
+        """
         running, self._running = self._running, None
         if running is not None and self._mode != "command":
             with contextlib.suppress(BrokerFailed, ValueError):

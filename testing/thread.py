@@ -153,7 +153,7 @@ class ThreadBroker:
 
 
 def _options(launch: Launch) -> tuple[Wanted, Mapping[str, int], str, bool]:
-    """Return what the options ask for: the broker, the levels of its log by logger, its format, --insecure.
+    """Return the parsed options: the broker, the levels of its log by logger, its format, --insecure.
 
     Raise BrokerFailed.
     """

@@ -34,7 +34,7 @@ def work(number: int, sent_s: float, seconds: float) -> None:
 
 
 def read(journal: Path) -> list[Done]:
-    """Return what was done so far, except a line that is just being written."""
+    """Return the jobs done so far, without a line that is just being written."""
     text = journal.read_text()
     lines = text[: text.rfind("\n") + 1].splitlines()
     return [Done(int(number), *map(float, times)) for number, *times in map(str.split, lines)]

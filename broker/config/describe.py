@@ -138,7 +138,9 @@ def _of_listeners(layers: BrokerLayers) -> list[ConfigEntry]:
 
 
 def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:
-    """Return what sets a property, beginning with the first under its own name; other units of the same time follow."""
+    """Return the settings of a property, beginning with the first under its own name; other units of the same time
+    follow.
+    """
     units = next((units for units in _UNITS if name in units), (name,))
     return tuple(dropwhile(lambda synonym: synonym.name != name, layers.synonyms(units)))
 

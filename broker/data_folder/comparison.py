@@ -81,7 +81,10 @@ def found_in_journal(journal: Journal) -> Found:
 
 
 def compare(database: Found, journal: Found) -> Verdict:
-    """Return which record is right. A later commit wins over an earlier one, a sound record over an unsound one."""
+    """Compare both records and return the verdict.
+
+    A later commit wins over an earlier one, a sound record over an unsound one.
+    """
     if database.sound and journal.sound:
         if database.number != journal.number:
             return Verdict.WRITE_JOURNAL if database.number > journal.number else Verdict.REBUILD_DATABASE

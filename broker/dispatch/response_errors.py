@@ -24,7 +24,7 @@ _WALKERS: Final[dict[type[Message], Walker]] = {}
 
 
 def error_reader(response_class: type[Message]) -> Reader:
-    """Return what finds all error codes of a response of that class; NONE (0) is left out.
+    """Return a function that finds all error codes of a response of that class; NONE (0) is left out.
 
     It looks at every answer, so it is made for the class once, and does nothing but loop and compare:
 
@@ -50,7 +50,7 @@ async def count_errors(response: Message, errors: dict[int, int], breathe: Calla
 
 
 def _walker(response_class: type[Message]) -> Walker:
-    """Return what goes through all error codes of a long response of that class, NONE too: each is a step."""
+    """Return a generator function that yields all error codes of a long response of that class, NONE too."""
     walker = _WALKERS.get(response_class)
     if walker is None:
         walker = _made(["    yield from ()", *_lines(response_class, 0, "yield e{0}.{1}")])
@@ -65,7 +65,8 @@ def _made(lines: list[str]) -> Any:  # Any: what exec defines
 
 
 def _lines(structure: type[Structure], depth: int, looked_at: str) -> list[str]:
-    """Return what looks at the element `e<depth>`, and at those of its arrays in which there may be an error.
+    """Return source lines that look at the element `e<depth>`, and at those of its arrays in which there may be an
+    error.
 
     `looked_at` is done with an error code, by the depth and the field.
     """

@@ -94,7 +94,7 @@ class Rows(Generic[M]):
 
 
 async def written(write: Callable[[], Generator[None, None, Gathered]], response: Message) -> Gathered:
-    """Return what is written of the response; once more with shorter messages, if one is too long."""
+    """Return the response's bytes; write it once more with shorter messages, if one is too long."""
     try:
         return await in_steps(write())
     except (ValueError, struct.error):  # a string that is too long, by either form

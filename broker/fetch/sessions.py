@@ -127,12 +127,12 @@ class FetchSessions:
         *,
         uses_topic_ids: bool,
     ) -> FetchContext:
-        """Return what to read for a full fetch, which ends the session that it names; a new one keeps `requested`."""
+        """Return the context of a full fetch, which ends the session that it names; a new one keeps `requested`."""
         self._sessions.pop(session_id, None)
         return FetchContext(self, requested, epoch, None, uses_topic_ids)
 
     def resume(self, session_id: int, epoch: int, *, uses_topic_ids: bool, now_ms: int) -> FetchContext | ErrorCode:
-        """Return what to read for an incremental fetch whose session was changed as it asks, or the errors of `find`.
+        """Return the context of an incremental fetch whose session was changed as it asks, or the errors of `find`.
 
         A session without partitions ends.
         """

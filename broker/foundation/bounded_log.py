@@ -25,7 +25,9 @@ MOST_OF_A_NAME: Final = 256
 
 
 def cut(value: object, most: int = MOST_OF_A_NAME) -> object:
-    """Return what goes into a line: of a text of more than `most` characters its beginning, and how many it has."""
+    """Return the value for a line of the log: of a text of more than `most` characters its beginning, and how many it
+    has.
+    """
     if isinstance(value, str) and len(value) > most:
         return f"{value[:most]}... ({len(value)} characters)"
     return value

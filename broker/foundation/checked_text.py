@@ -29,7 +29,10 @@ def with_checksum(content: bytes, word: bytes = _WORD) -> bytes:
 
 
 def content_of(data: bytes, word: bytes = _WORD) -> bytes | None:
-    """Return what precedes the last checksum line; None without one. Raise ValueError if the checksum does not fit."""
+    """Return the content before the last checksum line; None without such a line.
+
+    Raise ValueError if the checksum does not fit.
+    """
     content, found, checksum = data.rpartition(word + b" ")
     if not found:
         return None

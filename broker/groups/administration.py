@@ -154,7 +154,7 @@ class GroupAdministration:
     async def finish_delete_groups(
         self, group_ids: Sequence[str], begun: list[Pending[DeleteGroupPlan | ApiError]]
     ) -> list[ApiError]:
-        """Return what came of each group that was begun to be deleted, in this order, when all are gone, or stay.
+        """Return the outcome of each group that was begun to be deleted, in this order, when all are gone, or stay.
 
         The states of share groups go first; where that fails, their groups stay. Errors: the first step's, the states'.
         Empties `begun`.
@@ -232,7 +232,7 @@ class GroupAdministration:
         return ShareOffset(start, summary.leader_epoch, lag)
 
     async def offsets_to_alter(self, offsets: Mapping[str, Mapping[int, int]]) -> OffsetsToAlter:
-        """Return what `alter_offsets` is asked for, by topic name and partition.
+        """Return the offsets for `alter_offsets`, by topic name and partition, and the refused ones.
 
         An offset of -1 leaves it to `share.auto.offset.reset`, a lower one is refused (INVALID_REQUEST), and so is what
         does not exist (UNKNOWN_TOPIC_OR_PARTITION).

@@ -171,7 +171,7 @@ class GroupOffsetsService:
         return OffsetCommitResponse(topics=rows.topics)
 
     async def prepare(self, *, short: bool) -> PreparedCommit | None:
-        """Return what a commit is prepared in; None if the internal topic is missing and cannot be created.
+        """Return an empty commit to fill; None if the internal topic is missing and cannot be created.
 
         Pauses until it may be created. A `short` commit is of one part, which its group's log refuses if that is too
         large.
@@ -306,7 +306,7 @@ class GroupOffsetsService:
         return asked
 
     async def refuse(self, group: OffsetFetchRequestGroup, version: int, error: ErrorCode) -> AskedOffsets:
-        """Return what stands for a group that the client may not describe: the error, in version 1 in every row."""
+        """Return the answer for a group that the client may not describe: the error, in version 1 in every row."""
         if version >= FETCH_GROUP_ERROR_FROM:
             return AskedOffsets(group.group_id, [completed(fetch.refused(group, error))])
         asked = AskedOffsets(group.group_id, [])
@@ -319,7 +319,7 @@ class GroupOffsetsService:
             await self._breathe(sum(1 + len(topic.partition_indexes) for topic in part.topics or ()))
 
     async def answer(self, asked: AskedOffsets, version: int) -> OffsetFetchResponseGroup:
-        """Return what was asked for, when all of it has come."""
+        """Return the answer for a group, when all its parts have come."""
         joined = fetch.Joined()
         for part in asked.parts:
             found = await part

@@ -196,7 +196,7 @@ class PartitionLog:
         return self._segments.size_bytes()
 
     def manifest_row(self) -> LogRow:
-        """Return what is promised of this log now."""
+        """Return the log's row of the manifest, as of now."""
         return self.stable.manifest_row(self.topic_id, self.log_start_offset)
 
     # -- appending

@@ -93,7 +93,7 @@ def remove_folder(fs: Fs, path: str) -> None:
 
 
 def _names(fs: Fs, data_dir: str) -> list[str]:
-    """Return what counts in the folder."""
+    """Return the names in the folder that count."""
     return [name for name in fs.list_dir(data_dir) if name not in _NOT_COUNTED]
 
 

@@ -177,7 +177,7 @@ _FIRST_USED: Final = (
 def _steps_to_come(
     handlers: Iterable[HandlerRow], first_used: Iterable[str], *, scram: bool
 ) -> Sequence[Callable[[], object]]:
-    """Return what can wait until the broker listens: the allocator, and what the first requests would import."""
+    """Return the steps that can wait until the broker listens: the allocator, and the imports of the first requests."""
     modules = [
         *(["scramp"] if scram else []),  # a tenth of a second, which the first login need not wait for
         *(row.module for row in handlers),

@@ -26,7 +26,7 @@ def matches(entity: QuotaEntity, wanted: Filter, *, strict: bool) -> bool:
 
 
 def filter_problem(kinds: list[str]) -> str | None:
-    """Return what is wrong with a filter's kinds, all of which are known; None if nothing is."""
+    """Return the fault in a filter's kinds, all of which are known; None without any."""
     repeated = next((kind for kind in KINDS if kinds.count(kind) > 1), None)
     if repeated is not None:
         return f"Entity type {repeated} cannot appear more than once in the filter."

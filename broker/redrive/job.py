@@ -358,7 +358,7 @@ class Redrive:
         self._timer = self._env.clock.call_at(when_ms, self._schedule(act))
 
     def _schedule(self, act: _Act) -> Callable[[], None]:
-        """Return what begins `act`, in place of whatever was to be done next."""
+        """Return a function that begins `act`, in place of the action that was scheduled before."""
         self._stop_timer()
         self._scheduled += 1
         scheduled = self._scheduled

@@ -116,7 +116,7 @@ class InternalTopics:
         self._config = config
 
     async def made(self, *names: str) -> ApiError:
-        """Return what `ensure` says of the topics, once it may create what is missing."""
+        """Return the result of `ensure` for the topics, once it may create those that are missing."""
         if self._missing(names):
             await self._metadata.gate.passed()
         return self.ensure(*names)

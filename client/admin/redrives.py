@@ -195,7 +195,7 @@ class Redrives:
         ]
 
     def queue_rules(self) -> QueueRules:
-        """Return what the brokers ask of queues; the defaults where this user may not look."""
+        """Return the brokers' rules for queues; the defaults where this user may not look."""
         return self._rules() or QueueRules()
 
     def check_queue(self, group: str, configs: Mapping[str, str]) -> None:
@@ -210,7 +210,7 @@ class Redrives:
             raise BrokerError(ErrorCode.INVALID_CONFIG, f"group {group}", f"{DLQ_TOPIC_NAME}={name}: {problem}.")
 
     def _rules(self) -> QueueRules | None:
-        """Return what the brokers ask of queues; None where they do not say, or this user may not look."""
+        """Return the brokers' rules for queues; None where they do not say, or this user may not look."""
         broker = str(min(self._calls.network.brokers()))
         for _, outcome in Configs(self._calls).describe(
             [("broker", broker)], [DLQ_TOPIC_NAME_PREFIX, DLQ_AUTO_CREATE_TOPICS, DLQ_TOPICS]
@@ -235,7 +235,7 @@ class Redrives:
             return None
 
     def _enabled(self, configs: Configs, topics: Sequence[str]) -> dict[str, bool | None]:
-        """Return which topics are enabled as queues; None: this user may not look.
+        """Return by topic True if it is enabled as a queue; None if this user may not look.
 
         Topics of a cluster that has no such property are if the node before it names them.
         """
@@ -275,7 +275,8 @@ class Redrives:
             yield row.name, refused(row.error_code, f"redrive {row.name}", row.error_message) or _redrive(row)
 
     def sent_back_from(self, queue: str) -> SentLetters:
-        """Return which letters of a queue redrives have sent back, and will not send again unless they are asked to.
+        """Return the letters of a queue that redrives have sent back, and will not send again unless they are asked to.
+
         Nothing on brokers that have no redrives.
         """
         request = DescribeRedrivesRequest([], sent_from=queue)

@@ -178,7 +178,7 @@ class ShareGroups:
         return {name: outcome for (_, name), outcome in altered.items()}
 
     def paused(self, group_ids: Iterable[str]) -> dict[str, bool | None]:
-        """Return which of the groups are paused; None where the cluster does not say, or not to this user."""
+        """Return by group True if it is paused; None where the cluster does not say, or not to this user."""
         found: dict[str, bool | None] = {}
         for (_, name), outcome in Configs(self._calls).describe([("group", each) for each in group_ids], [PAUSED]):
             values = [] if isinstance(outcome, ClientError) else [each.value == "true" for each in outcome]

@@ -40,7 +40,7 @@ class Wire(Protocol):
         """Return the time."""
 
     def within(self, by: float) -> AbstractAsyncContextManager[object]:
-        """Return what raises TimeoutError at this time, unless all that waits in it has a deadline anyhow."""
+        """Return a context that raises TimeoutError at this time, unless all that waits in it has a deadline anyhow."""
 
     def lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock for coroutines that may run side by side."""
@@ -235,7 +235,7 @@ class Connection:
 
     @property
     def peer(self) -> str:
-        """Return what errors call the broker."""
+        """Return the broker's name in errors."""
         return self._protocol.peer
 
     @property

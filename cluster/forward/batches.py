@@ -224,7 +224,7 @@ def _request(route: _Route, batches: list[Batch]) -> ProduceRequest:
 
 
 def _error_of(failure: LinkFailure) -> ErrorCode:
-    """Return what a producer is answered: it tries both again, and one of them may have been appended."""
+    """Return the error for a producer: it tries both again, and one of them may have been appended."""
     match failure.failure:
         case Failure.LOST:
             return ErrorCode.REQUEST_TIMED_OUT

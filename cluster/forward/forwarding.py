@@ -209,7 +209,7 @@ async def controller_of(link: Link) -> int | LinkFailure | None:
 
 
 def failure_error(failure: LinkFailure) -> ApiError:
-    """Return what a client is answered in place of an answer that does not come."""
+    """Return the error for a client in place of an answer that does not come."""
     match failure.failure:
         case Failure.LOST:
             return ApiError(ErrorCode.REQUEST_TIMED_OUT, failure.text)

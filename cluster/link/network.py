@@ -44,7 +44,7 @@ _Outcome = Message | LinkFailure
 
 
 async def arrived(pending: Pending[T]) -> T:
-    """Return what a `Pending` comes to, for a task of the running loop."""
+    """Return the value of a `Pending`, when it is there, for a task of the running loop."""
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     pending.on_complete(lambda value: None if future.done() else future.set_result(value))
     return await future
@@ -147,7 +147,7 @@ class _Request:
 
     @property
     def name(self) -> str:
-        """Return what texts call it."""
+        """The request's name in logs and errors."""
         return type(self.message).__name__.removesuffix("Request")
 
     def end(self, outcome: _Outcome) -> None:

@@ -34,7 +34,10 @@ def newest_of(api_key: int, offered: Offered) -> int | None:
 
 
 def served_by_all(answers: Iterable[ApiVersionsResponse]) -> Served:
-    """Return what the brokers serve that gave these answers. Of their features the lowest level counts."""
+    """Return the versions and features that all of the brokers serve that gave these answers.
+
+    Of their features the lowest level counts.
+    """
     versions: dict[int, tuple[int, int]] | None = None
     levels: dict[str, int] | None = None
     for answer in answers:

@@ -27,7 +27,7 @@ class Wakeup:
             waiting.complete(None)
 
     def wait(self, ms: int) -> Pending[None]:
-        """Return what arrives at the next `wake`, or after so many milliseconds."""
+        """Return a `Pending` that is completed by the next `wake`, or after so many milliseconds."""
         if self._is_due:
             self._is_due = False
             return completed(None)

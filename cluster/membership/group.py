@@ -70,7 +70,7 @@ class MembershipListener(Protocol):
     """The node of a member: what it is asked, and what it hears."""
 
     def describe(self) -> Node:
-        """Return what the node says of itself now."""
+        """Return the node's description of itself, as of now."""
 
     def partitions(self) -> Mapping[str, int]:
         """Return how many slots each state topic has."""

@@ -54,7 +54,7 @@ class Node:
     holds: Mapping[SlotId, int] = field(default_factory=dict)
 
     def metadata(self, joins: int) -> bytes:
-        """Return what it joins with, for the so manyth time that it wants a rebalance."""
+        """Return the metadata with which it joins, for the so manyth time that it wants a rebalance."""
         return _encoded(self._fields() | {"joins": joins})
 
     def _fields(self) -> dict[str, _Json]:
@@ -94,7 +94,7 @@ class NodeMap:
 
 
 def node_from(data: bytes) -> Node:
-    """Return what a node says of itself. Raises MalformedMessage."""
+    """Return a node's description of itself, read from the bytes. Raises MalformedMessage."""
     return _node(_decoded(data))
 
 

@@ -180,7 +180,7 @@ _NEEDS: Final = (
 
 
 def lacks(served: Served) -> list[Lack]:
-    """Return what a node needs of its cluster and does not find."""
+    """Return the features that a node needs of its cluster and does not find."""
     return [
         Lack(
             f"the cluster does not serve {_name(need.api)} in version {need.version} or later, which Apache Kafka has "

@@ -36,7 +36,7 @@ class Member:
         self._ownership, self._know_nodes = parts
 
     def describe(self) -> Node:
-        """Return what the node says of itself now."""
+        """Return the node's description of itself, as of now."""
         return Node(self._node_id, self._version, self._listeners, self._zone, dict(self._ownership.holds))
 
     def partitions(self) -> Mapping[str, int]:

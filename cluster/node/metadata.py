@@ -189,7 +189,7 @@ class NodeMetadata:
         return [key for key in keys if found.get(key, _UNHEARD) is _UNHEARD]
 
     def _until(self, heard: Pending[T], give_up_ms: int) -> Pending[None]:
-        """Return what arrives when that does, or when it is too late."""
+        """Return a `Pending` that is completed when `heard` is, or when it is too late."""
         over: Pending[None] = Pending()
         timer = self._clock.call_at(give_up_ms, lambda: None if over.done else over.complete(None))
         heard.on_complete(lambda _value: None if over.done else over.complete(None))
@@ -223,7 +223,7 @@ class NodeMetadata:
         return self._kept.state.quotas
 
     def own_secret(self) -> bytes:
-        """Return what all nodes know: they answer a client alike that asks several of them."""
+        """Return the secret that all nodes share: they answer a client alike that asks several of them."""
         return self._kept.secret
 
     def alter_configs(self, changes: Sequence[PutConfig]) -> Pending[ApiError]:

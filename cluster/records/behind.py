@@ -43,7 +43,7 @@ class BehindFetches:
         self._signal.set()
 
     def taken(self, source: PartitionRecords) -> list[int]:
-        """Return what was wanted of a source, and want it no more: another broker leads it."""
+        """Return the offsets that were wanted of a source, and want them no more: another broker leads it."""
         return list(self._wants.pop(source, ()))
 
     def wake(self) -> None:
@@ -121,7 +121,7 @@ class BehindFetches:
         return chosen or IsolationLevel.READ_UNCOMMITTED, asked
 
     def _offset_of(self, source: PartitionRecords) -> int | None:
-        """Return what is wanted of a source and still not there."""
+        """Return an offset that is wanted of a source and still missing; None without any."""
         offsets = self._wants[source]
         while offsets:
             offset = next(iter(offsets))

@@ -69,7 +69,7 @@ class Transactions(NamedTuple):
 
 
 async def chunk_of(records: bytes | memoryview, offset: int, transactions: Transactions, breathe: Breathe) -> Answered:
-    """Return what was answered to a fetch at `offset`. A batch that is cut off at the end is dropped.
+    """Return the answer to a fetch at `offset`. A batch that is cut off at the end is dropped.
 
     Damage behind sound batches is left out, too: a fetch at its offset finds it as the first one.
     """

@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
     @classmethod
     def of(cls, source: PartitionRecords, offset: int) -> Asked:
-        """Return what is asked for now."""
+        """Return the request for an offset of the source in its present generation."""
         return cls(source, offset, source.generation)
 
     def is_current(self) -> bool:
@@ -93,7 +93,7 @@ class Fetching(NamedTuple):
 
 
 def rows_of(answer: FetchResponse, asked: Mapping[Place, Asked]) -> Iterator[tuple[Asked, PartitionData]]:
-    """Yield what was answered for partitions that were asked for, by ids or by names as they come."""
+    """Yield the rows of partitions that were asked for, by ids or by names as they come."""
     names = {(one.source.topic, place.partition): one for place, one in asked.items()}
     for topic in answer.responses:
         for row in topic.partitions:

@@ -19,7 +19,7 @@ class Signal:
         self._is_set = False
 
     def wait(self) -> Pending[None]:
-        """Return what is completed by the next `set`."""
+        """Return a `Pending` that the next `set` completes."""
         if self._waiting is None:
             self._waiting = Pending()
         return self._waiting

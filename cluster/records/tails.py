@@ -118,7 +118,7 @@ class TailFetches:
                     fetching.hold(one.source)  # this broker knows less than the one before it
 
     def _asked(self) -> dict[Place, Asked]:
-        """Return what the next poll asks for. Partitions that are left alone for a while are not in it."""
+        """Return the requests of the next poll. Partitions that are left alone for a while are not in it."""
         now_ms = self._fetching.env.clock.now_ms()
         asked: dict[Place, Asked] = {}
         wakes_ms: int | None = None

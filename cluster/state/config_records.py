@@ -81,7 +81,7 @@ def record_of(change: Change) -> RecordData:
 
 
 def read(key: bytes | None, value: bytes | None) -> Change | str | None:
-    """Return what a record says, or why it cannot be believed; None: it is of a later release."""
+    """Return the change that a record stands for, or why it cannot be believed; None for one of a later release."""
     try:
         names = json.loads(key or b"")
         row = None if value is None else json.loads(value)

@@ -153,8 +153,9 @@ class SlotLog:
     def read(
         self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True
     ) -> Pending[ReadResult | ErrorCode]:
-        """Return what counts from an offset on, as it is fetched: in the order of the log, from its start or from where
-        the last call ended. About a megabyte at a time, whatever `max_bytes` is. LOG_IS_OVER when it cannot be read.
+        """Return the batches that count from an offset on, as they are fetched: in the order of the log, from its start
+        or from where the last call ended. About a megabyte at a time, whatever `max_bytes` is. LOG_IS_OVER when it
+        cannot be read.
         """
         if self._is_over:
             return completed(LOG_IS_OVER)
@@ -306,7 +307,7 @@ class SlotLog:
             self._tell_settled()
 
     def _settled(self) -> Pending[None]:
-        """Return what arrives when nothing is under way."""
+        """Return a `Pending` that is completed when nothing is under way."""
         self._settling.append(Pending())
         return self._settling[-1]
 

@@ -72,7 +72,7 @@ class Overwritten:
             self._values[key] = RecordData(key, record.value, record.headers)
 
     def to_write(self) -> list[RecordData]:
-        """Return what counts of the keys, tombstones too."""
+        """Return the records that count of the keys, tombstones too."""
         return list(self._values.values())
 
 

@@ -143,7 +143,9 @@ class SlotReader:
             self._overwritten.counted(batch)
 
     async def overwritten(self, start: int) -> list[RecordData] | Refused:
-        """Return what counts of the keys that were written over by batches that do not, once the log is loaded."""
+        """Return the records that count of the keys that were written over by batches that do not, once the log is
+        loaded.
+        """
         lost = self._overwritten
         if not lost:
             return []

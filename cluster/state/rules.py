@@ -113,7 +113,7 @@ class Counting:
         self.skipped = 0
 
     def judge(self, header: BatchHeader, batch: bytes | memoryview) -> Verdict:
-        """Return what the next batch is. Its bytes must be sound."""
+        """Return the verdict on the next batch. Its bytes must be sound."""
         verdict = self._judge(header, batch)
         if verdict is Verdict.SKIPPED:
             self.skipped += 1
@@ -148,7 +148,7 @@ class Counting:
 
 
 def _owners_record(batch: bytes | memoryview) -> Owner | _Silent | None:
-    """Return what a record of an owner says; None for any other record."""
+    """Return the owner in a record of an owner; None for any other record."""
     try:
         record = decode_records(batch, MOST_BYTES)[0]
     except (MalformedMessage, IndexError):

@@ -203,7 +203,7 @@ def _refusals(wanted: WantedTopic, configs: Mapping[str, str]) -> list[str]:
 
 
 def _config_warnings(wanted: WantedTopic, configs: Mapping[str, str]) -> list[str]:
-    """Return what can be lost with brokers, or is less than it could be."""
+    """Return warnings of records that can be lost with brokers, and of configs that could be better."""
     at = f"topic {wanted.name}"
     warnings = []
     if configs.get("unclean.leader.election.enable") == "true":

@@ -51,8 +51,8 @@ _API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # size, key, version
 
 
 def why_unavailable(*versions: str) -> str | None:
-    """Return what is missing to run Apache Kafka here, in other versions than `KAFKA_VERSION` if those are given, or
-    None when nothing is (the jars may still have to be fetched).
+    """Return the reason why Apache Kafka cannot run here, in other versions than `KAFKA_VERSION` if those are given, or
+    None if it can (the jars may still have to be fetched).
     """
     if shutil.which("java") is None:
         return "java (17 or later) is not on the PATH"

@@ -12,7 +12,7 @@ KEY_PASSWORD = "key to the key"
 
 
 def why_unavailable() -> str | None:
-    """Return what is missing to make certificates, None if nothing is."""
+    """Return the reason why no certificates can be made, None if they can."""
     return None if shutil.which("openssl") else "openssl is not on the PATH"
 
 

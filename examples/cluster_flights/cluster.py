@@ -65,7 +65,7 @@ class Cluster(Protocol):
 
 
 def why_unavailable(kind: str) -> str | None:
-    """Return what is missing to run such a cluster."""
+    """Return the reason why such a cluster cannot run here, None if it can."""
     return None if kind == OURS else apache_kafka.why_unavailable(kind)
 
 

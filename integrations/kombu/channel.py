@@ -121,7 +121,7 @@ class QoS(virtual.QoS):
             self._records[tag] = arrival.consumer, arrival.record
 
     def records(self) -> list[tuple[str, ShareRecord]]:
-        """Return what is handed on and not settled, by delivery tag."""
+        """Return the records that are handed on and not settled, with their delivery tags."""
         return [(tag, record) for tag, (_, record) in list(self._records.items())]
 
     def forget(self, tag: str) -> None:

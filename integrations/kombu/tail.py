@@ -99,7 +99,9 @@ class Tail:
         self._position = max(self._position, following)
 
     def _records_of(self, batch: bytes, base: int) -> list[Record]:
-        """Return what is still to come of a batch; nothing of one that cannot be read: it would stop the rest."""
+        """Return the records that are still to come of a batch; none of one that cannot be read: it would stop the
+        rest.
+        """
         try:
             return decode_records(batch, first=self._position)
         except MalformedMessage as error:

@@ -19,7 +19,7 @@ _TEXTS: Final = ("root_id", "parent_id", "group", "shadow")
 
 
 def fields_of(headers: Mapping[str, Any], payload: Any) -> Mapping[str, Any] | None:
-    """Return what Celery takes a task's fields from, None for what is no task.
+    """Return the mapping from which Celery takes a task's fields, None for a message that is no task.
 
     These are the headers, in its first protocol the body, where both have one the headers.
     """

@@ -314,7 +314,7 @@ def shortened(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what the dead letter says of an exception: its class and its text."""
+    """Return the reason in the dead letter for an exception: its class and its text."""
     try:
         text = str(error)
     except Exception:  # of its own __str__

@@ -117,7 +117,10 @@ class Pollers:
         self._pollers: dict[tuple[str, ...], Poller] = {}
 
     async def seen(self, key: tuple[str, ...], look: Look, sample: Sample | None = None) -> Seen:
-        """Return what the poller of this key knows; make it if there is none. Raise Busy if all are at work."""
+        """Return the newest sample of this key's poller; make the poller if there is none.
+
+        Raise Busy if all are at work.
+        """
         poller = self._pollers.get(key)
         if poller is None:
             self._make_room()

@@ -112,7 +112,7 @@ class Journal:
             raise NotAJournal(f"sync {number} of partition {copied[1]}, where {len(found)} came before")
 
     def copied(self, topic: str, partition: int) -> Copied:
-        """Return what a partition is at the target. The topic is known to be made."""
+        """Return the topic id and the partition at the target. The topic is known to be made."""
         return self.topics[topic].topic_id, partition
 
     def syncs_of(self, copied: Copied) -> list[OffsetSync]:

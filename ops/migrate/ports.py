@@ -57,7 +57,7 @@ class Source(Protocol):
         """Return bytes of partitions, as far as the cluster says."""
 
     def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
-        """Yield what the log has from an offset on, below `end`; where `offset` is gone, from the log's start on."""
+        """Yield the log's batches from an offset on, below `end`; where `offset` is gone, from the log's start on."""
 
 
 class Target(Protocol):

@@ -79,7 +79,7 @@ class Migration:
     # -- the plan
 
     def plan(self) -> Planned:
-        """Return what is to be done. Changes nothing, at either cluster."""
+        """Return the plan. Changes nothing, at either cluster."""
         self._journal.read()
         wanted = [each for each in self._source.topics() if plan.moves(each, self._options.topics)]
         there = self._target.topics([each.name for each in wanted])

@@ -420,9 +420,9 @@ def available_in(starts: list[Any], statuses: list[Any], end: i64, first: i64, l
 
 
 def edges(ranges: list[Any], at: i64, base: i64, last: i64) -> tuple[list[int], int]:
-    """Return what of ascending, disjoint ranges (first, last (inclusive), ...) from `ranges[at]` on lies between `base`
-    and `last` (both inclusive): the first and the last offset of each part, less `base`, in turn; and the index of the
-    first range with offsets behind `last`.
+    """Return the parts of ascending, disjoint ranges (first, last (inclusive), ...) from `ranges[at]` on that lie
+    between `base` and `last` (both inclusive): the first and the last offset of each part, less `base`, in turn; and
+    the index of the first range with offsets behind `last`.
     """
     found: list[int] = []
     count: i64 = len(ranges)

@@ -168,8 +168,8 @@ class KeptRecords:
             self.count += len(records)
 
     def written(self, delete_horizon_ms: int | None) -> Generator[int, None, bytearray]:
-        """Return what `retained` returns for them, at least one, in steps; yield after each how
-        many records it took.
+        """Return the same bytes as `retained` does for these records, at least one, in steps; yield after each how many
+        records it took.
         """
         parts, header = self._parts, self._opened.header
         if delete_horizon_ms is not None:

@@ -226,8 +226,8 @@ def _guess(data: Array, starts: Array, ends: Array, spacing: int, width: int) ->
 
 
 def _looks_like_records(data: Array, attributes: Array, size: int, starts: Array, ends: Array) -> Array:
-    """Return which positions look like attributes of a record whose length takes `size` bytes, with
-    records behind it.
+    """Return the positions that look like attributes of a record whose length takes `size` bytes, with records behind
+    it.
     """
     at = attributes - size
     length, body = varints(data, np.maximum(at, 0))

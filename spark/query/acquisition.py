@@ -181,8 +181,8 @@ class QueryBooks:
     def _told_apart(
         self, results: Iterable[Result], still_locked: Collection[int] = _STILL_LOCKED
     ) -> tuple[Ranges, Ranges]:
-        """Return what was confirmed, and what is not ours any more: all the rest, but for errors
-        that leave the lock.
+        """Return the confirmed ranges, and those that are not ours any more: all the rest, but for errors that leave
+        the lock.
         """
         confirmed: dict[SharePartition, list[tuple[int, int]]] = {}
         lost: dict[SharePartition, list[tuple[int, int]]] = {}

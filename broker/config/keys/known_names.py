@@ -112,5 +112,5 @@ def did_you_mean(unknown: str) -> str:
 
 
 def note_for(name: str) -> str | None:
-    """Return what the user must know if a known name has no effect, as the rest of a sentence; None if nothing."""
+    """Return the note on a known name that has no effect, as the rest of a sentence; None if there is none."""
     return _NOTES.get(name)

@@ -110,7 +110,7 @@ class Begin(Protocol):
 
 
 def beginner(budget: TurnBudget, run_in_turns: Callable[[Turn, Callable[[Exception], None]], None]) -> Begin:
-    """Return what begins coroutines that no client's request drives. What they raise later is logged.
+    """Return a function that begins coroutines that no client's request drives. What they raise later is logged.
 
     `run_in_turns`: as `Turns.run`.
     """

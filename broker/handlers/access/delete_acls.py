@@ -97,7 +97,7 @@ async def _answer(
 
 
 def _found(search: AclSearch, each: DeleteAclsFilter, row: DeleteAclsFilterResult) -> list[Acl]:
-    """Return what the filter means; if it means nothing at all the row says so."""
+    """Return the ACLs that the filter finds; for one that means nothing put an error into the row."""
     wanted = _filter(each)
     if filter_is_known(wanted):
         return search.matching(wanted)

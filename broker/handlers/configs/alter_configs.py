@@ -43,7 +43,7 @@ def failed(request: AlterConfigsRequest, error: ErrorCode) -> AlterConfigsRespon
 
 
 def _alterations(ctx: RequestContext, resource: AlterConfigsResource) -> list[Alteration]:
-    """Return what makes the named properties all that the resource has."""
+    """Return the alterations that leave the resource with the named properties alone."""
     alterations = [Alteration(config.name, ConfigOp.SET, config.value) for config in resource.configs]
     stored_as = _STORED_AS.get(resource.resource_type)  # type: ignore[call-overload]
     if stored_as is not None:

@@ -91,7 +91,7 @@ def _has_transactional(topics: Sequence[TopicProduceData]) -> bool:
 
 
 def _admit(ctx: FolderContext, request: ProduceRequest) -> Pending[ProduceRefusals] | ErrorCode:
-    """Return which transactional batches may not be appended; the connection waits while a coordinator is asked.
+    """Return the transactional batches that may not be appended; the connection waits while a coordinator is asked.
 
     Raises CloseConnection where it has to be asked, and no response is due.
     """

@@ -34,7 +34,9 @@ Refusal = Callable[[SessionPartition], ErrorCode]
 
 
 async def opened(ctx: RequestContext, request: FetchRequest) -> FetchContext | ErrorCode:
-    """Return what to read, by the request and its session; of a partition that is named twice the last one counts."""
+    """Return the fetch's context, by the request and its session; of a partition that is named twice the last one
+    counts.
+    """
     sessions, by_id = ctx.services.fetch_sessions, ctx.api_version >= IDS_FROM
     session_id, epoch = request.session_id, request.session_epoch
     if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -77,7 +79,7 @@ def _add_requested(
 
 
 def refusal(ctx: RequestContext) -> Refusal | None:
-    """Return what refuses partitions that the client may not read; None where every client may."""
+    """Return a function that refuses partitions that the client may not read; None where every client may."""
     if ctx.services.authorizer is None:
         return None
     metadata = ctx.services.metadata

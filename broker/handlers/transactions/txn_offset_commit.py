@@ -86,7 +86,9 @@ def failed(request: TxnOffsetCommitRequest, error: ErrorCode) -> TxnOffsetCommit
 
 
 async def _existing(ctx: FolderContext, topics: _Topics, errors: _Errors) -> list[list[OffsetCommitRequestTopic]]:
-    """Return what exists and the client may read, with names and ids, in parts; add errors of the rest to `errors`."""
+    """Return the existing topics that the client may read, with names and ids, in parts; add errors of the rest to
+    `errors`.
+    """
     by_id = ctx.api_version >= _IDS_FROM
     metadata = ctx.services.metadata
     parts: list[list[OffsetCommitRequestTopic]] = [[]]

@@ -32,7 +32,7 @@ _LATEST: Final = 2**63 - 1
 
 
 async def paced(steps: Generator[int, None, T], took: Took) -> T:
-    """Return what comes of steps, each of which yields how many records it has gone through."""
+    """Return the result of steps, each of which yields how many records it has gone through."""
     while True:
         try:
             records = next(steps)

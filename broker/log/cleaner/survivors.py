@@ -180,7 +180,10 @@ class Newest:
 
 
 def survivors(records: Iterable[J], rule: Rule, *, ends_are_over: Callable[[int], bool]) -> list[J]:
-    """Return what is left of a log, all of it judged at once. `ends_are_over(offset)` as in `Newest.keeps`."""
+    """Return the records that are left of a log, all of it judged at once.
+
+    `ends_are_over(offset)` as in `Newest.keeps`.
+    """
     log = list(records)
     newest = Newest(rule, len(log), 0)
     newest.note(log, log[-1].offset + 1 if log else 0)

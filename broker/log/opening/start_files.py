@@ -56,7 +56,7 @@ class StartFiles:
         return self._stop.plain_end(key) if self._stop is not None and self.manifest is not None else None
 
     def promise_of(self, key: TopicPartition, topic_id: bytes, *, compacts: bool) -> Promise:
-        """Return what is known of a log whose topic has this id."""
+        """Return the promise of a log whose topic has this id."""
         found, clean = self.manifest, self._stop is not None
         row = found.rows.get(key) if found is not None else None
         checked_below = self.recovery_points.get(key, 0)

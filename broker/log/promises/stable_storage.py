@@ -107,7 +107,7 @@ class StableStorage:
     # -- what is promised
 
     def manifest_row(self, topic_id: bytes, log_start_offset: int) -> LogRow:
-        """Return what is promised of the log now."""
+        """Return the log's row of the manifest, as of now."""
         bases = [segment.base_offset for segment in self._segments.all() if segment.exists]
         return LogRow(
             topic_id,

@@ -214,7 +214,7 @@ class Segment:
             return self._read_around(position, min(size, self.size - position), error)
 
     def _read_around(self, position: int, size: int, error: OSError) -> bytes:
-        """Return what the disk gives, with zeros for the blocks that it does not: no CRC will be right there.
+        """Return the bytes that the disk gives, with zeros for the blocks that it does not: no CRC will be right there.
 
         Raise OSError if it gives nothing of the file at all, except at a start: there that is damage, too.
         """

@@ -66,7 +66,7 @@ def read_log_starts(data_dir: str) -> dict[TopicPartition, int]:
 def copied_rows(
     logs: Mapping[TopicPartition, CopiedLog], starts: Mapping[TopicPartition, int], source: Manifest | None
 ) -> dict[TopicPartition, LogRow]:
-    """Return what is promised of the logs in the backup. `source` was promised before they were looked at."""
+    """Return the manifest's rows of the logs in the backup. `source` was promised before they were looked at."""
     rows: dict[TopicPartition, LogRow] = {}
     for key, log in logs.items():
         if not log.sound:

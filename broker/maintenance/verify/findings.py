@@ -183,7 +183,7 @@ class Report:
         self.findings.append(finding)
 
     def lines(self) -> list[str]:
-        """Return what is printed, but for the summary."""
+        """Return the printed lines, but for the summary."""
         return [finding.text() for finding in self.findings]
 
 

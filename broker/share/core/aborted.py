@@ -58,7 +58,7 @@ def aborted_ranges(spans: Sequence[TransactionalSpan], transactions: Sequence[Ab
 
 
 def cut_out(acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]) -> list[AcquiredRange]:
-    """Return what is left of the acquired ranges without the aborted ones (inclusive, ascending, disjoint)."""
+    """Return the acquired ranges without the aborted ones (inclusive, ascending, disjoint)."""
     kept: list[AcquiredRange] = []
     passed = 0  # aborted ranges that end below everything to come
     for first, last, count in acquired:

@@ -292,8 +292,8 @@ class SharePartition:
         return (first, last) if first <= last else None
 
     def enters_next(self, mode: AcquireMode, max_records: int) -> tuple[int, int] | None:
-        """Return what may enter the window before the next such fetch: first and last offset (inclusive), with order by
-        key.
+        """Return the offsets that may enter the window before the next such fetch, with order by key: the first and the
+        last (inclusive).
 
         None if that would enter nothing, or there is too little room below the in-flight limit to be worth it.
         """

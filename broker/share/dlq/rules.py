@@ -32,7 +32,7 @@ class QueuePolicy(NamedTuple):
 
     @classmethod
     def of(cls, config: BrokerConfig) -> QueuePolicy:
-        """Return what a configuration says."""
+        """Return the policy of a configuration."""
         return cls(
             config.errors_deadletterqueue_topic_name_prefix, config.errors_deadletterqueue_auto_create_topics_enable
         )

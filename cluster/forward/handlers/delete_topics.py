@@ -66,7 +66,7 @@ def failed(request: DeleteTopicsRequest, error: ErrorCode) -> DeleteTopicsRespon
 
 
 def _states(request: DeleteTopicsRequest) -> Iterable[DeleteTopicState]:
-    """Return what to delete, in the form of v6."""
+    """Return the topics to delete, in the form of v6."""
     return chain(request.topics, (DeleteTopicState(name=name) for name in request.topic_names))
 
 

@@ -22,7 +22,7 @@ ENDS_WITH_CLIENT: Final = True
 
 
 async def handle(ctx: ForwardContext, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
-    """Return which replicas the cluster moves."""
+    """List the replicas that the cluster moves."""
     if not ctx.may(DESCRIBE_CLUSTER):
         error = DESCRIBE_CLUSTER.error
         return ListPartitionReassignmentsResponse(error_code=error, error_message=text_of(error))

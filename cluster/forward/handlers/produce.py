@@ -76,7 +76,7 @@ class _Answer:
         self._pending: Pending[ProduceResponse] = Pending()
 
     def expect(self, rows: list[PartitionProduceResponse], at: int) -> Callable[[PartitionProduceResponse], None]:
-        """Return what takes the row of one more batch, which comes into its place."""
+        """Return a function that takes the row of one more batch and puts it into its place."""
         self._missing += 1
         return partial(self._came, rows, at)
 
@@ -107,7 +107,7 @@ _FAILED: Final = "a Produce request with acks=0 failed, and has no response that
 def _named(
     ctx: ForwardContext, topic: TopicProduceData, names: Mapping[Topic, TopicImage | ErrorCode], acks: int
 ) -> tuple[Topic, ErrorCode]:
-    """Return what a topic is forwarded as, and the error of all its partitions."""
+    """Return the topic as it is forwarded, by id or name, and the error of all its partitions."""
     by_id = ctx.api_version >= IDS_FROM
     found = names[topic.topic_id] if by_id else None
     named: Topic = topic.topic_id if by_id else topic.name

@@ -101,7 +101,7 @@ class Inode:
         return left
 
     def _page(self, old: bytes, new: bytearray, start: int, end: int, kept: float, rng: Random) -> bytes:
-        """Return what is left of one page, or of the part of it that is not on stable storage."""
+        """Return the bytes left of one page, or of the part of it that is not on stable storage."""
         was, is_now = _padded(old[start:end], end - start), _padded(bytes(new[start:end]), end - start)
         if rng.random() >= 0.1:
             return is_now if rng.random() < kept else was

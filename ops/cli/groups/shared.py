@@ -126,7 +126,7 @@ class Kind(Protocol):
         """Positions of groups that exist. Without `ends`, the ends of logs are only looked up for the lag."""
 
     def paused(self, session: Session, ids: Iterable[str]) -> Mapping[str, bool | None]:
-        """Return which groups are paused, of those that may be."""
+        """Return by group True if it is paused, for those that may be."""
 
     def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
         """Note what a reader should know of positions that are not known yet."""

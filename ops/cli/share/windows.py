@@ -101,7 +101,9 @@ def _full(row: dict[str, Any]) -> Full | None:
 
 
 def why_full(window: Window) -> str | None:
-    """Return what a full window holds up, and what has to be finished first; None for a window that takes more."""
+    """Return a sentence on a full window: the records behind it, and the offset that has to be finished first; None for
+    a window that takes more.
+    """
     if window.full is None:
         return None
     first = next(window.ranges(window.start or 0, (), None), None)
@@ -112,7 +114,9 @@ def why_full(window: Window) -> str | None:
 
 
 def _in_hand(first: RangeRow | None) -> str:
-    """Return what becomes of the record that a full window waits for: who has it since when, or why nobody has."""
+    """Return the end of a sentence on the record that a full window waits for: who has it since when, or why nobody
+    has.
+    """
     if first is None:
         return ""
     if first.member is not None and first.since_ms is not None:

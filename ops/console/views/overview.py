@@ -17,7 +17,10 @@ MOST_GROUPS: Final = 200
 
 
 def overview(windows: Windows) -> Look:
-    """Return what shows the cluster; `share_groups` is None where there are too many of them. Raises ClientError."""
+    """Return the look at the whole cluster; `share_groups` is None where there are too many of them.
+
+    Raises ClientError.
+    """
 
     def look(admin: Admin) -> Json:
         cluster = admin.cluster.describe()

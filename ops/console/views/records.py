@@ -77,7 +77,7 @@ def search_of(given: Mapping[str, str]) -> Search:
 
 
 def records(search: Search, row: RowOf | None = None) -> Look:
-    """Return what a search finds, each record by `row`, and where it ended: at the ends of the logs, or at a bound.
+    """Return the look at a search's records, each by `row`, and where it ended: at the ends of the logs, or at a bound.
 
     `latest` without a filter shows the newest records, as many as are wanted.
     """

@@ -42,8 +42,8 @@ class Windows:
         return self._api is not None
 
     def groups(self) -> dict[str, Json]:
-        """Return what the API sums up of each of the first share groups, with the age of its oldest record in flight;
-        nothing where there is no API.
+        """Return the API's sums of each of the first share groups, with the age of its oldest record in flight; nothing
+        where there is no API.
         """
         if self._api is None:
             return {}
@@ -116,7 +116,8 @@ def _strip(windows: Windows, group: str, topic: str, partition: int, most: int) 
 
 
 def written(admin: Admin, group: str, wanted: Sequence[Partition]) -> dict[Partition, Json]:
-    """Return what any cluster says: the coordinator's start offset and lag, and the batches in `__share_group_state`.
+    """Return the windows as any cluster has them: the coordinator's start offset and lag, and the batches in
+    `__share_group_state`.
 
     If that log may not be read, or has nothing of the group yet, there are no ranges.
     """
