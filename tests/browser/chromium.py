@@ -31,7 +31,7 @@ FLAGS: Final = (
 
 
 def why_unavailable() -> str | None:
-    """Return what is missing to run Chromium, or None."""
+    """Return the reason why Chromium cannot run, or None."""
     return None if _program() else "chromium is missing (Debian: apt-get install chromium)"
 
 

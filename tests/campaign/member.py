@@ -120,7 +120,9 @@ class Member(threading.Thread):
             self._member_epoch = 0
 
     def _fetch(self, client: WireClient) -> list[Place] | None:
-        """Return what was acquired; None if the session has to be opened again, or the connection was dropped."""
+        """Return the places that were acquired; None if the session has to be opened again, or the connection was
+        dropped.
+        """
         opens = self._session_epoch == 0
         partitions = [share_fetch.FetchPartition(number, []) for number in range(self._partitions)] if opens else []
         topics = [share_fetch.FetchTopic(self._topic_id, partitions)] if opens else []

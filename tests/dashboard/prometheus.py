@@ -24,7 +24,7 @@ STOP_S: Final = 20.0
 
 
 def why_unavailable() -> str | None:
-    """Return what is missing to run Prometheus, or None."""
+    """Return the reason why Prometheus cannot run, or None."""
     return None if shutil.which("prometheus") else "prometheus is missing (Debian: apt-get install prometheus)"
 
 
@@ -69,7 +69,7 @@ class Prometheus:
         self._stop()
 
     def ask(self, path: str, **parameters: str) -> Any:
-        """Return what the HTTP API answers. Raise RuntimeError with its text if it refuses."""
+        """Return the data of the HTTP API's answer. Raise RuntimeError with its text if it refuses."""
         query = urllib.parse.urlencode(parameters)
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/v1/{path}?{query}", timeout=20) as answer:

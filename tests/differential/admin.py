@@ -220,7 +220,7 @@ async def describe_offsets(connection: Connection, group: str, topic: str) -> An
 
 
 async def read_state(connection: Connection, group: str, topic_id: bytes) -> Answer:
-    """Return what is persisted of all partitions.
+    """Return the persisted state of all partitions.
 
     They are read with the leader epochs that their coordinator knows, which changes nothing. Those are in the summary,
     but for a partition whose offset was altered since its leader read: Apache Kafka then has epoch 0 there, and refuses

@@ -234,7 +234,7 @@ def _wire(one: AckRange) -> tuple[int, int, list[int]]:
 
 
 def fetch_answer(answer: ShareFetchResponse, acks: Acks) -> Answer:
-    """Return what the next step is made from, and the fields that are compared in normal form."""
+    """Return the answer's fields for the next step, and those to compare, in normal form."""
     if answer.error_code != ErrorCode.NONE:
         return Answer(answer.error_code)
     rows = {row.partition_index: row for topic in answer.responses for row in topic.partitions}

@@ -124,7 +124,9 @@ def _kinds_table(attempts: Sequence[Attempt]) -> list[str]:
 
 
 def ignored_tables(attempts: Sequence[Attempt]) -> list[str]:
-    """Return what the comparison passes over, how often it was there, and how often the brokers differed."""
+    """Return tables of the fields that the comparison passes over, how often each was there, and how often the brokers
+    differed.
+    """
     seen = sum((attempt.aside for attempt in attempts), Counter[str]())
     differed = sum((attempt.aside_differed for attempt in attempts), Counter[str]())
 

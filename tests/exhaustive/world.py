@@ -190,7 +190,7 @@ class World:
         return not key or all(at in ledger.finished for at in range(offset) if keys[at] == key)
 
     def _keys(self, spans: list[Span]) -> dict[int, int]:
-        """Return what the shell reads of the records' keys."""
+        """Return the records' keys that the shell reads, by offset."""
         wanted = self.core.keys_wanted(spans)
         if wanted is None:
             return {}

@@ -61,7 +61,7 @@ def _takes_away_what_all_share(api: ApiKey, body: bytes) -> bool:
 
 
 def room_left(value: object, room: int) -> int:
-    """Return what a value leaves of so many bytes, about; 0 or less as soon as it is more.
+    """Return about how many of so many bytes a value leaves; 0 or less as soon as it is more.
 
     Arrays in arrays that were repeated are written out, gigabytes of them.
     """

@@ -23,7 +23,7 @@ _RECORD_PACKAGES = {
 
 
 def why_no_judge() -> str | None:
-    """Return what is missing to ask Kafka's classes, or None."""
+    """Return the reason why Kafka's classes cannot be asked, or None."""
     if shutil.which("javac") is None:
         return "javac (a JDK, 17 or later) is not on the PATH"
     return why_unavailable()
@@ -50,7 +50,7 @@ def java_class(message: KnownMessage) -> str:
 
 
 def rewritten_by_kafka(cases: Sequence[Case], folder: Path) -> list[bytes | str]:
-    """Return what Kafka's classes read from each case and wrote again; a text if they refused it."""
+    """Return the bytes that Kafka's classes wrote again after reading each case; a text if they refused it."""
     with (folder / "cases").open("wb") as out:
         for case in cases:
             name = java_class(case.message).encode()

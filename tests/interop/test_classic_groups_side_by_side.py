@@ -106,7 +106,7 @@ class Side:
         return (left.error_code, [member.error_code for member in left.members])
 
     def aftermath(self) -> Reported:
-        """Return what waiting members received meanwhile, and the group."""
+        """Return the answers that waiting members received meanwhile, and the group."""
         time.sleep(0.03)
         reported = [(number, self.receive(number, PEEK_S)) for number in sorted(self.waits)]
         probe = Member(self.broker, self.group)
@@ -132,7 +132,7 @@ def wait_for_coordinator(broker: BrokerUnderTest) -> None:
 
 
 def a_step(rng: Random) -> tuple[str, int, tuple[int | str | bool, ...]]:
-    """Return what a client does, which one, and how."""
+    """Return a client's step, its number, and its arguments."""
     what = rng.choices(("join", "sync", "beat", "leave"), (10, 8, 3, 2))[0]
     number = rng.randrange(len(INSTANCES))
     if what == "join":

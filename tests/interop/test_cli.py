@@ -106,7 +106,7 @@ def test_no_command_is_left_out(shell: Shell, broker: BrokerUnderTest) -> None:
 
 
 def lines_of(java: JavaDriver, broker: BrokerUnderTest, tool: str, *arguments: str) -> list[list[str]]:
-    """Return what a tool prints: the words of each line that has some."""
+    """Return the words of each line that a tool prints, without empty ones."""
     done = java.tool(tool, "--bootstrap-server", broker.bootstrap, *arguments)
     assert done.code == 0, done.output
     return [line.split() for line in done.out.splitlines() if line.strip()]

@@ -203,7 +203,7 @@ def acquire(consumer: ShareRangeConsumer, wanted: set[Place]) -> list[AcquiredRa
 
 
 def accept(consumer: ShareRangeConsumer, acquired: list[AcquiredRange]) -> tuple[set[Place], set[Place]]:
-    """Return what was accepted, and what was not."""
+    """Return the accepted places, and the others."""
     ranges = [AckRange(one.topic_id, one.partition, one.first, one.last) for one in acquired]
     results = consumer.acknowledge(ranges, AcknowledgeType.ACCEPT)
     good = places([one for one, error in results if error is ErrorCode.NONE])

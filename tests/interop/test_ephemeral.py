@@ -33,7 +33,7 @@ def _ours_alone(broker_kind: Kind) -> None:
 
 
 def run(command: Sequence[str], folder: Path, temporary: Path, **environment: str) -> str:
-    """Return what a test prints, with `shareq` on its PATH; its broker leaves nothing behind."""
+    """Return a test's output, with `shareq` on its PATH; its broker leaves nothing behind."""
     temporary.mkdir()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables: Mapping[str, str] = {**child_environment(), "PATH": path, "TMPDIR": str(temporary), **environment}

@@ -74,7 +74,7 @@ class Case:
         return topic
 
     def read(self, topic: str, count: int, level: str = "read_uncommitted") -> list[tuple[str, dict[str, str]]]:
-        """Return what librdkafka finds: values and headers.
+        """Return the values and headers that librdkafka finds.
 
         Fails if there are fewer than `count` up to the end, or more.
         """

@@ -56,7 +56,7 @@ def python() -> Path:
 
 
 def run(python: Path, *arguments: str) -> str:
-    """Return what pytest prints of tests in that environment, with the sources of this checkout."""
+    """Return pytest's output for tests in that environment, with the sources of this checkout."""
     plugins = ["-p", "shareq.testing.plugin", "-p", "no:cacheprovider"]
     options = ["-q", "-rs", "--tb=short", "--import-mode=importlib", "-o", "asyncio_mode=auto", "-W", "ignore"]
     done = finished(

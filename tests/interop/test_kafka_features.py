@@ -25,7 +25,7 @@ def features(java: JavaDriver, broker: BrokerUnderTest, *arguments: str, code: i
 
 
 def share_version(java: JavaDriver, broker: BrokerUnderTest) -> list[str]:
-    """Return what `describe` says of it: supported minimum and maximum, finalized level."""
+    """Return the versions that `describe` shows: supported minimum and maximum, finalized level."""
     (line,) = [line for line in features(java, broker, "describe").splitlines() if "share.version" in line]
     words = line.split()
     return [words[words.index(f"{name}:") + 1] for name in ("SupportedMinVersion", "SupportedMaxVersion")] + [

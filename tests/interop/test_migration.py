@@ -71,7 +71,7 @@ def commit(bootstrap: str, offset: int) -> None:
 
 
 def committed(bootstrap: str) -> list[str]:
-    """Return what the consumer group would read of the partition, from its committed offset on."""
+    """Return the values that the consumer group would read of the partition, from its committed offset on."""
     reader = consumer(bootstrap)
     (place,) = reader.committed([TopicPartition(TOPIC, 0)], timeout=30)
     reader.close()

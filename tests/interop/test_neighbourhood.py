@@ -45,7 +45,7 @@ def ids(address: tuple[str, int]) -> dict[str, tuple[bytes, int]]:
 
 
 def values(bootstrap: str, topic: str, count: int, **config: str) -> list[bytes]:
-    """Return what a consumer reads of a topic, until it has so many records; sorted."""
+    """Return the values that a consumer reads of a topic, until it has so many; sorted."""
     given = {"bootstrap.servers": bootstrap, "group.id": f"reads-{topic}", "enable.auto.commit": "false", **QUIET}
     consumer = Consumer({**given, "auto.offset.reset": "earliest", **config})
     consumer.subscribe([topic])
@@ -69,7 +69,7 @@ def transaction(bootstrap: str, transactional_id: str, value: bytes, *, commit: 
 
 
 def shared(bootstrap: str, topic: str, wanted: int) -> list[bytes]:
-    """Return what a share group gets and accepts, until there are so many."""
+    """Return the values that a share group gets and accepts, until there are so many."""
     consumer = ShareConsumer({"bootstrap.servers": bootstrap, "group.id": "workers", **QUIET})
     consumer.subscribe([topic])
     found: list[bytes] = []

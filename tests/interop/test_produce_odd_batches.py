@@ -50,7 +50,7 @@ def send(client: WireClient, topic: str, records: bytes) -> PartitionProduceResp
 
 
 def stored(client: WireClient, topic: str, offset: int, now_ms: int) -> Answer:
-    """Return what can be read of the batch at `offset`."""
+    """Return the readable part of the batch at `offset`."""
     records = fetch(client, fetch_request(topic, offset, partition_max_bytes=1, max_wait_ms=1000)).records
     assert records is not None
     header = read_header(records)

@@ -110,7 +110,7 @@ def test_without_rights_tools_are_refused(tools: Tools) -> None:
 
 
 def console_share_consumer(tools: Tools, topic: str, group: str) -> list[str]:
-    """Return what kafka-console-share-consumer prints until two records have come."""
+    """Return the lines that kafka-console-share-consumer prints until two records have come."""
     config = client_properties(tools.folder, "admin", "SCRAM-SHA-512")
     command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-cp", class_path()]
     command += ["org.apache.kafka.tools.consumer.ConsoleShareConsumer", "--bootstrap-server", tools.bootstrap]

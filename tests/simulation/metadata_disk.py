@@ -60,7 +60,10 @@ class MetadataDisk:
         self._fs.crash(model, rng)
 
     def _damage(self) -> object:
-        """Return what the database holds, if it was safe to lose one record; None if it was not."""
+        """Damage one record of the metadata, or none, if that is safe.
+
+        Return the database's content before that; None if it was not safe.
+        """
         journal = f"{DATA}/{JOURNAL_FILE}"
         planned = self._db.before_commit or self._db.after_commit
         if planned or not self._fs.exists(journal):

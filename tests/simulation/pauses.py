@@ -51,7 +51,7 @@ class PauseLedger:
         self.paused, self.delivered = paused, delivered
 
     def mark(self) -> int | None:
-        """Return what a fetch that is sent now remembers; None while the group may be handed something out."""
+        """Return the mark of a fetch that is sent now; None while the group may be handed something out."""
         return self.asked if self.paused and self.sure else None
 
     def on_answer(self, group: Group, mark: int | None, answer: ShareFetchResponse) -> None:

@@ -330,7 +330,7 @@ class Redrives:
 
 
 def _beyond(sent: Iterable[Letter], row: DescribedRedrive) -> set[Letter]:
-    """Return which of the letters that went back are behind where the redrive was when it ended."""
+    """Return the letters that went back and are behind where the redrive was when it ended."""
     upto = {each.partition: each.next_offset for each in row.partitions}
     return {at for at in sent if at[1] >= upto.get(at[0], at[1] + 1)}
 

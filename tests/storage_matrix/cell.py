@@ -100,7 +100,7 @@ def traceback_of(error: BaseException) -> str:
 
 
 def baseline(template: str, stop: Stop, work: str) -> Facts:
-    """Return what a start finds if nothing was damaged."""
+    """Return the facts that a start finds if nothing was damaged."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(template, work)
     with broker_log() as log:

@@ -69,7 +69,7 @@ LETTERS = {waiver: chr(ord("a") + at) for at, waiver in enumerate(Waiver)}
 
 
 def _waived(results: Sequence[Result]) -> Iterable[str]:
-    """Yield what was waived, why, and how often."""
+    """Yield a table of the waivers: each one, its reason, and how often it was needed."""
     counted = Counter(waiver for result in results for waiver in result.waived)
     yield "## What is not held against the broker"
     yield ""

@@ -60,7 +60,7 @@ class Allowed:
 
 
 def judge(sound: Facts, facts: Facts, allowed: Allowed) -> list[str]:
-    """Return what is missing. Raise Red if it was not hit, or something else is in its place."""
+    """Return the names of missing facts. Raise Red if it was not hit, or something else is in its place."""
     lost = [name for name, was in sound.items() if _is_lost(name, was, facts, allowed)]
     for name in facts.keys() - sound.keys():
         log, is_record, offset = name.partition(" record ")
@@ -97,7 +97,7 @@ def _judge_appeared(name: str, fact: str, allowed: Allowed) -> None:
 
 
 def judge_later(facts: Facts, again: Facts, waived: set[Waiver]) -> str:
-    """Return what is lost at a second start that was there at the first one; "" if nothing is."""
+    """Return the fact that a second start has lost since the first one; "" if there is none."""
     allowed = Allowed(set(facts))  # that the log goes on is not waived
     timeless = {name: fact for name, fact in facts.items() if not name.endswith(" ms")}
     for name in judge(timeless, again, allowed):
@@ -133,7 +133,7 @@ def _key_of(log: str, fact: str) -> str:
 
 
 def allowed_after(template: str, target: Target, hit: Hit, sound: Facts, copy: str) -> Allowed:
-    """Return what may be missing and what may be back, after damage to the bytes `hit`.
+    """Return the facts that may be missing and those that may be back, after damage to the bytes `hit`.
 
     `copy`: what was put in its place.
     """

@@ -123,12 +123,12 @@ def _of_partition(folder: str, partition: str, said: str) -> Iterator[Target]:
 
 
 def suffix_of(name: str) -> str:
-    """Return what a file is, without the offset that it is named by, and with # for other numbers."""
+    """Return a file's kind by its name, without the offset that it is named by, and with # for other numbers."""
     return re.sub(r"\d+", "#", name[20:] if name[:20].isdigit() else name)
 
 
 def _places(segments: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield which segment stands for which place in the log."""
+    """Yield the places in the log and the segment that stands for each."""
     if len(segments) < 2:
         yield from (("active segment", name) for name in segments)
         return

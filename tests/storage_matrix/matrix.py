@@ -95,7 +95,7 @@ def _run_row(row: Row, templates: Templates, folder: str, few: int) -> list[Resu
 
 
 def sound_facts(row: Row, work: str) -> Facts:
-    """Return what the row's template holds; found out once in each process."""
+    """Return the facts of the row's template; found out once in each process."""
     key = row.template, row.stop
     if key not in _sound:
         _sound[key] = baseline(row.template, row.stop, work)

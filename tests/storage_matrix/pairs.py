@@ -180,7 +180,7 @@ def _facts(facts: Facts) -> Facts:
 
 
 def _allowed(pair: Pair, template: str, sound: Facts) -> Allowed:
-    """Return what nothing but the two damaged files said."""
+    """Return the facts that may go because nothing but the two damaged files had them."""
     files = set(pair.files)
     allowed = Allowed()
     if files in RECORDS_OF_METADATA:

@@ -52,11 +52,11 @@ class Build:
         hook.finalize(version, self.data, "")
 
     def in_checkout(self) -> set[str]:
-        """Return what is compiled in the checkout of the sources as they are."""
+        """Return the modules that are compiled in the checkout of the sources as they are."""
         return {file.name.removesuffix(self.script.SUFFIX) for file in self.script.place(self.root).glob("*")}
 
     def in_wheel(self) -> set[str]:
-        """Return what is compiled in the wheel, where it is looked for."""
+        """Return the modules that are compiled in the wheel, where they are looked for."""
         place = f"shareq/{self.script.place(self.root).relative_to(self.root)}/"
         paths: list[str] = list(self.data["force_include"].values())
         assert all(path.startswith(place) for path in paths)

@@ -52,7 +52,7 @@ def commands(page: str, bootstrap: str) -> Iterator[tuple[str, str]]:
 
 
 def run(block: str, bootstrap: str = "") -> list[str]:
-    """Return what a block prints.
+    """Return the lines that a block prints.
 
     Commands of `shareq` run in this process: an interpreter for each would take a minute.
     """

@@ -30,7 +30,7 @@ def shown(example: str) -> tuple[str, list[str]]:
 
 
 def run(example: str) -> tuple[list[str], list[str]]:
-    """Return what the page shows, and what the example prints."""
+    """Return the lines that the page shows, and those that the example prints."""
     command, lines = shown(example)
     return lines, sh(command, ROOT).splitlines()
 

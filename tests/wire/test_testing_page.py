@@ -50,7 +50,7 @@ def snippet(begin: str) -> str:
 
 
 def pytest_of(folder: Path, *texts: str, code: int = 0) -> str:
-    """Return what pytest prints of tests, in its default mode and without a configuration."""
+    """Return pytest's output for tests, in its default mode and without a configuration."""
     for number, text in enumerate(texts):
         (folder / f"test_shown_{number}.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "shareq.testing.plugin", "-p", "no:cacheprovider"]

@@ -60,7 +60,7 @@ class Rounds:
                 show(f"{cell.name}: journals and logs are kept in {folder}")
 
     def _round(self, scene: Scene, number: int, before: Verdict) -> tuple[Row, Verdict]:
-        """Return what a round came to, and the verdict on all records so far."""
+        """Return the row of a round, and the verdict on all records so far."""
         seen, hung = scene.journals.seen(), scene.hung
         errors = seen.errors.copy()
         fault = Fault(Random(f"{self._seed} {self._cell.name} {number}"))

@@ -69,7 +69,7 @@ def _recovers(scene: Scene, at: float) -> None:
 
 
 def _ends(number: int, *, owner: bool) -> Callable[[Scene, Fault], None]:
-    """Return what ends the owner, or the other node, by a signal, and starts it again."""
+    """Return a fault that ends the owner, or the other node, by a signal, and starts it again."""
 
     def disturb(scene: Scene, fault: Fault) -> None:
         leads = _owner(scene)
@@ -96,7 +96,7 @@ def _owner_stops(scene: Scene, fault: Fault) -> None:
 
 
 def _cut_off(*, there: bool, back: bool) -> Callable[[Scene, Fault], None]:
-    """Return what cuts the owner off from the cluster until another node has taken over."""
+    """Return a fault that cuts the owner off from the cluster until another node has taken over."""
 
     def disturb(scene: Scene, fault: Fault) -> None:
         cuts = scene.cuts[scene.nodes.index(_owner(scene))]
@@ -191,7 +191,7 @@ def _any_broker(scene: Scene, fault: Fault) -> int:
 
 
 def _broker_dies(chosen: Callable[[Scene, Fault], int]) -> Callable[[Scene, Fault], None]:
-    """Return what kills one broker of three, and starts it again."""
+    """Return a fault that kills one broker of three, and starts it again."""
 
     def disturb(scene: Scene, fault: Fault) -> None:
         number = chosen(scene, fault)

@@ -63,7 +63,7 @@ class Journals:
         self._read: dict[Path, int] = {}
 
     def seen(self) -> Seen:
-        """Return what all have written down by now; the same object each time."""
+        """Return the entries of all journals by now; the same object each time."""
         for path in sorted(self._folder.glob("journal-*.txt")):
             with path.open("rb") as file:
                 file.seek(self._read.get(path, 0))

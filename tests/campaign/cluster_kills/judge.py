@@ -52,7 +52,7 @@ class Verdict:
     unknown: int
 
     def since(self, before: Verdict) -> Verdict:
-        """Return what this verdict has that an earlier one had not."""
+        """Return the part of this verdict that an earlier one had not."""
         return Verdict(
             records=self.records - before.records,
             lost=sorted(set(self.lost) - set(before.lost)),
@@ -64,7 +64,7 @@ class Verdict:
 
     @property
     def broken(self) -> list[str]:
-        """Return what must not be."""
+        """Return a line for each fault."""
         return [
             *(f"partition {each[0]} offset {each[1]}: never confirmed" for each in self.lost),
             *(f"partition {each[0]} offset {each[1]}: came again after its confirmation" for each in self.again),

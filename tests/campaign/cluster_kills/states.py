@@ -44,7 +44,7 @@ class States:
 
 
 def read_states(bootstrap: str, group: str, topic: str) -> States:
-    """Return what the state topic says of a group's share partitions of a topic. RuntimeError if it cannot be read."""
+    """Return a group's share states of a topic, read from the state topic. RuntimeError if it cannot be read."""
     return asyncio.run(_read(bootstrap, group, topic))
 
 

@@ -99,7 +99,7 @@ class Result:
 
 
 def lost_and_doubled(count: int, values: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Return which numbers below `count` are not among the values, and which are there more than once."""
+    """Return the numbers below `count` that are not among the values, and those that are there more than once."""
     times = Counter(values)
     return [number for number in range(count) if not times[number]], sorted(
         n for n, there in times.items() if there > 1

@@ -73,7 +73,7 @@ class LogTail:
     _position: int = 0
 
     def read(self) -> Iterator[tuple[BatchHeader, bytes]]:
-        """Yield what has come since the last time; nothing while there is no such folder."""
+        """Yield the batches that came since the last time; none while there is no such folder."""
         if not self.folder.exists():
             return
         for file in sorted(self.folder.glob("*.log")):

@@ -81,7 +81,7 @@ def _reads(one: Operation) -> tuple[Record, ...]:
 
 
 def _read_values(index: Index) -> set[str]:
-    """Return what was read last: by the drain of its place, otherwise by anybody."""
+    """Return the values that were read last: by the drain of its place, otherwise by any reader."""
     drained = {place for place, log in index.logs.items() if log.drained is not None}
     found: set[str] = set()
     for one in index.history.operations:

@@ -263,7 +263,7 @@ class History:
     rules: Mapping[str, ShareRules] = field(default_factory=dict)
 
     def until(self, moment: int) -> History:
-        """Return what was answered by `moment`; what was under way is unknown, what began later never was."""
+        """Return the history with answers up to `moment`; operations under way are unknown, later ones never were."""
         return replace(self, operations=[_cut(one, moment) for one in self.operations if one.invoked <= moment])
 
     def then(self, later: Iterable[Operation]) -> History:

@@ -65,7 +65,7 @@ class FileNode:
                 del versions[1]
 
     def snapshot(self) -> tuple[int, dict[int, bytes]]:
-        """Return what a sync that begins now brings to disk."""
+        """Return the size and the pages that a sync that begins now brings to disk."""
         return len(self.now), {page: bytes(self.now[page * PAGE : (page + 1) * PAGE]) for page in self.dirty}
 
     def note_synced(self, size: int, pages: dict[int, bytes]) -> None:
@@ -361,7 +361,7 @@ class Disk:
     # -- images
 
     def as_it_is(self) -> Image:
-        """Return what a process that is killed leaves."""
+        """Return the image that a killed process leaves."""
         return Image(list(_walk("", self._top, lambda folder: folder.now, lambda node: bytes(node.now))))
 
     def after_power_loss(self, rng: random.Random) -> Image:
@@ -409,7 +409,7 @@ _APPENDS: Final = frozenset({"write", "writev"})
 
 
 def actual_files(root: Path) -> dict[str, bytes]:
-    """Return what is in a folder now, by path."""
+    """Return the contents of a folder's files now, by path."""
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")

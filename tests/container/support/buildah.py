@@ -34,7 +34,7 @@ class Buildah:
         return [*self._command, *arguments]
 
     def run(self, *arguments: str) -> str:
-        """Return what the command prints. Raise RuntimeError, with the end of all its output, if it fails."""
+        """Return the command's output. Raise RuntimeError, with the end of all its output, if it fails."""
         done = finished(self.command(*arguments))
         if done.returncode:
             said = (done.stdout + done.stderr)[-3000:]

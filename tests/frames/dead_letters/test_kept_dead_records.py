@@ -277,7 +277,7 @@ def test_a_crash_at_any_step_loses_no_record() -> None:
 
 
 def _crashed_after(turns: int) -> str:
-    """Return what was durable at the crash; all is well in the end."""
+    """Return the durable state at the crash; all is well in the end."""
     world = KeptWorld()
     world.produce(*[b"v"] * 4)
     world.take()

@@ -154,7 +154,7 @@ BIG = bytes(LEAST_BYTES)
 
 
 def kept_in(rig: ShareRig) -> KeptReads:
-    """Return what is kept when the first two of six record batches were read, of three records each."""
+    """Return the reads that are kept when the first two of six record batches were read, of three records each."""
     for _ in range(6):
         rig.source().contents.add(build_batch([RecordData(b"k", BIG)] * 3, timestamp_ms=1))
     kept = KeptReads()

@@ -146,7 +146,7 @@ def keyed(*rows: tuple[bytes, bytes | None], compression: Compression = Compress
 
 
 def everything(client: MockConnection, topic: str, offset: int = 0) -> list[Record]:
-    """Return what a consumer reads from an offset on, fetch by fetch."""
+    """Return the records that a consumer reads from an offset on, fetch by fetch."""
     found: list[Record] = []
     while True:
         answer = fetch(client, fetch_request(topic, offset, partition_max_bytes=500))

@@ -134,7 +134,7 @@ def live(world: BrokerWorld) -> None:
 
 @cache
 def life() -> dict[str, tuple[Stored, ...]]:
-    """Return what it wrote into each of the topics."""
+    """Return the records that it wrote into each of the topics."""
     world = new_world()
     begin = {topic: world.folder.logs.get(topic, 0).log_end_offset for topic in TOPICS}
     live(world)

@@ -89,7 +89,9 @@ class Scene:
         await asyncio.gather(*sent)
 
     async def left(self, group: str, *topics: str) -> list[bytes | None]:
-        """Return what another member of the group gets before records that are sent now; all of it is accepted."""
+        """Return the values that another member of the group gets before records that are sent now; all of it is
+        accepted.
+        """
         member = self.consumer(group, *topics)
         for topic in topics:
             await self.send(topic, MARKER)

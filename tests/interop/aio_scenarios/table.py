@@ -36,7 +36,7 @@ def modules() -> Iterator[ModuleType]:
 
 
 def made_tests() -> dict[str, Mapping[str, str]]:
-    """Return what each test redoes, with what differs."""
+    """Return the originals and differences of each test."""
     return {
         f"{module.__name__.rpartition('.')[2]}.py::{name}": function.redoes
         for module in modules()

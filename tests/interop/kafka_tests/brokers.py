@@ -116,7 +116,7 @@ class Brokers:
         return f"asks for {asked}: a node has no levels to choose, and always share groups"
 
     def why_otherwise(self, failure: str) -> str | None:
-        """Return what a node does otherwise by design, if a test failed for that."""
+        """Return the node's difference by design for which a test failed; None if there is none."""
         if self._kind != "node":
             return None
         return next((why for part, why in _BY_DESIGN.items() if part in failure), None)

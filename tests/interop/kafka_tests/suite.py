@@ -71,7 +71,7 @@ INSIDE_ONLY: Final = {
 
 
 def why_not() -> str | None:
-    """Return what is missing to run them here; None if nothing is."""
+    """Return the reason why they cannot run here; None if they can."""
     if shutil.which("javac") is None:
         return "javac (17 or later) is not on the PATH"
     if shutil.which("mvn") is None and not all(_folder(one.libraries).exists() for one in CLASSES):

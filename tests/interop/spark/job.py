@@ -37,7 +37,7 @@ def main(bootstrap: str, source: str, target: str, jars: str, checkpoints: str, 
     changed.write.format("kafka").options(**written).save()
 
     def stream() -> list[str]:
-        """Return what is new since the checkpoint: two runs of one job."""
+        """Return the values that are new since the checkpoint: two runs of one job."""
         seen: list[str] = []
 
         def keep(rows: Any, _number: int) -> None:

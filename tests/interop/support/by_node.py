@@ -65,7 +65,7 @@ def why_not(node_id: str) -> str | None:
 
 
 def found_in(outcomes: Sequence[tuple[str, str, str]]) -> dict[str, Found]:
-    """Return what became of each suite. `outcomes` are a test's id, `passed`, `failed` or `skipped`, and a reason."""
+    """Return the counts of each suite. `outcomes` are a test's id, `passed`, `failed` or `skipped`, and a reason."""
     files: dict[str, list[tuple[str, str, str]]] = {}
     for node_id, outcome, reason in outcomes:
         file, _, test = node_id.rpartition("/")[2].partition("::")
@@ -82,7 +82,7 @@ def found_in(outcomes: Sequence[tuple[str, str, str]]) -> dict[str, Found]:
 
 
 def results() -> Results:
-    """Return what the last run of each suite wrote down."""
+    """Return the results of the last run of each suite."""
     written = json.loads(RESULTS.read_text())
     return {cluster: {file: Found(**row) for file, row in written.get(cluster, {}).items()} for cluster in CLUSTERS}
 
@@ -107,7 +107,7 @@ def kafkas_own(verdicts: Mapping[str, Mapping[str, str]]) -> dict[str, Found]:
 
 
 def lines(known: Results, kafkas: Mapping[str, Found]) -> list[str]:
-    """Return what stands between the marks: figures by suite, what is left out by its reason, what failed."""
+    """Return the lines between the marks: figures by suite, what is left out by its reason, what failed."""
     heads = [f"{place}: {what}" for place in CLUSTERS.values() for what in ALONE]
     made = ["", f"| suite | {' | '.join(heads)} |", f"| --- |{' ---: |' * len(heads)}"]
     for file, name in SUITES.items():

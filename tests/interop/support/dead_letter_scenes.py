@@ -202,7 +202,7 @@ class Scene:
                 offset = header.next_offset
 
     def _fetched(self, queue: str, offset: int, partition: int) -> PartitionData | None:
-        """Return what a fetch brings; None while the partition has no leader yet."""
+        """Return the row of a fetch; None while the partition has no leader yet."""
         row = fetch(self.client, fetch_request(queue, offset, partition=partition, partition_max_bytes=1 << 23))
         return None if row.error_code in NOT_READY else row
 

@@ -46,7 +46,7 @@ class ToolResult(NamedTuple):
 
 
 def why_no_java() -> str | None:
-    """Return what is missing to compile and run the driver; None if nothing is."""
+    """Return the reason why the driver cannot be compiled and run; None if it can."""
     if shutil.which("javac") is None:
         return "javac (17 or later) is not on the PATH"
     return why_unavailable()

@@ -48,12 +48,12 @@ class Written:
         return min(self.open)
 
     def committed_values(self) -> dict[int, bytes]:
-        """Return what a read_committed reader gets."""
+        """Return the values that a read_committed reader gets, by offset."""
         visible = {**self.plain, **self.committed}
         return {offset: visible[offset] for offset in sorted(visible) if offset < self.stable_end}
 
     def all_values(self) -> dict[int, bytes]:
-        """Return what a read_uncommitted reader gets."""
+        """Return the values that a read_uncommitted reader gets, by offset."""
         values = {**self.plain, **self.committed, **self.aborted, **self.open}
         return {offset: values[offset] for offset in sorted(values)}
 

@@ -106,7 +106,7 @@ def of_clusters(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def why_no_node() -> str | None:
-    """Return what is missing to run a cluster of that kind."""
+    """Return the reason why a cluster of that kind cannot run; None if it can."""
     return None if NODE_CLUSTER == OURS else why_unavailable(NODE_CLUSTER)
 
 

@@ -45,7 +45,7 @@ class RecordingProxy:
             thread.join(5)
 
     def of(self, *api_keys: ApiKey) -> list[Asked]:
-        """Return what was asked of these RPCs, in order."""
+        """Return the requests of these RPCs, in order."""
         return [asked for asked in self.asked if asked.api_key in api_keys]
 
     def _run(self, function: object, *arguments: object) -> None:

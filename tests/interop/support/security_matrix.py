@@ -86,7 +86,7 @@ def headings() -> list[str]:
 
 
 def why_not(client: str, way: Way, task: str) -> str | None:
-    """Return what the client lacks for a cell; None if it has all."""
+    """Return the reason why the client cannot do a cell's task; None if it can."""
     if way.mechanism == OAUTHBEARER and client in _NO_TOKENS:
         return _NO_TOKENS[client]
     if way.mechanism is not None and (client, way.mechanism) in LACKING:
@@ -109,7 +109,7 @@ def passed(client: str, row: str) -> str:
 
 
 def _notes() -> list[str]:
-    """Return what clients lack, in the order of the tables."""
+    """Return the reasons why clients cannot do tasks, in the order of the tables."""
     cells = ((client, way, task) for way in WAYS.values() for client in COLUMNS for task in TASKS)
     return list(dict.fromkeys(why for cell in cells if (why := why_not(*cell)) is not None))
 
@@ -132,7 +132,7 @@ def notes() -> str:
 
 
 def part(text: str, name: str) -> str:
-    """Return what stands between the marks of a table, or of the notes, with them."""
+    """Return the text between the marks of a table, or of the notes, with them."""
     return text[text.index(_begin(name)) : text.index(_end(name)) + len(_end(name))]
 
 

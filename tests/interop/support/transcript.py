@@ -105,7 +105,7 @@ def parse(text: str) -> list[Step]:
 
 
 def unlike(ours: Sequence[Step], apache: Sequence[Step]) -> list[str]:
-    """Return what the tools said otherwise than on Apache Kafka, known differences apart; empty: nothing."""
+    """Return the differences of the tools' output from that on Apache Kafka, but for known ones; none if empty."""
     commands, theirs = [step.command for step in ours], [step.command for step in apache]
     if commands != theirs:
         return ["the commands are others than those recorded:", *difflib.unified_diff(theirs, commands, lineterm="")]

@@ -47,7 +47,7 @@ class JobGroup:
         return self.world.topics.of(TOPIC)
 
     def has_now(self) -> list[frozenset[Slot]]:
-        """Return what each worker believes to have."""
+        """Return the slots that each worker believes to have."""
         return [worker.membership.assigned for worker in self.workers]
 
     def new_member_id(self) -> str:

@@ -111,7 +111,7 @@ class Register:
         return False
 
     def _coming(self, offset: int, before: list[_Sent]) -> list[_Sent]:
-        """Return which of the sends before this read may show later, in a read that may not be stable."""
+        """Return the sends before this read that may show later, in a read that may not be stable."""
         may_be_old = offset == self.base or (offset == NO_OFFSET and self.may_have_expired)
         if not may_be_old:  # transactions sent before the first that can be it are superseded, or deleted with it
             first = next(sent.order for sent in before if sent.offset == offset)

@@ -34,7 +34,7 @@ class View:
                     pass
 
     def hidden(self) -> set[bytes]:
-        """Return what may be committed and stands behind a transaction that is open."""
+        """Return the values that may be committed and stand behind a transaction that is open."""
         found: set[bytes] = set()
         for slot in self._world.topics.of(SECOND):
             log, position = self._world.log(slot), self._positions.get(slot, 0)

@@ -285,7 +285,7 @@ class Worker:
         return start
 
     def _who(self, who: Identity) -> Identity:
-        """Return who commits; now and then it is a late request of before the last rebalance."""
+        """Return the committing identity; now and then that of a late request of before the last rebalance."""
         earlier = self._earlier
         if earlier.epoch > 0 and not self.steady and self._world.rng.random() < 0.1:
             self._world.seen["commits of an earlier epoch"] += 1

@@ -161,7 +161,7 @@ class NodeProcess:
 
     @property
     def ground(self) -> NodeGround | None:
-        """Return what its broker stands on, once it does."""
+        """Return its broker's ground, once it has one."""
         return None if self.life is None else self.life.ground
 
     @property

@@ -287,7 +287,7 @@ class NodesWorld:
     # -- what is expected
 
     def states(self) -> dict[SharePartitionKey, tuple[ShareState, int]]:
-        """Return what the state topics say of each share partition, and where it began."""
+        """Return each share partition's state by the state topics, and its start."""
         found: dict[SharePartitionKey, tuple[ShareState, int]] = {}
         if STATES not in self.cluster.controller.image.topics:
             return found

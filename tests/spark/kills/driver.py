@@ -38,7 +38,7 @@ class Driver:
         self._read()
 
     def order(self, name: str, **arguments: object) -> Any:
-        """Return what the job's method of this name returns. Raise DriverFailed if it raises, or the job is gone."""
+        """Return the result of the job's method of this name. Raise DriverFailed if it raises, or the job is gone."""
         try:
             self._connection.sendall(json.dumps({"do": name, **arguments}).encode() + b"\n")
             answer = self._read()

@@ -99,7 +99,7 @@ class ShareStream:
         )
 
     def drain(self, rows: DataFrame | None = None, *, checkpoint: str = "checkpoint") -> list[Batch]:
-        """Return what is there now, by micro-batch; empty ones are left out."""
+        """Return the records that there are now, by micro-batch; empty ones are left out."""
         taken: list[Batch] = []
         query = self.start(self.load() if rows is None else rows, collect_into(taken), checkpoint=checkpoint)
         assert query.awaitTermination(TIMEOUT_S), "the query does not end"
@@ -170,7 +170,7 @@ def delete_records(bootstrap: str, topic: str, before: int) -> None:
 
 
 def reported_by(query: StreamingQuery) -> list[dict[str, Any]]:
-    """Return what the source said of itself in the progress events of micro-batches with rows."""
+    """Return the source's reports in the progress events of micro-batches with rows."""
     events = [json.loads(event.json) for event in query.recentProgress]
     return [event["sources"][0]["latestOffset"] for event in events if event["numInputRows"]]
 

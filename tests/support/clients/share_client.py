@@ -193,7 +193,7 @@ def _batches(acks: Mapping[Place, Sequence[Ack]], place: Place) -> list[share_fe
 
 
 def acquired_of(answer: ShareFetchResponse) -> list[Acquired]:
-    """Return what the answer hands out, whatever the partition."""
+    """Return the ranges that the answer hands out, whatever the partition."""
     return [
         (one.first_offset, one.last_offset, one.delivery_count)
         for topic in answer.responses

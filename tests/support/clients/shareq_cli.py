@@ -61,7 +61,7 @@ class Shell:
         return ran.lines
 
     def json(self, *words: str, stdin: str = "") -> Any:
-        """Return what a command that has to end well prints with --json, checked; of a stream the list of its lines."""
+        """Return the checked JSON that a command that has to end well prints; of a stream the list of its lines."""
         return self.values(words, self.ok(*words, "--json", stdin=stdin))
 
     def values(self, words: tuple[str, ...], lines: list[str]) -> Any:

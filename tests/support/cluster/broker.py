@@ -102,7 +102,7 @@ class SimulatedBroker:
         return self.image.topics.get(name)
 
     def log_settings(self, topic: TopicState) -> LogSettings:
-        """Return what is in force for the topic's logs."""
+        """Return the effective settings of the topic's logs."""
         return log_settings(self._values(topic), self.cluster.config)
 
     def min_insync_replicas(self, topic: TopicState) -> int:
@@ -113,7 +113,7 @@ class SimulatedBroker:
         return self.cluster.settings.release.topic_values(topic.name, self.cluster.config, topic.configs)
 
     def admission(self, topic: TopicState) -> Admission:
-        """Return what checks batches for the topic."""
+        """Return the check of the topic's batches."""
         return Admission(self.log_settings(topic))
 
     # -- who waits

@@ -89,7 +89,7 @@ class Controller:
     # -- partitions
 
     def state(self, key: LogKey) -> PartitionState | None:
-        """Return who has a partition; None of a topic that does not exist."""
+        """Return the state of a partition; None of a topic that does not exist."""
         topic = self.image.by_id(key[0])
         return None if topic is None else topic.partitions[key[1]]
 

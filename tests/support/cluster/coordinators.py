@@ -39,7 +39,7 @@ class Coordinators:
         self._being_made: set[str] = set()
 
     def owner(self, broker: SimulatedBroker, kind: CoordinatorKind, key: str) -> int:
-        """Return who coordinates, as far as `broker` has heard; NO_LEADER if nobody does yet."""
+        """Return the coordinating node, as far as `broker` has heard; NO_LEADER if there is none yet."""
         topic = broker.topic(_TOPICS[kind])
         if topic is None:
             self._make(_TOPICS[kind])

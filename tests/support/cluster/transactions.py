@@ -64,7 +64,7 @@ class Transactions:
         return self._last_producer_id - 1
 
     def of(self, transactional_id: str) -> TransactionalId | None:
-        """Return what is known of a transactional id; an idle one is forgotten in time."""
+        """Return the entry of a transactional id; an idle one is forgotten in time."""
         found = self._ids.get(transactional_id)
         if found is None or found.partitions:
             return found

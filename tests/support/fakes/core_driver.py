@@ -41,7 +41,7 @@ class MemoryWire:
         self.connection = Connection(ConnectionProtocol(str(address), "me", None), self, MAX_FRAME_BYTES)
 
     def within(self, by: float) -> AbstractAsyncContextManager[object]:
-        """Return what does nothing: nothing waits."""
+        """Return a context that does nothing: nothing waits."""
         return contextlib.nullcontext()
 
     async def writable(self) -> None:
@@ -123,7 +123,7 @@ class MemoryDriver:
 
 
 def brokers_of(*nodes: int) -> MetadataResponse:
-    """Return what Metadata says of a cluster of these nodes, each of which listens at `address_of`."""
+    """Return the Metadata answer of a cluster of these nodes, each of which listens at `address_of`."""
     return MetadataResponse(brokers=[MetadataResponseBroker(node, *address_of(node)) for node in nodes])
 
 

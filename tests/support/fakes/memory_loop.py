@@ -63,7 +63,7 @@ class MemoryBroker:
 
     @property
     def messages(self) -> list[Message]:
-        """Return what came, but for ApiVersions."""
+        """Return the requests that came, but for ApiVersions."""
         return [each.message for each in self.asked]
 
     def handle(self, transport: MemoryTransport, data: bytes) -> None:

@@ -116,7 +116,7 @@ class Log:
                 yield batch
 
     def records(self) -> list[Record]:
-        """Return what a reader of committed records gets, from the log's start on."""
+        """Return the records that a reader of committed records gets, from the log's start on."""
         found: list[Record] = []
         gone = {(one.producer_id, one.first_offset) for one in self.aborted}
         for batch in self.batches:

@@ -78,7 +78,7 @@ class ShareRig:
         return self.fetch(*partitions, member=member, wait_ms=wait_ms).start()
 
     def acquire(self, *partitions: int, member: str = "m") -> list[tuple[int, int, int]]:
-        """Return what a fetch that does not wait acquires: first and last offset, delivery count."""
+        """Return the ranges that a fetch that does not wait acquires: first and last offset, delivery count."""
         return ranges(self.start(*partitions, member=member).value)
 
     def acknowledge(
@@ -89,6 +89,6 @@ class ShareRig:
 
 
 def ranges(fetched: Sequence[FetchedPartition]) -> list[tuple[int, int, int]]:
-    """Return what was acquired: first and last offset (inclusive), delivery count. No error is among them."""
+    """Return the acquired ranges: first and last offset (inclusive), delivery count. No error is among them."""
     assert not any(each.error for each in fetched)
     return [(first, last, count) for each in fetched for first, last, count in each.acquired]

@@ -44,7 +44,7 @@ class Cell:
         self.not_before = self.later = None
 
     def view(self) -> tuple[int, int, str, int | None, bool, int | None]:
-        """Return what the outside may compare: (state, count, owner, deadline, pending, not before)."""
+        """Return the fields that the outside may compare: (state, count, owner, deadline, pending, not before)."""
         held = self.state == ACQUIRED
         return (
             self.state,

@@ -251,7 +251,7 @@ class ShareWorld:
         assert list(got) == sorted(got)
 
     def _cut(self, read: list[Span], offset: int, until: int) -> list[Span]:
-        """Return what a read brings that stops behind the record batch with `until`; all where the log has holes."""
+        """Return the spans of a read that stops behind the record batch with `until`; all where the log has holes."""
         ends = [offset - 1, *(span.last_offset for span in read)]
         if any(span.base_offset > end + 1 for span, end in zip(read, ends, strict=False)):
             return read

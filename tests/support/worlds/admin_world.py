@@ -120,7 +120,7 @@ class World:
         return _Context(cast("Services", self), cast(Connection, OnListener(listener)), version, "test")
 
     def call(self, response_class: type[M], request: Message, version: int) -> M:
-        """Return what a client gets for a request in one version."""
+        """Return the answer that a client gets to a request in one version."""
         key = ApiKey(request.API_KEY)
         row = HANDLERS[key]
         assert version in row.served

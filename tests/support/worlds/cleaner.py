@@ -85,5 +85,5 @@ def state_of(records: Sequence[Record], rule: Rule) -> dict[bytes, list[bytes | 
 
 
 def transient_files(world: LogWorld) -> list[str]:
-    """Return what a pass leaves behind if it is interrupted."""
+    """Return the files that a pass leaves behind if it is interrupted."""
     return [path for path in world.fs.paths() if path.endswith(TRANSIENT_SUFFIXES)]

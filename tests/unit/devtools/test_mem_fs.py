@@ -21,7 +21,7 @@ def disk(seed: int = 0) -> tuple[MemFs, VirtualClock]:
 
 
 def survivors(prepare: Callable[[MemFs], None], model: CrashModel) -> set[bytes | None]:
-    """Return what may be left of the file d/f, over many crashes."""
+    """Return the contents that may be left of the file d/f, over many crashes."""
     found: set[bytes | None] = set()
     for seed in range(200):
         fs, _ = disk(seed)

@@ -23,7 +23,7 @@ START = b"0123"
 
 
 def run(steps: Generator[None, None, Gathered]) -> tuple[bytes, int]:
-    """Return what was written, and how many pauses there were."""
+    """Return the written bytes, and how many pauses there were."""
     pauses, done = 0, finished(steps)
     while done is None:
         pauses, done = pauses + 1, finished(steps)

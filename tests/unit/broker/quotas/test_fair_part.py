@@ -11,7 +11,7 @@ from shareq.broker.quotas.fair_part import may_make
 
 
 def made_by(limit: int, acts: list[tuple[str, bool]]) -> Counter[str]:
-    """Return what owners hold after they made one each, or gave one back, in this order."""
+    """Return the counts of owners after they made one each, or gave one back, in this order."""
     held: Counter[str] = Counter()
     for owner, makes in acts:
         if not makes:

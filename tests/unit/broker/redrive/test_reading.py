@@ -115,7 +115,7 @@ def redriven_record(partition: int, offset: int) -> RecordData:
 
 
 def search(log: FakeLog, first: int = 0) -> tuple[set[int], int]:
-    """Return what redrive 7 has sent back of partition 0, and how often the search paused."""
+    """Return the offsets of partition 0 that redrive 7 has sent back, and how often the search paused."""
     clock, pauses = VirtualClock(), 0
     env = Environment(clock, Random(1), cast(Fs, None))
     found = begun(env, sent_back(log_of(log), 7, first, 0, env.budget.breathe))

@@ -187,7 +187,7 @@ def test_a_state_is_deleted(rig: Rig) -> None:
 
 
 def once(rig: Rig, epoch: int, *, again: bool = False) -> tuple[list[SharePartitionKey], Pending[ApiError]]:
-    """Return who was notified immediately, and the answer."""
+    """Return the keys of an immediate notification, and the answer."""
     replaced: list[SharePartitionKey] = []
     pending = rig.service.initialize_once(rig.key(), epoch, -1, replaced.extend, again=again)
     return list(replaced), pending

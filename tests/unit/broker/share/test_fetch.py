@@ -178,7 +178,7 @@ def test_what_is_behind_the_log_end_is_never_reported() -> None:
 
 
 def passed_over(rig: ShareRig) -> list[tuple[int, int, int]]:
-    """Return what a fetch acquires behind damage that it passes over."""
+    """Return the ranges that a fetch acquires behind damage that it passes over."""
     pending = rig.start(wait_ms=100)
     assert not pending.done
     rig.clock.run_until_idle()

@@ -37,7 +37,7 @@ class Rig(ShareRig):
         )
 
     def fetching(self, *, wait_ms: int = 0, refuse: ErrorCode = ErrorCode.NONE) -> list[tuple[int, int, int]] | None:
-        """Return what it acquires; None while it waits."""
+        """Return the acquired ranges; None while it waits."""
         params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, wait_ms, 1, 100_000, 500, 500)
         wanted = [WantedPartition(self.topic_id, 0, "t")]
         pending = self.service.fetch(params, wanted, (lambda _topic: refuse) if refuse else None).start()

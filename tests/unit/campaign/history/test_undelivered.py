@@ -46,7 +46,7 @@ def kill(story: Story) -> None:
 
 
 def undelivered(story: Story) -> list[str]:
-    """Return what the checker says of the record after a drain that was not handed it."""
+    """Return the checker's findings on the record after a drain that was not handed it."""
     story.add("drain", Drained(A, 0, 1, (Record(A, "a0", 0),)))
     story.add("drain", ShareDrained("g", A))
     found = check(story.history())

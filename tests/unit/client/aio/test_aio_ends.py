@@ -83,7 +83,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def left_open(program: Callable[[], Coroutine[Any, Any, None]]) -> list[str]:
-    """Return what Python finds unclosed once the program's event loop has ended."""
+    """Return the warnings about unclosed objects once the program's event loop has ended."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         asyncio.run(program())

@@ -88,7 +88,7 @@ def says_back(asked: Asked) -> None:
 
 
 def keeps(kept: list[Asked]) -> Callable[[Asked], None]:
-    """Return what keeps requests to answer them later."""
+    """Return a broker that keeps requests to answer them later."""
     return lambda asked: says_back(asked) if isinstance(asked.message, MetadataRequest) else kept.append(asked)
 
 
@@ -476,7 +476,7 @@ def test_whatever_happens_each_request_ends_once_in_time_in_order_and_truly(seed
 
 
 def _unreliable(loop: MemoryLoop, broker: MemoryBroker, rng: Random) -> Callable[[Asked], None]:
-    """Return what answers late, but in order; or never, or hangs up."""
+    """Return a broker that answers late, but in order; or never, or hangs up."""
     late = 0.0
 
     def answer(asked: Asked) -> None:

@@ -39,7 +39,7 @@ def world_with(topics: Mapping[str, int], settings: ClusterSettings | None = Non
 
 
 def listed(world: ClusterWorld, most: int = 1 << 30) -> tuple[list[Rows], LinkFailure | None]:
-    """Return what came, page by page, until so many topics came."""
+    """Return the pages that came, until there were so many topics."""
     pages: list[Rows] = []
     begin = beginner(world.env.budget, in_ticks(world.clock.call_soon))
 

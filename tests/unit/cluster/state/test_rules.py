@@ -37,7 +37,7 @@ def log_of(*batches: bytearray) -> list[bytes]:
 
 
 def judged(log: Sequence[bytes]) -> list[Verdict]:
-    """Return what each batch is, read from the start."""
+    """Return the verdict on each batch, read from the start."""
     counting = Counting()
     return [counting.judge(read_header(batch), batch) for batch in log]
 

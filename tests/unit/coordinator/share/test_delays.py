@@ -150,7 +150,7 @@ class World:
         return self.log.run(self.log.shard.write(KEY, 1, 0, start, 0, [batch], waiting))
 
     def read(self) -> tuple[Delay, ...]:
-        """Return what a leader finds, here and after a restart."""
+        """Return the delays that a leader finds, here and after a restart."""
         found = self.log.shard.read(KEY, 0).response.delays
         assert self.log.loaded().read(KEY, 0).response.delays == found
         return found

@@ -33,7 +33,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def left_open(program: Callable[[], None]) -> list[str]:
-    """Return what Python finds unclosed once nothing of the program is left."""
+    """Return the warnings about unclosed objects once nothing of the program is left."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         program()

@@ -28,7 +28,7 @@ def runs_of(codec: Compression, payload: bytes, count: int, limit: int = LIMIT) 
 
 
 def walked(runs: list[Run]) -> tuple[int, int, int]:
-    """Return what all runs have, the newest time delta, how many records."""
+    """Return the bits that `walk` finds in all runs together, the newest time delta, and the number of records."""
     found, newest, first = 0, LOWEST_DELTA, 0
     for run in runs:
         if run.records:

@@ -25,7 +25,7 @@ LONG_MS = 10**7
 
 
 def committed(log: PartitionLog) -> list[Record]:
-    """Return what a read_committed reader sees of the whole log."""
+    """Return the records that a read_committed reader sees of the whole log."""
     upto = log.last_stable_offset
     aborted = log.aborted_transactions(log.log_start_offset, upto)
     records: list[Record] = []

@@ -66,7 +66,7 @@ def partition() -> SharePartition:
 
 
 def waits(partition: SharePartition) -> list[tuple[int, int, int]]:
-    """Return what waits: first and last offset (inclusive), until when."""
+    """Return the ranges that wait: first and last offset (inclusive), until when."""
     return [
         (run.first_offset, run.last_offset, run.not_before_ms)
         for run in partition.snapshot()

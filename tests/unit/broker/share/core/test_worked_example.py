@@ -42,7 +42,7 @@ class Example:
     def acknowledge(
         self, member: str, first: int, last: int, kind: int
     ) -> tuple[int, int, list[tuple[int, int, int, int]]]:
-        """Return what the write carries: (start offset, delivery complete count, batches)."""
+        """Return the write's content: (start offset, delivery complete count, batches)."""
         effects = ack(self.partition, first, last, kind, member=member).effects
         return self._store(effects)
 

@@ -133,7 +133,7 @@ class ConsumerWorld:
         return "?" if topic is None else topic.name
 
     def has(self, member_id: str) -> dict[str, set[int]]:
-        """Return what the member was assigned."""
+        """Return the partitions that the member was assigned."""
         return {self.name(t): set(partitions) for t, partitions in self.group.current_of(member_id).assigned.items()}
 
     def settle(self, *member_ids: str, rounds: int = 6) -> None:

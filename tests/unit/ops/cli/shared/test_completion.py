@@ -66,7 +66,7 @@ def run(shell: str, script: str, bootstrap: str) -> list[str]:
 
 
 def in_bash(words: str, bootstrap: str) -> list[str]:
-    """Return what bash offers for the last word."""
+    """Return bash's completions of the last word."""
     given = words.split(" ")
     script = (
         'eval "$(shareq completion bash)"\n'
@@ -78,7 +78,7 @@ def in_bash(words: str, bootstrap: str) -> list[str]:
 
 
 def in_zsh(words: str, bootstrap: str) -> list[str]:
-    """Return what zsh offers for the last word: the two functions by which a completion offers, replaced."""
+    """Return zsh's completions of the last word: the two functions by which a completion offers, replaced."""
     given = words.split(" ")
     script = (
         "autoload -Uz compinit; compinit -u -D\n"
@@ -93,7 +93,7 @@ def in_zsh(words: str, bootstrap: str) -> list[str]:
 
 
 def in_fish(words: str, bootstrap: str) -> list[str]:
-    """Return what fish offers for the last word; behind a tab would be what it means."""
+    """Return fish's completions of the last word; behind a tab would be their meaning."""
     script = f"shareq completion fish | source; complete -C {shlex.quote(words)} | string replace -r '\\t.*' ''; true"
     return run("fish", script, bootstrap)
 
@@ -182,7 +182,7 @@ def test_no_more_names_than_a_person_reads(broker: Broker, monkeypatch: pytest.M
 
 
 def in_process(words: str, bootstrap: str) -> list[str]:
-    """Return what is offered for the last word, asked in this process."""
+    """Return the completions of the last word, asked in this process."""
     from click.shell_completion import ShellComplete
 
     from shareq.ops.cli.main import main
