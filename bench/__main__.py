@@ -93,7 +93,7 @@ def _timed(figure: Figure, stage: Stage, scale: Scale) -> Sample:
 
 
 def _warm_up(stage: Stage) -> None:
-    """Internal topics, page cache, the first compiled code: the first figure must not pay for them."""
+    """Make internal topics, fill the page cache, run all code once: the first figure must not pay for them."""
     topic = stage.topic(4)
     stage.client("produce", topic=topic, partitions=4, records=200_000)
     stage.client("fetch", topic=topic, partitions=4, records=200_000)

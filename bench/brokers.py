@@ -151,7 +151,7 @@ def compile_modules() -> None:
 
 @contextmanager
 def fresh(kind: Kind, secure: Secure | None = None) -> Iterator[RunningBroker]:
-    """A broker that is not started yet; stopped and removed at the end. With `secure` it listens there, too."""
+    """Yield a broker that is not started yet; stop and remove it at the end. With `secure` it listens there, too."""
     SCRATCH.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=SCRATCH))
     broker = _made(kind, folder, secure)

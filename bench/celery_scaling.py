@@ -65,8 +65,8 @@ def measure(workers: int, seconds: float) -> Row:
 
 
 def steady(journal: Sequence[Done], places: int) -> tuple[int, float]:
-    """The most tasks at once, and how many ended each second from the first moment with so many until nine tenths of
-    them all had begun. Tasks at once are counted up to `places`.
+    """Return the most tasks at once, and how many ended each second from the first moment with so many until nine
+    tenths of them all had begun. Tasks at once are counted up to `places`.
     """
     changes = sorted([(each.begun_s, 1) for each in journal] + [(each.ended_s, -1) for each in journal])
     now, most, since = 0, 0, 0.0
@@ -80,7 +80,7 @@ def steady(journal: Sequence[Done], places: int) -> tuple[int, float]:
 
 
 def as_lines(rows: Sequence[Row], about: str) -> list[str]:
-    """The table, in Markdown."""
+    """Return the table, in Markdown."""
     lines = [
         "| workers | processes | at work at once | tasks/s | of what sleeping allows |",
         "| ---: | ---: | ---: | ---: | ---: |",

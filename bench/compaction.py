@@ -73,7 +73,7 @@ class Watcher(threading.Thread):
 
 
 def segment_sizes(folder: Path) -> list[int]:
-    """The sizes of the segments that are there now."""
+    """Return the sizes of the segments that are there now."""
     sizes = []
     for path in folder.glob("*.log"):
         try:

@@ -43,7 +43,7 @@ VIEW: Final = "/api/window?group=holders&topic=held&partition=0"
 
 @contextmanager
 def at_work(folder: Path, console: int) -> Iterator[Shareq]:
-    """A broker with its console, and a member that holds 10,000 records."""
+    """Run a broker with its console, and a member that holds 10,000 records."""
     locks = ("group.share.max.partition.max.record.locks=20000", "group.share.partition.max.record.locks=20000")
     times = ("group.share.max.record.lock.duration.ms=3600000", "group.share.record.lock.duration.ms=3600000")
     broker = Shareq(folder, (*locks, *times), options=("--console", f"127.0.0.1:{console}"))
@@ -79,7 +79,7 @@ def hold(broker: Shareq, *, split: bool) -> ShareRangeConsumer:
 
 @contextmanager
 def looking(console: int) -> Iterator[list[int]]:
-    """A browser with the window open, that asks once a second; how many bytes it got each time."""
+    """Run a browser with the window open, that asks once a second; yield how many bytes it got each time."""
     ended, sizes = threading.Event(), list[int]()
 
     def look() -> None:

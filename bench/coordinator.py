@@ -45,7 +45,7 @@ class OneTopic:
 
 
 def new_shard(in_flight: int) -> ShareCoordinatorShard:
-    """A shard whose one state has `in_flight` single-record batches of alternating state from offset 0 on."""
+    """Return a shard whose one state has `in_flight` single-record batches of alternating state from offset 0 on."""
     shard = ShareCoordinatorShard(OneTopic(), lambda: 1_700_000_000_000, ShareCoordinatorSettings())
     for record in shard.initialize(KEY, 2, 0).records:
         shard.replay(record, 0)
@@ -69,7 +69,9 @@ def run(shard: ShareCoordinatorShard, write: Write) -> None:
 
 
 def one_batch(in_flight: int) -> Iterator[Write]:
-    """A window that slides: acknowledge the next 10 records, the start offset follows `in_flight` behind."""
+    """Yield the writes of a window that slides: acknowledge the next 10 records, the start offset follows `in_flight`
+    behind.
+    """
     for n in count():
         first = in_flight + n * 10
         yield first - in_flight, 10, [StateBatch(first, first + 9, ACKNOWLEDGED, 1)]
@@ -82,7 +84,7 @@ def one_batch_inside(in_flight: int) -> Iterator[Write]:
 
 
 def hundred_alternating(in_flight: int) -> Iterator[Write]:
-    """A window that slides by 100 records of alternating state."""
+    """Yield the writes of a window that slides by 100 records of alternating state."""
     for n in count():
         first = in_flight + n * 100
         yield first - in_flight, 50, alternating(first, 100)

@@ -202,7 +202,7 @@ def faults_of(column: Column) -> list[str]:
 
 
 def as_lines(columns: Sequence[Column], workers: int, about: str) -> list[str]:
-    """The table, in Markdown."""
+    """Return the table, in Markdown."""
     rows = {
         "start, ms: median, lowest to highest": [spread(each.starts_ms) for each in columns],
         "a test, ms: median, lowest to highest": [spread(each.tests_ms) for each in columns],

@@ -50,7 +50,7 @@ class CpuClock(VirtualClock):
 
 
 def world_with(share_partitions: int) -> BrokerWorld:
-    """A broker that leads them all."""
+    """Return a broker that leads them all."""
     world = BrokerWorld(clock=CpuClock())
     broker = world.broker
     if not share_partitions:
@@ -70,7 +70,7 @@ def world_with(share_partitions: int) -> BrokerWorld:
 
 
 def add_groups(world: BrokerWorld, number: int) -> None:
-    """Groups that have committed offsets."""
+    """Add groups that have committed offsets."""
     topic = world.create_topic("rides", OFFSETS)
     client = OffsetsClient(world.connect(), {topic.name: topic.topic_id})
     for group in range(number):

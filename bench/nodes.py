@@ -179,7 +179,7 @@ def jobs(setting: Setting, side: Side, scale: Scale) -> Sample:
 
 
 def drains(setting: Setting, side: Side, scale: Scale) -> Sample:
-    """A topic that is read and acknowledged, by ranges and record by record."""
+    """Measure a topic that is read and acknowledged, by ranges and record by record."""
     found: Sample = {}
     topic = setting.filled(PARTITIONS, scale.records)
     for name, each in (("drain", False), ("each", True)):

@@ -93,7 +93,7 @@ def consume(address: str, topic: str, group: str, wanted: int, together: Togethe
 
 
 def drain(stage: Stage, topic: str, case: Case, records: int, *, ordered: bool) -> Result:
-    """A new group reads all of it: from the first delivery to any of its members until the last.
+    """Drain all of it by a new group: from the first delivery to any of its members until the last.
 
     What the first delivery brought counts, too: at most a batch of librdkafka's, 2 % of the records.
     """

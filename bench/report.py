@@ -61,7 +61,7 @@ def write_rows(document: Path, run: Run) -> int:
 
 
 def _label(line: str) -> str:
-    """The first cell of a table's line, empty for any other line."""
+    """Return the first cell of a table's line, empty for any other line."""
     return line.removeprefix("| ").partition(" | ")[0] if line.startswith("| ") else ""
 
 

@@ -34,7 +34,7 @@ _IN_FORCE_S: Final = 10.0
 
 
 def create_topic(address: str, topic: str, partitions: int) -> None:
-    """Raises when the topic exists."""
+    """Create a topic. Raises when it exists."""
     admin = AdminClient({"bootstrap.servers": address, "log_level": 2})
     for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
         future.result(30)

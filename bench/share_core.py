@@ -48,7 +48,7 @@ def spans(first: int, records: int, per_batch: int) -> list[Span]:
 
 
 def partition(settings: ShareGroupSettings = SETTINGS) -> SharePartition:
-    """A share partition at offset 0."""
+    """Return a share partition at offset 0."""
     core = SharePartition(SharePartitionKey("bench", bytes(16), 0), 0, settings)
     core.load(0, 0, (), log_start_offset=0, log_end_offset=1 << 40)
     return core
@@ -98,7 +98,7 @@ def alternating() -> int:
 
 
 def alternating_in_500s() -> int:
-    """The same in 20 fetches of 500 records."""
+    """Do the same in 20 fetches of 500 records."""
     core = partition()
     for first in range(0, RECORDS, 500):
         read = spans(first, 500, 500)
@@ -109,7 +109,7 @@ def alternating_in_500s() -> int:
 
 
 def alternating_batches() -> int:
-    """The same with one acknowledgement batch per record, all in one request."""
+    """Do the same with one acknowledgement batch per record, all in one request."""
     core = partition()
     fetch(core, spans(0, RECORDS, RECORDS), batch_size=RECORDS)
     acknowledge(core, [AckBatch(offset, offset, [ALTERNATING[offset]]) for offset in range(RECORDS)])

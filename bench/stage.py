@@ -59,14 +59,14 @@ class Stage:
         return self._below_quotas
 
     def topic(self, partitions: int) -> str:
-        """A new topic."""
+        """Create a topic."""
         self._names += 1
         name = f"bench-{self._names}"
         create_topic(self.broker.address, name, partitions)
         return name
 
     def group(self) -> str:
-        """A new share group that will start at the first record."""
+        """Return a new share group that will start at the first record."""
         self._names += 1
         name = f"bench-{self._names}"
         read_from_start(self.broker.address, [name])

@@ -105,7 +105,7 @@ async def _served(way: str, size: int, requests: int, folder: Path) -> dict[str,
 
 
 async def _watched(client: asyncio.Future[dict[str, float]]) -> float:
-    """The longest delay of a timer until the client is done, in seconds."""
+    """Return the longest delay of a timer until the client is done, in seconds."""
     longest_s = 0.0
     last = time.perf_counter()
     while not client.done():
@@ -125,7 +125,7 @@ def _client(address: tuple[str, int], size: int, requests: int, trusted: Path | 
 
 
 def read_answers() -> None:
-    """The client: argv[1] is JSON of port, size, requests, and the authority's file or nothing."""
+    """Run the client: argv[1] is JSON of port, size, requests, and the authority's file or nothing."""
     port, size, requests, trusted = json.loads(sys.argv[1])
     connection = socket.create_connection(("127.0.0.1", port))
     if trusted:

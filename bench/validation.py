@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def ordinary(codec: Compression) -> bytes:
-    """A batch of values that compress to about a third."""
+    """Return a batch of values that compress to about a third."""
     values = [
         b"%08d " % index + bytes((index * 37 + at * at) % 64 + 32 for at in range(91)) for index in range(RECORDS)
     ]

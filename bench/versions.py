@@ -77,7 +77,7 @@ def _line(sample: Sample) -> str:
 
 
 def _built(commit: str, folder: Path) -> Path:
-    """The packages of a commit, in a folder that can go in front of all others."""
+    """Return the packages of a commit, in a folder that can go in front of all others."""
     source, packages = folder / "source", folder / "packages"
     source.mkdir()
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def commit(*paths: str) -> str:
-    """The commit that runs, and whether one of `paths` (from the root) has been changed since."""
+    """Return the commit that runs, and whether one of `paths` (from the root) has been changed since."""
     try:
         head = _git("rev-parse", "--short", "HEAD")
         changed = _git("status", "--porcelain", "--", *paths)

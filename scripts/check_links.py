@@ -71,7 +71,7 @@ def _is_a_file_here(name: str) -> bool:
 
 @cache
 def _anchors(document: Path) -> frozenset[str]:
-    """The headings as GitHub's anchors: lower case, spaces to hyphens, punctuation dropped."""
+    """Return the headings as GitHub's anchors: lower case, spaces to hyphens, punctuation dropped."""
     headings = HEADING.findall(FENCE.sub("", document.read_text()))
     return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
 

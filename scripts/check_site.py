@@ -102,7 +102,7 @@ def _page(path: Path) -> Page:
 
 
 def main() -> int:
-    """The command; 1 when something is wrong."""
+    """Run the command; 1 when something is wrong."""
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "site" / "html"
     problems = list(problems_of(site))
     for problem in problems:

@@ -14,7 +14,7 @@ END: Final = "<!-- fields: end -->"
 
 
 def lines() -> list[str]:
-    """A table for each row; commands that print the same row share one."""
+    """Return a table for each row; commands that print the same row share one."""
     by_fields: dict[str, tuple[list[str], dict[str, Any]]] = {}
     for name, command in leaves():
         found = schema(name, command)
@@ -29,7 +29,7 @@ def lines() -> list[str]:
 
 
 def kind(field: dict[str, Any]) -> str:
-    """A type in words."""
+    """Return a type in words."""
     if "enum" in field:
         return ", ".join(f"`{each}`" for each in field["enum"])
     if "type" not in field:
@@ -46,7 +46,7 @@ def kind(field: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     write_between(DOCUMENT, BEGIN, END, lines())
 
 

@@ -81,7 +81,7 @@ class Site:
         return f"# {path}\n\n``````{language}\n{found.read_text().rstrip()}\n``````\n"
 
     def _linked(self, path: str, place: str, text: str) -> str:
-        """The page with links to where their ends are in the site."""
+        """Return the page with links to where their ends are in the site."""
 
         def link(found: re.Match[str]) -> str:
             before, target, after = found.groups()
@@ -102,13 +102,13 @@ class Site:
 
 
 def title_of(text: str) -> str:
-    """The first heading of a page."""
+    """Return the first heading of a page."""
     found = _HEADING.search(text)
     return found[1] if found else ""
 
 
 def _list_of(folder: Path, path: str) -> str:
-    """A page about a folder: links to its pages, names of the rest."""
+    """Return a page about a folder: links to its pages, names of the rest."""
     names = sorted(each.name for each in folder.iterdir() if not each.name.startswith(("__", ".")))
     entries = [
         f"* [{title_of((folder / name).read_text())}]({name})" if name.endswith(".md") else f"* `{name}`"
@@ -168,7 +168,7 @@ def _all_pages(root: Path) -> list[str]:
 
 
 def toml(tree: str | Tree) -> str:
-    """A navigation, or a page of it, as one value of TOML."""
+    """Return a navigation, or a page of it, as one value of TOML."""
     if isinstance(tree, str):
         return json.dumps(tree)
     entries = (
@@ -205,7 +205,7 @@ def write(site: Site, tree: Tree, build: Path) -> None:
 
 
 def main() -> int:
-    """The command; 1 when something is wrong."""
+    """Run the command; 1 when something is wrong."""
     site, tree = collect(ROOT)
     for problem in site.problems:
         print(problem)

@@ -32,7 +32,7 @@ Graph = Mapping[str, set[str]]
 
 
 def figures(root: Path) -> Figures:
-    """The figures of the package in the folder `root`."""
+    """Return the figures of the package in the folder `root`."""
     files = {_module(path, root): path for path in sorted(root.rglob("*.py")) if path.name != "__init__.py"}
     imports = {module: set(_imports(path)) & files.keys() - {module} for module, path in files.items()}
     rooms = {_room(module) for module in files} - {"__main__"}
@@ -83,7 +83,7 @@ def _imports(path: Path) -> Iterator[str]:
 
 
 def _circles(graph: Graph) -> list[set[str]]:
-    """The strongly connected parts: each node's own part, found by what reaches it and what it reaches."""
+    """Return the strongly connected parts: each node's own part, found by what reaches it and what it reaches."""
     reached = {node: _reached(graph, node) for node in graph}
     left, circles = set(graph), []
     while left:

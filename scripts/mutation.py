@@ -256,7 +256,7 @@ AREAS: Final[Mapping[str, Area]] = {
 
 
 def stage(folder: Path, area: Area, only: str) -> None:
-    """A copy of the tree without symbolic links, as mutmut takes it. `only` is part of the names of its files.
+    """Copy the tree without symbolic links, as mutmut takes it. `only` is part of the names of its files.
 
     Without compiled modules: they would run in the place of the changed source.
     """
@@ -302,8 +302,9 @@ def outcomes(folder: Path) -> dict[str, str]:
 
 
 def drawn(folder: Path, share: float) -> list[str]:
-    """The names of so large a share of the mutants, drawn at random, always the same. Left out are those that change a
-    text or a log line alone.
+    """Return the names of so large a share of the mutants, drawn at random, always the same.
+
+    Left out are those that change a text or a log line alone.
     """
     mutmut(folder, "run", "--max-children", "1", "none of this name", may_fail=True)  # makes them, and finds the tests
     bodies: dict[str, list[str]] = {}

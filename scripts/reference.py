@@ -81,7 +81,7 @@ What `--help` of each command says. [The command line for a cluster](../cli.md) 
 
 
 def pages() -> dict[str, str]:
-    """The text of each page, by the name of its file."""
+    """Return the text of each page, by the name of its file."""
     return {
         "properties.md": _page(properties()),
         "requests.md": _page(requests()),
@@ -253,7 +253,9 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _options(params: Iterable[click.Parameter], context: click.Context) -> Iterator[str]:
-    """A table, from the options themselves: what click makes of them for a terminal differs from release to release."""
+    """Yield a table, from the options themselves: what click makes of them for a terminal differs from release to
+    release.
+    """
     options = [each for each in params if isinstance(each, click.Option) and not each.hidden]
     if not options:
         return
@@ -277,7 +279,7 @@ def _examples(epilog: str) -> Iterator[str]:
 
 
 def main() -> int:
-    """The command."""
+    """Run the command."""
     check = sys.argv[1:] == ["--check"]
     differs = [name for name, text in pages().items() if _read(FOLDER / name) != text]
     for name in differs:

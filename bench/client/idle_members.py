@@ -21,7 +21,7 @@ class _Member:
         self._request = ShareGroupHeartbeatRequest(group, str(uuid.uuid4()), 0, None, [topic])
 
     def heartbeat(self) -> int:
-        """The interval that the broker asks for, in ms."""
+        """Send a heartbeat, and return the interval that the broker asks for, in ms."""
         answer = self._wire.call(self._request, 1, ShareGroupHeartbeatResponse)
         assert answer.error_code == 0, f"heartbeat answered error {answer.error_code}: {answer.error_message}"
         self._request.member_epoch = answer.member_epoch

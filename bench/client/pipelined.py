@@ -28,7 +28,7 @@ class _Pipe:
 
 
 def run(address: str, broker_pid: int, topic: str, requests: int) -> dict[str, float]:
-    """Requests per second and broker CPU per request; connection N writes to partition N of the topic."""
+    """Measure requests per second and broker CPU per request; connection N writes to partition N of the topic."""
     host, _, port = address.rpartition(":")
     pipes: list[_Pipe] = []
     answer_size = 0
@@ -82,7 +82,7 @@ def _send(pipe: _Pipe, per_chunk: int) -> None:
 
 
 def _first_answer(connection: socket.socket, request: bytes) -> int:
-    """The size of an answer with its length prefix; all answers are alike but for the offset."""
+    """Return the size of an answer with its length prefix; all answers are alike but for the offset."""
     connection.settimeout(10)
     connection.sendall(request)
     size = int.from_bytes(_exactly(connection, 4), "big")
@@ -113,7 +113,7 @@ def produce_request(topic: str, partition: int) -> bytes:
 
 
 def _batch(value: bytes) -> bytes:
-    """A record batch v2; the CRC covers everything from the attributes on."""
+    """Return a record batch v2; the CRC covers everything from the attributes on."""
     record = b"\x00\x00\x00" + b"\x01" + _unsigned_varint(len(value) << 1) + value + b"\x00"  # key -1: zigzag 1
     record = _unsigned_varint(len(record) << 1) + record
     now = int(time.time() * 1000)

@@ -149,7 +149,7 @@ def measure(name: str, seconds: float, mode: Mode) -> Measured:
 
 
 def _measured(name: str, seconds: float, mode: Mode, *, limited: bool) -> tuple[Times, Times, Memory]:
-    """A new broker: the good client alone, and beside the stranger."""
+    """Measure with a new broker: the good client alone, and beside the stranger."""
     core, ours = mode.cores
     with _confined(ours), Broker(mode="command", metrics="127.0.0.1:0") as broker:
         pid = broker.pid

@@ -59,7 +59,7 @@ Attack = Callable[[Target], Step]
 
 
 def huge_frame(key: ApiKey, version: int, before: bytes, element: bytes) -> Attack:
-    """A frame that announces 95 MB of elements: sent until the broker closes the connection."""
+    """Return a frame that announces 95 MB of elements: sent until the broker closes the connection."""
     head = struct.pack(">hhih", key, version, 1, len(CLIENT_ID)) + CLIENT_ID.encode()
     start = struct.pack(">i", HUGE_BYTES) + head + before
     more = element * (1_000_000 // len(element))
@@ -109,7 +109,7 @@ def _unknown_ids(wire: WireClient) -> bytes:
 
 
 def _topic_id(wire: WireClient, name: str, partitions: int = 1) -> bytes:
-    """The id of a topic that one of the attackers makes."""
+    """Return the id of a topic that one of the attackers makes."""
     with contextlib.suppress(AssertionError):  # it exists
         create_topic(wire, name, partitions, {"cleanup.policy": "compact"})
     answer = wire.call(MetadataRequest([MetadataRequestTopic(name=name)]), 12, MetadataResponse)

@@ -75,7 +75,7 @@ class GoodClient:
         self._wire.close()
 
     def _from_the_start(self) -> None:
-        """The group begins with the first record."""
+        """Let the group begin with the first record."""
         self._heartbeat()
         partition = AlterShareGroupOffsetsRequestPartition(0, 0)
         topic = AlterShareGroupOffsetsRequestTopic(TOPIC, [partition])

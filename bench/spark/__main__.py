@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def one_broker(kind: Kind, sizes: dict[int, int], options: argparse.Namespace) -> str:
-    """The table of one broker, which is started for it."""
+    """Return the table of one broker, which is started for it."""
     wanted = [case for case in cases(kind, sizes, options.most) if options.only in case.label]
     started = time.monotonic()
     SCRATCH.mkdir(parents=True, exist_ok=True)

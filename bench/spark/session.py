@@ -21,7 +21,7 @@ FOLDER: Final = CACHE / "bench-spark"
 
 
 def environment() -> Path:
-    """The Python that has PySpark; made on the first call. RuntimeError when that fails."""
+    """Return the Python that has PySpark; make it on the first call. RuntimeError when that fails."""
     python, made = FOLDER / "venv" / "bin" / "python", FOLDER / f"made-{CONNECTOR}"
     if not made.exists():
         shutil.rmtree(FOLDER, ignore_errors=True)

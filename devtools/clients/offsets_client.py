@@ -69,7 +69,7 @@ class OffsetsClient:
         member: str = "",
         retention_ms: int = -1,
     ) -> dict[At, ErrorCode]:
-        """The error of each partition."""
+        """Return the error of each partition."""
         request = self.commit_request(
             offsets, version, group=group, generation=generation, member=member, retention_ms=retention_ms
         )
@@ -102,7 +102,7 @@ class OffsetsClient:
         assert self.commit(offsets, version, group=group) == dict.fromkeys(offsets, NONE)
 
     def fetch(self, at: Sequence[At] | None, version: int = 9, *, group: str = "g", stable: bool = False) -> Answer:
-        """The answer for one group. `at` None: a null list of topics."""
+        """Return the answer for one group. `at` None: a null list of topics."""
         if version >= MANY_GROUPS_FROM:
             return self.fetch_many({group: at}, version, stable=stable)[group]
         topics = None
@@ -122,7 +122,7 @@ class OffsetsClient:
     def fetch_many(
         self, groups: Mapping[str, Sequence[At] | None], version: int = 9, *, stable: bool = False
     ) -> dict[str, Answer]:
-        """The answers for many groups, in the broker's order."""
+        """Return the answers for many groups, in the broker's order."""
         asked = [OffsetFetchRequestGroup(group, topics=self._topics(at, version)) for group, at in groups.items()]
         request = OffsetFetchRequest(groups=asked, require_stable=stable)
         response = self.client.call(request, version, OffsetFetchResponse)
@@ -148,7 +148,7 @@ class OffsetsClient:
         return {at: row.offset for at, row in rows.items()}
 
     def delete(self, *at: At, group: str = "g") -> ErrorCode | dict[At, ErrorCode]:
-        """The error of each partition, or that of the group."""
+        """Return the error of each partition, or that of the group."""
         topics = [
             OffsetDeleteRequestTopic(name, [OffsetDeleteRequestPartition(index) for index in indexes])
             for name, indexes in _by_topic(at).items()
@@ -168,7 +168,7 @@ class OffsetsClient:
         return ("", self.ids[name]) if version >= IDS_FROM else (name, ZERO_UUID)
 
     def name_of(self, name: str, topic_id: bytes) -> str:
-        """A topic of a damaged record may have the empty name, and has no id then."""
+        """Return the topic's name: one of a damaged record may have the empty name, and has no id then."""
         return name if topic_id == ZERO_UUID else next(known for known in self.ids if self.ids[known] == topic_id)
 
     def _topics(self, at: Sequence[At] | None, version: int) -> list[OffsetFetchRequestTopics] | None:

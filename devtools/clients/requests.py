@@ -27,7 +27,7 @@ TIMESTAMP_MS = 1_700_000_000_000
 
 
 def batch(*values: bytes, timestamp_ms: int = TIMESTAMP_MS) -> bytes:
-    """A batch with one record for each value."""
+    """Return a batch with one record for each value."""
     return bytes(build_batch([RecordData(None, value) for value in values], timestamp_ms=timestamp_ms))
 
 

@@ -86,7 +86,7 @@ class Transactor:
         return ErrorCode(response.error_code)
 
     def add(self, topic: str, *partitions: int) -> list[ErrorCode]:
-        """The errors of the partitions, in order."""
+        """Return the errors of the partitions, in order."""
         request = AddPartitionsToTxnRequest(
             v3_and_below_transactional_id=self.transactional_id,
             v3_and_below_producer_id=self.producer_id,
@@ -100,7 +100,7 @@ class Transactor:
     def produce_request(
         self, topic: str, *values: bytes, partition: int = 0, epoch: int | None = None
     ) -> ProduceRequest:
-        """The next batch of the partition, by the topic's name: versions up to 12."""
+        """Return the next batch of the partition, by the topic's name: versions up to 12."""
         sequence = self.sequences.get((topic, partition), 0)
         records = transactional_batch(self.producer_id, self.epoch if epoch is None else epoch, sequence, values)
         return produce_request(
@@ -138,7 +138,10 @@ class Transactor:
         member: str = "",
         ids: Mapping[str, bytes] = MappingProxyType({}),
     ) -> list[ErrorCode]:
-        """The errors of the partitions, in order; all of one request. `ids` are the topics', sent from version 6 on."""
+        """Return the errors of the partitions, in order; all of one request.
+
+        `ids` are the topics', sent from version 6 on.
+        """
         topics: dict[str, list[TxnOffsetCommitRequestPartition]] = {}
         for (topic, partition), offset in offsets.items():
             topics.setdefault(topic, []).append(TxnOffsetCommitRequestPartition(partition, offset))
@@ -170,6 +173,6 @@ class Transactor:
         return self.end(commit=False)
 
     def _now(self, producer_id: int, epoch: int) -> None:
-        """A new epoch begins its sequences again."""
+        """Begin the sequences of a new epoch again."""
         self.producer_id, self.epoch = producer_id, epoch
         self.sequences.clear()

@@ -51,21 +51,21 @@ class RequestsInFlight:
         self._correlation_id = 0
 
     def frame_of(self, request: Message, version: int) -> bytes:
-        """The request's frame, counted as sent."""
+        """Return the request's frame, counted as sent."""
         self._correlation_id += 1
         self._in_flight.append((request.API_KEY, version, self._correlation_id))
         return frame(encode_request(version, self._correlation_id, self.client_id, request))
 
     def forget_last(self) -> None:
-        """The request sent last gets no answer."""
+        """Forget the request sent last, which gets no answer."""
         self._in_flight.pop()
 
     def forget_oldest(self) -> None:
-        """The oldest request was answered."""
+        """Forget the oldest request, which was answered."""
         self._in_flight.popleft()
 
     def response(self, payload: bytes) -> Message:
-        """The oldest request's response, out of a frame without its size."""
+        """Return the oldest request's response, out of a frame without its size."""
         api_key, version, correlation_id = self._in_flight.popleft()
         answered, response = decode_response(payload, api_key, version)
         assert answered == correlation_id, f"answer {answered} where {correlation_id} was due"
@@ -103,7 +103,7 @@ class WireClient:
         self.send_raw(self.requests.frame_of(request, version))
 
     def receive(self) -> Message:
-        """The answer to the oldest request in flight. Raises ConnectionClosed."""
+        """Return the answer to the oldest request in flight. Raises ConnectionClosed."""
         return self.requests.response(self.receive_frame())
 
     def send_raw(self, data: bytes) -> None:
@@ -114,7 +114,7 @@ class WireClient:
         self._socket.settimeout(timeout_s)
 
     def receive_frame(self) -> bytes:
-        """The next frame without its size. Raises ConnectionClosed."""
+        """Return the next frame without its size. Raises ConnectionClosed."""
         (size,) = struct.unpack(">i", self._exactly(4))
         return self._exactly(size)
 

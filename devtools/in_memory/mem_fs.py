@@ -150,8 +150,9 @@ class MemFs:
             raise OSError(errno.EIO, "read failed", path)
 
     def sync(self, path: str, inode: Inode, size: int | None) -> None:
-        """The first `size` bytes of a file are on stable storage then, unless that fails, or is a lie. None: nobody
-        knows which, because the file was cut meanwhile.
+        """Bring the first `size` bytes of a file to stable storage, unless that fails, or is a lie.
+
+        None: nobody knows which, because the file was cut meanwhile.
         """
         try:
             self.step("sync", path)
@@ -187,7 +188,7 @@ class MemFs:
             self.space_left += max(size, 0)
 
     def crash(self, model: CrashModel, rng: Random) -> None:
-        """The process or the machine is gone. What is left is on disk; files that were open are dead."""
+        """Kill the process or the machine. What is left is on disk; files that were open are dead."""
         if model is CrashModel.POWER_LOSS:
             if self.loses_pages:
                 self._root.lose_any(rng)
@@ -204,7 +205,7 @@ class MemFs:
     # -- for tests to look and to damage: what is damaged here stays so, synced or not
 
     def content(self, path: str) -> bytearray:
-        """A file's bytes, to be read or changed."""
+        """Return a file's bytes, to be read or changed."""
         return self._inode(path).content
 
     def flip_bit(self, path: str, position: int, bit: int) -> None:
@@ -218,11 +219,11 @@ class MemFs:
         inode.damage(start, bytes(min(end, len(inode.content)) - start))
 
     def cut(self, path: str, size: int) -> None:
-        """The file's first `size` bytes are all there is of it."""
+        """Cut the file: its first `size` bytes are all there is of it."""
         self._inode(path).shorten(size)
 
     def lose(self, path: str) -> None:
-        """The file is gone, whatever was synced."""
+        """Lose the file, whatever was synced."""
         folder, name = self._parent(path)
         folder.lose(name)
 
@@ -356,9 +357,7 @@ class MemFs:
         self._sync_folder(path, self._folder(path))
 
     def _sync_folder(self, path: str, folder: Folder, changes: int | None = None) -> None:
-        """The first so many changes of all are on stable storage then, by default all, unless that fails, or is a
-        lie.
-        """
+        """Bring the first so many changes to stable storage, by default all, unless that fails, or is a lie."""
         self.step("sync_dir", path)
         if self.sync_lies is None or not self.sync_lies(path):
             folder.synced(folder.changes if changes is None else changes)

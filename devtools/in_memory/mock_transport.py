@@ -88,7 +88,7 @@ class BrokerWorld:
         limits: ConnectionLimits | None = None,
         listener: str = "PLAINTEXT",
     ) -> MockConnection:
-        """A client's connection."""
+        """Return a client's connection."""
         self._connections += 1
         return MockConnection(self, self._connections, client_id, limits or ConnectionLimits(), listener)
 
@@ -105,7 +105,7 @@ class BrokerWorld:
         self.broker = self._boot()
 
     def crash(self, model: CrashModel = CrashModel.PROCESS_KILL) -> None:
-        """The process is killed and starts again; connections are lost. Completed writes are not, unless power is."""
+        """Kill the process and start it again; connections are lost. Completed writes are not, unless power is."""
         self.clock.drop_everything()
         COLLECTOR.let_go_by_all()  # what it does to this process would outlive it
         self.fs.crash(model, Random(self._seed))
@@ -167,19 +167,19 @@ class MockConnection:
         self.side.receive(data)
 
     def receive(self, response_class: type[R]) -> R:
-        """The answer to the oldest request in flight. AssertionError when it is not there yet."""
+        """Return the answer to the oldest request in flight. AssertionError when it is not there yet."""
         self._clock.run_until_idle()
         assert self.frames, "no answer yet"
         return cast(R, self.requests.response(self.frames.popleft()))
 
     def receive_frame(self) -> bytes:
-        """The oldest answer as it came, without its size."""
+        """Return the oldest answer as it came, without its size."""
         self._clock.run_until_idle()
         self.requests.forget_oldest()
         return self.frames.popleft()
 
     def disconnect(self) -> None:
-        """The client goes away without a word."""
+        """Disconnect the client without a word."""
         self.closed = True
         self.side.lost()
 

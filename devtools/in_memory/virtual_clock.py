@@ -104,6 +104,6 @@ class VirtualClock:
         return True
 
     def drop_everything(self) -> None:
-        """The process died: nothing that was scheduled happens."""
+        """Drop everything that was scheduled: the process died."""
         self._ready.clear()
         self._timers.clear()

@@ -63,17 +63,20 @@ def why_unavailable(*versions: str) -> str | None:
 
 
 def class_path() -> str:
-    """The class path of tools and clients, fetched by Maven on the first call. RuntimeError with Maven's output."""
+    """Return the class path of tools and clients, fetched by Maven on the first call.
+
+    RuntimeError with Maven's output.
+    """
     return _class_path(TOOLS_VERSION)
 
 
 def broker_class_path(version: str = KAFKA_VERSION) -> str:
-    """The same of the broker, and of the clients of its version."""
+    """Return the class path of the broker, and of the clients of its version."""
     return _class_path(version)
 
 
 def jars_of(version: str) -> Path:
-    """The folder with the jars of a version; they are there when its class path was asked for."""
+    """Return the folder with the jars of a version; they are there when its class path was asked for."""
     return JARS / version
 
 
@@ -133,7 +136,7 @@ def seconds_to_answer(
 
 
 def new_cluster_id() -> str:
-    """A random one, as Kafka's tool makes them."""
+    """Return a random id, as Kafka's tool makes them."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
@@ -193,7 +196,7 @@ class ApacheKafka:
             self.process.wait()
 
     def log_tail(self, size: int = 4000) -> str:
-        """The end of what the process wrote."""
+        """Return the end of what the process wrote."""
         return (self.folder / "broker.log").read_text(errors="replace")[-size:]
 
     def format(self) -> Path:
@@ -233,7 +236,7 @@ def _stamp(version: str) -> Path:
 
 
 def unused_folder(name: str) -> Path:
-    """A fresh folder for one broker under the cache folder; the caller removes it."""
+    """Return a fresh folder for one broker under the cache folder; the caller removes it."""
     folder = CACHE / "apache-kafka" / f"{name}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
     folder.mkdir(parents=True)
     return folder

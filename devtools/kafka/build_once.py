@@ -20,7 +20,7 @@ def build_once(there: Callable[[], bool], make: Callable[[], None], lock: Path) 
 
 
 def folder_made_once(folder: Path, fill: Callable[[Path], None]) -> Path:
-    """The folder, after `fill` has put into an empty one what belongs there; a failure leaves no half of it."""
+    """Return the folder, after `fill` has put into an empty one what belongs there; a failure leaves no half of it."""
 
     def make() -> None:
         fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")

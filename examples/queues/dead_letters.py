@@ -10,13 +10,13 @@ from shareq.testing import Broker
 
 
 def pack(order: str, glue: int) -> None:
-    """The work. A broken vase takes glue, of which there is none at first."""
+    """Do the work. A broken vase takes glue, of which there is none at first."""
     if order == "a broken vase" and not glue:
         raise RuntimeError("no glue")
 
 
 def work(bootstrap: str, expected: int, glue: int) -> None:
-    """A worker that ends after `expected` records are accepted or at their last attempt."""
+    """Work until `expected` records are accepted or at their last attempt."""
     config = {"bootstrap.servers": bootstrap, "group.id": "packers", "share.acknowledgement.mode": "explicit"}
     with ShareConsumer(config) as consumer:
         consumer.subscribe(["orders"])

@@ -61,7 +61,7 @@ class ProgressLog(StreamingQueryListener):
         """No micro-batch ran."""
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """`main`, which waits for the query, gets the reason."""
+        """Do nothing: `main`, which waits for the query, gets the reason."""
 
 
 def main() -> int:
@@ -98,7 +98,7 @@ def start(writer: DataStreamWriter, name: str, options: argparse.Namespace) -> S
 
 
 def flights(spark: SparkSession, bootstrap: str, group: str) -> DataFrame:
-    """The topic as a member of a share group: where each record is, and the fields of its CSV line."""
+    """Return the topic as a member of a share group: where each record is, and the fields of its CSV line."""
     records = (
         spark.readStream.format("kafka-share")
         .option("kafka.bootstrap.servers", bootstrap)

@@ -66,7 +66,7 @@ class Tally:
 def tally(
     produced: Mapping[str, int], table: Iterable[Place], worked_on: Iterable[Place], counted: Mapping[str, int]
 ) -> Tally:
-    """`produced` and `counted` are flights by carrier; the other member may have had a record more than once."""
+    """Count flights: `produced` and `counted` are by carrier; the other member may have had a record more than once."""
     rows = list(table)
     spark, other = set(rows), set(worked_on)
     in_spark, with_other, in_both = (

@@ -22,7 +22,7 @@ async def wrong(record: ShareRecord) -> None:
 
 
 async def right(record: ShareRecord) -> None:
-    """The broker counts the attempts, and keeps what had its last one."""
+    """Let the broker count the attempts, and keep what had its last one."""
     try:
         await pack(record.value or b"")
     except RuntimeError:

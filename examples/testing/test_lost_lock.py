@@ -11,12 +11,12 @@ Ledger = dict[Any, int]
 
 
 def wrong(ledger: Ledger, message: Message, amount: int) -> None:
-    """A line for each delivery."""
+    """Write a line for each delivery."""
     ledger[len(ledger)] = amount
 
 
 def right(ledger: Ledger, message: Message, amount: int) -> None:
-    """A line for each record: where it is names it, however often it is delivered."""
+    """Write a line for each record: where it is names it, however often it is delivered."""
     ledger[message.topic(), message.partition(), message.offset()] = amount
 
 

@@ -15,14 +15,14 @@ def config(bootstrap: str) -> dict[str, Any]:
 
 
 def wrong(bootstrap: str) -> Consumer:
-    """It will commit when it has a hundred records."""
+    """Return a consumer that will commit when it has a hundred records."""
     consumer = Consumer(config(bootstrap))
     consumer.subscribe(["clicks"])
     return consumer
 
 
 def right(bootstrap: str) -> Consumer:
-    """It commits before its partitions go to another member."""
+    """Return a consumer that commits before its partitions go to another member."""
     consumer = Consumer(config(bootstrap))
     consumer.subscribe(["clicks"], on_revoke=commit)
     return consumer

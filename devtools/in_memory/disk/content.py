@@ -127,7 +127,7 @@ class Inode:
             self.ghost = self.ghost[:start] + data + self.ghost[start + len(data) :]
 
     def shorten(self, size: int) -> None:
-        """The file ends here from now on, whatever was synced."""
+        """End the file here from now on, whatever was synced."""
         del self.content[size:]
         self.ghost = None
         self.durable_size = min(self.durable_size, size)

@@ -32,7 +32,7 @@ class Folder:
         self._put(changes)
 
     def synced(self, changes: int) -> None:
-        """The first so many changes of all are on stable storage."""
+        """Take the first so many changes of all as on stable storage."""
         del self.unsynced[: max(len(self.unsynced) - (self.changes - changes), 0)]
 
     def _put(self, changes: dict[str, Inode | Folder | None]) -> None:
@@ -43,12 +43,12 @@ class Folder:
                 self.entries[name] = node
 
     def lose(self, name: str) -> None:
-        """The name stands for nothing any more, whatever was synced."""
+        """Let the name stand for nothing any more, whatever was synced."""
         del self.entries[name]
         self.unsynced = [change for change in self.unsynced if name not in change.after]
 
     def lose_last(self, rng: Random) -> None:
-        """A file system with one journal: the last changes are undone."""
+        """Undo the last changes, as a file system with one journal does."""
         kept = rng.randint(0, len(self.unsynced))
         for change in reversed(self.unsynced[kept:]):
             self._put(change.before)

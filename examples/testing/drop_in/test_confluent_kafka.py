@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 
 def pack(bootstrap: str, topic: str, packed: str, orders: int) -> None:
-    """The code under test: each order once, its offset in the transaction of its parcel."""
+    """Pack each order once, its offset in the transaction of its parcel: the code under test."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,

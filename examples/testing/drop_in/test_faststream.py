@@ -10,7 +10,7 @@ from faststream.kafka import KafkaBroker
 
 
 def application(bootstrap: str) -> KafkaBroker:
-    """The code under test: orders are packed, and those that nobody can pack are set aside."""
+    """Return the code under test: orders are packed, and those that nobody can pack are set aside."""
     app = KafkaBroker(bootstrap)
 
     @app.publisher("set-aside")

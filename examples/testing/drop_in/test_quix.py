@@ -12,7 +12,7 @@ from quixstreams import Application, State
 
 
 def totals(app: Application) -> None:
-    """The code under test: the sum of each customer's payments so far. Its state is in a topic, too."""
+    """Sum each customer's payments so far: the code under test. Its state is in a topic, too."""
     payments = app.topic("payments", value_deserializer="json", key_deserializer="str")
     sums = app.topic("totals", value_serializer="json", key_serializer="str")
 
