@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +13,9 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from shareq.testing import Broker
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.support.clients.shareq_cli import Shell
+from tests.support.scenarios.migration import GROUP as GROUP_AT_WORK
+from tests.support.scenarios.migration import TOPIC as AT_WORK
+from tests.support.scenarios.migration import drained, filled
 
 pytestmark = pytest.mark.interop
 
@@ -111,3 +116,15 @@ def test_what_groups_have_done_is_known_where_they_go_on(clusters: list[str]) ->
     rest = taken(last, len(everything - done))
     assert {value for value, _ in rest} == everything - done
     Shell(middle).ok("topics", "delete", TOPIC, "--yes")
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+def test_workers_go_on_while_commands_are_killed(clusters: list[str], way: str) -> None:
+    """No record is lost, and none comes again that was confirmed."""
+    first, middle, _ = clusters
+    old, new = (first, middle) if way == "there" else (middle, first)
+    filled(old)
+    ledger = asyncio.run(drained(old, new, None, Random(1)))
+    assert set(ledger.confirmed.values()) == {1}
+    Shell(middle).ok("topics", "delete", AT_WORK, "--yes")
+    Shell(middle).ok("share", "delete", GROUP_AT_WORK, "--yes")

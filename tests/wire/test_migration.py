@@ -3,148 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
-import sys
-from collections import Counter
 from random import Random
-from typing import Any, Final
 
 import pytest
 
-from shareq.aio import ShareConsumer
-from shareq.client.errors import ClientError
 from shareq.testing import Broker
-from tests.support.clients.shareq_cli import Shell
-
-RECORDS: Final = 2_000
-WORKERS: Final = 4
-MOST_S: Final = 60.0
-KILLS: Final = 6
-"""Of each test, half of them while records are copied, half at the cut-over."""
-SOME: Final = 60
-"""Records that workers go on with while a command runs."""
-
-
-class Ledger:
-    """What was confirmed to workers, and how often; and what may have been, since no answer came. They go on up to
-    `limit` records, and wait there with what they hold.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.confirmed: Counter[bytes] = Counter()
-        self.unknown: set[bytes] = set()
-        self.limit = limit
-        self.seen = asyncio.Condition()
-
-    async def allow(self, more: int) -> None:
-        """Let workers go on."""
-        async with self.seen:
-            self.limit = len(self.confirmed) + more
-            self.seen.notify_all()
-
-    async def work(self, bootstrap: str) -> None:
-        """Accept records one by one, until cancelled. What the broker does not confirm is not counted."""
-        async with ShareConsumer(bootstrap, "packers", ["orders"], acknowledgement="explicit", prefetch=10) as consumer:
-            while True:
-                for record in await consumer.poll(timeout_s=0.5, max_records=5):
-                    async with self.seen:
-                        await self.seen.wait_for(lambda: len(self.confirmed) < self.limit)
-                    assert record.value is not None
-                    try:
-                        await record.accept()
-                    except ClientError:
-                        self.unknown.add(record.value)
-                    else:
-                        self.confirmed[record.value] += 1
-                    async with self.seen:
-                        self.seen.notify_all()
-
-    async def until(self, count: int) -> None:
-        """Wait until so many records were confirmed."""
-        async with asyncio.timeout(MOST_S), self.seen:
-            await self.seen.wait_for(lambda: len(self.confirmed) >= count)
-
-
-async def migrate(*words: str) -> tuple[int, list[dict[str, Any]]]:
-    """Run the command as a process of its own. Return exit code and rows."""
-    ran = await begun(*words)
-    out, _ = await ran.communicate()
-    assert ran.returncode is not None
-    return ran.returncode, json.loads(out) if ran.returncode in (0, 1) and out else []
-
-
-async def begun(*words: str) -> asyncio.subprocess.Process:
-    command = (sys.executable, "-m", "shareq", "migrate", *words, "--json")
-    return await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-async def disturbed(words: tuple[str, ...], victim: Broker | None, random: Random) -> bool:
-    """Run the command, and kill it, or a broker, which starts again. Return whether it was at work then."""
-    ran = await begun(*words)
-    ended = asyncio.create_task(ran.communicate())
-    await asyncio.wait([ended], timeout=random.uniform(0.3, 1.2))
-    was_at_work = not ended.done()
-    if victim is not None:
-        await asyncio.to_thread(killed_and_started, victim)
-    elif was_at_work:
-        ran.kill()
-    await ended
-    return was_at_work
-
-
-def killed_and_started(broker: Broker) -> None:
-    broker.kill()
-    broker.start()
-
-
-async def drained(old: Broker, new: Broker, victims: list[Broker | None], random: Random) -> Ledger:
-    """Drain the topic with workers at the old broker, then at the new one."""
-    ledger = Ledger(RECORDS // 4)
-    kills = 0
-    async with asyncio.TaskGroup() as tasks:
-        workers = [tasks.create_task(ledger.work(old.bootstrap)) for _ in range(WORKERS)]
-        await ledger.until(RECORDS // 4)
-        for words in ((), ("--cut-over",)):
-            named = (old.bootstrap, new.bootstrap, *words)
-            for number in range(KILLS // 2):
-                await ledger.allow(SOME)
-                kills += await disturbed(named, victims[number % len(victims)], random)
-            await ledger.allow(SOME)
-            code, rows = await migrate(*named)
-            assert code == 0
-            assert not [row for row in rows if row["outcome"] in ("refused", "differs")]
-        assert kills
-        assert len(ledger.confirmed) < RECORDS  # else nothing was left to move
-        await ledger.allow(RECORDS)
-        at_new = [tasks.create_task(ledger.work(new.bootstrap)) for _ in range(WORKERS)]
-        async with asyncio.timeout(MOST_S):
-            while lag(new.bootstrap):
-                await asyncio.sleep(0.2)
-            async with ledger.seen:  # answers come behind what they confirm
-                await ledger.seen.wait_for(lambda: len(ledger.confirmed.keys() | ledger.unknown) == RECORDS)
-        for task in workers + at_new:
-            task.cancel()
-    return ledger
-
-
-def lag(bootstrap: str) -> int:
-    """Return how many records the group has yet to do."""
-    (row,) = Shell(bootstrap).json("share", "lag", "packers")
-    found: int = row["lag"]
-    return found
+from tests.support.scenarios.migration import drained, filled
 
 
 @pytest.mark.parametrize("victim", ["command", "source", "target"])
 def test_workers_that_go_on_lose_nothing_and_get_nothing_again_that_was_confirmed(victim: str) -> None:
     """The old ones go on while it moves; nothing that they do after the cut-over is confirmed."""
     with Broker(config={"group.share.record.lock.duration.ms": "15000"}) as first, Broker() as second:
-        shell = Shell(first.bootstrap)
-        shell.ok("topics", "create", "orders", "--partitions", "3")
-        shell.ok("configs", "alter", "group", "packers", "--set", "share.auto.offset.reset=earliest")
-        for number in range(3):
-            lines = "".join(f"{each}\n" for each in range(number, RECORDS, 3))
-            shell.ok("produce", "orders", "--partition", str(number), stdin=lines)
-        victims: dict[str, list[Broker | None]] = {"command": [None], "source": [first], "target": [second]}
-        ledger = asyncio.run(drained(first, second, victims[victim], Random(1)))
+
+        def strike() -> None:
+            killed = first if victim == "source" else second
+            killed.kill()
+            killed.start()
+
+        filled(first.bootstrap)
+        disturb = None if victim == "command" else strike
+        ledger = asyncio.run(drained(first.bootstrap, second.bootstrap, disturb, Random(1)))
     assert set(ledger.confirmed.values()) == {1}

@@ -1,0 +1,143 @@
+"""A topic that four workers drain moves to another cluster under them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+from shareq.aio import ShareConsumer
+from shareq.client.errors import ClientError
+from tests.support.clients.shareq_cli import Shell
+
+TOPIC: Final = "moved-at-work"
+GROUP: Final = "movers-at-work"
+PARTITIONS: Final = 3
+RECORDS: Final = 2_000
+WORKERS: Final = 4
+MOST_S: Final = 60.0
+KILLS: Final = 6
+"""Of each test, half of them while records are copied, half at the cut-over."""
+SOME: Final = 60
+"""Records that workers go on with while a command runs."""
+
+
+class Ledger:
+    """What was confirmed to workers, and how often; and what may have been, since no answer came. They go on up to
+    `limit` records, and wait there with what they hold.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.confirmed: Counter[bytes] = Counter()
+        self.unknown: set[bytes] = set()
+        self.limit = limit
+        self.seen = asyncio.Condition()
+
+    async def allow(self, more: int) -> None:
+        """Let workers go on."""
+        async with self.seen:
+            self.limit = len(self.confirmed) + more
+            self.seen.notify_all()
+
+    async def work(self, bootstrap: str) -> None:
+        """Accept records one by one, until cancelled. What the broker does not confirm is not counted."""
+        async with ShareConsumer(bootstrap, GROUP, [TOPIC], acknowledgement="explicit", prefetch=10) as consumer:
+            while True:
+                for record in await consumer.poll(timeout_s=0.5, max_records=5):
+                    async with self.seen:
+                        await self.seen.wait_for(lambda: len(self.confirmed) < self.limit)
+                    assert record.value is not None
+                    try:
+                        await record.accept()
+                    except ClientError:
+                        self.unknown.add(record.value)
+                    else:
+                        self.confirmed[record.value] += 1
+                    async with self.seen:
+                        self.seen.notify_all()
+
+    async def until(self, count: int) -> None:
+        """Wait until so many records were confirmed."""
+        async with asyncio.timeout(MOST_S), self.seen:
+            await self.seen.wait_for(lambda: len(self.confirmed) >= count)
+
+
+async def migrate(*words: str) -> tuple[int, list[dict[str, Any]]]:
+    """Run the command as a process of its own. Return exit code and rows."""
+    ran = await begun(*words)
+    out, _ = await ran.communicate()
+    assert ran.returncode is not None
+    return ran.returncode, json.loads(out) if ran.returncode in (0, 1) and out else []
+
+
+async def begun(*words: str) -> asyncio.subprocess.Process:
+    command = (sys.executable, "-m", "shareq", "migrate", *words, "--json")
+    return await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+async def disturbed(words: tuple[str, ...], strike: Callable[[], None] | None, random: Random) -> bool:
+    """Run the command, and kill it, or have something else happen. Return whether it was at work then."""
+    ran = await begun(*words)
+    ended = asyncio.create_task(ran.communicate())
+    await asyncio.wait([ended], timeout=random.uniform(0.3, 1.2))
+    was_at_work = not ended.done()
+    if strike is not None:
+        await asyncio.to_thread(strike)
+    elif was_at_work:
+        ran.kill()
+    await ended
+    return was_at_work
+
+
+def filled(bootstrap: str) -> None:
+    """Write the records, and let the group begin with the first of them."""
+    shell = Shell(bootstrap)
+    shell.ok("topics", "create", TOPIC, "--partitions", str(PARTITIONS))
+    shell.ok("configs", "alter", "group", GROUP, "--set", "share.auto.offset.reset=earliest")
+    for number in range(PARTITIONS):
+        lines = "".join(f"{each}\n" for each in range(number, RECORDS, PARTITIONS))
+        shell.ok("produce", TOPIC, "--partition", str(number), stdin=lines)
+
+
+async def drained(old: str, new: str, strike: Callable[[], None] | None, random: Random) -> Ledger:
+    """Drain the topic with workers at the old cluster, then at the new one. Commands are killed, or `strike` is called
+    while they are at work.
+    """
+    ledger = Ledger(RECORDS // 4)
+    kills = 0
+    async with asyncio.TaskGroup() as tasks:
+        workers = [tasks.create_task(ledger.work(old)) for _ in range(WORKERS)]
+        await ledger.until(RECORDS // 4)
+        for words in ((), ("--cut-over",)):
+            named = (old, new, "--topic", TOPIC, "--group", GROUP, *words)
+            for _ in range(KILLS // 2):
+                await ledger.allow(SOME)
+                kills += await disturbed(named, strike, random)
+            await ledger.allow(SOME)
+            code, rows = await migrate(*named)
+            assert code == 0
+            assert not [row for row in rows if row["outcome"] in ("refused", "differs")]
+        assert kills
+        assert len(ledger.confirmed) < RECORDS  # else nothing was left to move
+        await ledger.allow(RECORDS)
+        at_new = [tasks.create_task(ledger.work(new)) for _ in range(WORKERS)]
+        async with asyncio.timeout(MOST_S):
+            while lag(new):
+                await asyncio.sleep(0.2)
+            async with ledger.seen:  # answers come behind what they confirm
+                await ledger.seen.wait_for(lambda: len(ledger.confirmed.keys() | ledger.unknown) == RECORDS)
+        for task in workers + at_new:
+            task.cancel()
+    return ledger
+
+
+def lag(bootstrap: str) -> int:
+    """Return how many records the group has yet to do."""
+    (row,) = Shell(bootstrap).json("share", "lag", GROUP)
+    found: int = row["lag"]
+    return found
