@@ -6,6 +6,7 @@ import json
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,13 +26,16 @@ class SigningKey:
     def __init__(self, kid: str | None, algorithm: str = "RS256", *, bits: int = 2048) -> None:
         self.kid = kid
         self.algorithm = algorithm
-        self.private: PrivateKeyTypes
-        if algorithm in _CURVES:
-            self.private = ec.generate_private_key(_CURVES[algorithm]())
-        elif algorithm == "EdDSA":
-            self.private = ed25519.Ed25519PrivateKey.generate()
-        else:
-            self.private = rsa.generate_private_key(65537, bits)
+        self._bits = bits
+
+    @cached_property
+    def private(self) -> PrivateKeyTypes:
+        """Make the key when it is used: each process that collects a module of tests has the module's keys."""
+        if self.algorithm in _CURVES:
+            return ec.generate_private_key(_CURVES[self.algorithm]())
+        if self.algorithm == "EdDSA":
+            return ed25519.Ed25519PrivateKey.generate()
+        return rsa.generate_private_key(65537, self._bits)
 
     def jwk(self, *, private: bool = False, **more: object) -> dict[str, Any]:
         """Return the key as it stands in a JWKS."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from shareq.broker.log.partition_log import Origin
@@ -22,17 +24,18 @@ def appended(world: LogWorld, records: list[RecordData]) -> None:
 
 
 @pytest.mark.parametrize(
-    "records",
+    "made",
     [
-        [RecordData(None, None, timestamp_ms=TIME + i // 1000) for i in range(MOST_RECORDS + 1)],
-        [RecordData(None, bytes(LEAST_OPENED_BYTES + 1)), RecordData(None, b"", timestamp_ms=TIME + 5)],
+        lambda: [RecordData(None, None, timestamp_ms=TIME + i // 1000) for i in range(MOST_RECORDS + 1)],
+        lambda: [RecordData(None, bytes(LEAST_OPENED_BYTES + 1)), RecordData(None, b"", timestamp_ms=TIME + 5)],
     ],
     ids=["records", "bytes"],
 )
 def test_a_batch_that_is_too_large_counts_from_its_first_offset_on(
-    records: list[RecordData], monkeypatch: pytest.MonkeyPatch
+    made: Callable[[], list[RecordData]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[int] = []
+    records = made()
 
     def counted(codec: Compression, data: bytes, max_bytes: int) -> bytes:
         out = decompress(codec, data, max_bytes)
