@@ -163,7 +163,7 @@ class Brokers:
 
     def topic_id(self, topic: str) -> bytes:
         """Return the id of a topic."""
-        with WireClient(("127.0.0.1", self.processes[1].port)) as client:
+        with WireClient(("127.0.0.1", self.processes[1].port), timeout_s=30) as client:
             request = MetadataRequest([MetadataRequestTopic(name=topic)], False)
             return client.call(request, 12, MetadataResponse).topics[0].topic_id
 

@@ -19,8 +19,12 @@ from tests.campaign.cluster_kills.scene import GROUP, TOPIC, Scene
 from tests.campaign.cluster_kills.states import read_states
 from tests.campaign.command import show
 
-QUIET_S: Final = 45.0
-"""Longer than a lock and a client that hangs: what is confirmed then is all there will be."""
+QUIET_S: Final = 35.0
+"""Longer than a lock and a client that hangs: what is confirmed then is all there will be, unless a consumer stands
+still without a call that hangs. Only what others do not get in its place is lost.
+"""
+LOOKS_S: Final = 2.0
+"""Without a confirmation for so long, the states may say that all is done: somebody never got the answer."""
 TOGETHER_S: Final = 60.0
 GOES_ON_S: Final = 0.3
 """Records are sent for so long after all is well again: work goes on if they are confirmed."""
@@ -37,8 +41,8 @@ class Rounds:
     def run(self, first: int, goes_on: Callable[[int], bool]) -> Iterator[Row]:
         """Yield a row for each round in one scene, from number `first` on, while `goes_on(number)`.
 
-        A round that breaks something is the last one; its journals and logs are kept, as all are with SHAREQ_KEEP_DATA,
-        and it is said where.
+        A round that breaks something, or in which consumers stood still, is the last one; its journals and logs are
+        kept, as all are with SHAREQ_KEEP_DATA, and it is said where.
         """
         folder = Path(tempfile.mkdtemp(prefix="shareq-cluster-kills-"))
         cell = self._cell
@@ -49,7 +53,7 @@ class Rounds:
             is_well = True
             while is_well and goes_on(number):
                 row, before = self._round(scene, number, before)
-                is_well = not row.broken
+                is_well = not row.broken and not row.replaced
                 yield row
                 number += 1
         finally:
@@ -61,14 +65,15 @@ class Rounds:
 
     def _round(self, scene: Scene, number: int, before: Verdict) -> tuple[Row, Verdict]:
         """Return the row of a round, and the verdict on all records so far."""
-        seen, hung = scene.journals.seen(), scene.hung
+        seen, hung, replaced = scene.journals.seen(), scene.hung, scene.replaced
         errors = seen.errors.copy()
         fault = Fault(Random(f"{self._seed} {self._cell.name} {number}"))
-        after, pause_s, failed = before, float("inf"), list[str]()
+        after, pause_s, failed, pauses = before, float("inf"), list[str](), dict[str, float]()
         try:
             until = self._disturb(scene, fault)
             after = _verdict(scene)
             pause_s = longest_pause(seen.confirmed.values(), fault.at, until)
+            pauses = {client: longest_pause(times, fault.at, until) for client, times in seen.by_client.items()}
         except Exception as error:
             failed.append(f"{type(error).__name__}: {error}")
         new = after.since(before)
@@ -85,11 +90,13 @@ class Rounds:
             twice=new.twice,
             unknown=new.unknown,
             hung=scene.hung - hung,
-            pause_s=None if pause_s == float("inf") else round(pause_s, 2),
+            replaced=scene.replaced - replaced,
+            pause_s=_told(pause_s),
             within_s=self._cell.within_s,
             load=round(os.getloadavg()[0], 1),
             note=fault.note,
             broken=[*failed, *new.broken[:20]],
+            pauses_s={client: _told(each) for client, each in pauses.items()},
             errors=dict(scene.journals.seen().errors - errors),
         )
         return row, after
@@ -106,14 +113,32 @@ class Rounds:
         return until
 
 
+def _told(pause_s: float) -> float | None:
+    return None if pause_s == float("inf") else round(pause_s, 2)
+
+
 def _verdict(scene: Scene) -> Verdict:
     """Wait until consumers are done; return the verdict on all records so far."""
-    produced, journals = scene.produced(), scene.journals
+    verdict = _when_done(scene)
+    if verdict.lost:
+        scene.replace_consumers()
+        verdict = _when_done(scene)
+    return verdict
 
-    def done() -> bool:
-        seen = journals.seen()
-        return len(seen.confirmed) >= len(produced) or time.monotonic() - seen.last > QUIET_S
 
-    scene.wait_for(done, "the end of all records", 180)
-    states = read_states(scene.cluster.bootstrap, GROUP, TOPIC)
-    return judged(journals.seen(), produced, states.is_finished)
+def _when_done(scene: Scene) -> Verdict:
+    """Return the verdict when nothing is lost by it, or nothing more is confirmed."""
+    produced, journals, began = scene.produced(), scene.journals, time.monotonic()
+
+    def quiet_s() -> float:
+        return time.monotonic() - max(journals.seen().last, began)
+
+    while True:
+        scene.wait_for(
+            lambda: len(journals.seen().confirmed) >= len(produced) or quiet_s() > LOOKS_S, "the end of records", 180
+        )
+        states = read_states(scene.cluster.bootstrap, GROUP, TOPIC)
+        verdict = judged(journals.seen(), produced, states.is_finished)
+        if not verdict.lost or quiet_s() > QUIET_S:
+            return verdict
+        time.sleep(LOOKS_S)

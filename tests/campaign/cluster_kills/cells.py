@@ -13,7 +13,7 @@ from shareq.cluster.node.state_topics import STATES
 from tests.campaign.cluster_kills.brokers import SESSION_MS
 from tests.campaign.cluster_kills.processes import stop
 from tests.campaign.cluster_kills.rights import give_back, take_away
-from tests.campaign.cluster_kills.scene import MEMBERSHIP, TOPIC, Scene
+from tests.campaign.cluster_kills.scene import MEMBERSHIP, STARTS_S, TOPIC, Scene
 from tests.interop.support.our_process import OurProcess
 
 SILENT_S: Final = 30.0
@@ -79,7 +79,7 @@ def _ends(number: int, *, owner: bool) -> Callable[[Scene, Fault], None]:
         node.process.send_signal(number)
         node.process.wait(30)
         _recovers(scene, fault.at)
-        node.start(60)
+        node.start(STARTS_S)
 
     return disturb
 
@@ -137,8 +137,8 @@ def _heir_dies(scene: Scene, fault: Fault) -> None:
     served = log.rfind("that are this node's are served") > log.rfind("slots here")
     fault.note = "had taken over" if served else "was taking over"
     _recovers(scene, fault.at)
-    owner.start(60)
-    heir.start(60)
+    owner.start(STARTS_S)
+    heir.start(STARTS_S)
 
 
 def _both_die(scene: Scene, fault: Fault) -> None:
@@ -149,8 +149,8 @@ def _both_die(scene: Scene, fault: Fault) -> None:
     time.sleep(fault.rng.uniform(0, 3))
     second.kill()
     fault.now()
-    first.start(60)
-    second.start(60)
+    first.start(STARTS_S)
+    second.start(STARTS_S)
     _recovers(scene, fault.at)
 
 

@@ -5,7 +5,8 @@ A TIME PARTITION OFFSET,...   about to be confirmed
 C TIME PARTITION OFFSET,...   confirmed
 E TIME WHAT                   an error that the client got
 
-Each life of a consumer has a file of its own, so that a line that its end cut off is the file's last.
+Each life of a consumer has a file of its own, journal-NUMBER-LIFE-CLIENT.txt, so that a line that its end cut off is
+the file's last.
 """
 
 from __future__ import annotations
@@ -69,6 +70,6 @@ class Journals:
                 file.seek(self._read.get(path, 0))
                 whole = file.read().rpartition(b"\n")[0]
             if whole:
-                self._seen.read(whole.decode().split("\n"))
+                self._seen.read(whole.decode().split("\n"), path.stem.rpartition("-")[2])
                 self._read[path] = self._read.get(path, 0) + len(whole) + 1
         return self._seen

@@ -13,22 +13,28 @@ Place = tuple[int, int]
 
 @dataclass
 class Seen:
-    """The entries of the consumers' journals, and their times. `last` is the time of the last confirmation."""
+    """The entries of the consumers' journals, and their times.
+
+    `last` is the time of the last confirmation, `by_client` has those of all of them.
+    """
 
     delivered: dict[Place, list[float]] = field(default_factory=dict)
     tried: set[Place] = field(default_factory=set)
     confirmed: dict[Place, float] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
     last: float = 0.0
+    by_client: dict[str, list[float]] = field(default_factory=dict)
 
-    def read(self, lines: Iterable[str]) -> None:
-        """Take lines of one journal; see `journal.py`."""
+    def read(self, lines: Iterable[str], client: str = "") -> None:
+        """Take lines of one journal, of a consumer of this kind; see `journal.py`."""
         for line in lines:
             kind, time, *words = line.split(" ")
             if kind == "E":
                 self.errors[" ".join(words)] += 1
                 continue
             partition, at = int(words[0]), float(time)
+            if kind == "C":
+                self.by_client.setdefault(client, []).append(at)
             for offset in map(int, words[1].split(",")):
                 place = partition, offset
                 if kind == "D":

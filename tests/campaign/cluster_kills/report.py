@@ -50,7 +50,8 @@ def _remarks(rows: Sequence[Row]) -> list[str]:
     lines = [
         f"On {machine()}. {len(rows):,} rounds, {sum(row.records for row in rows):,} records; "
         f"{sum(row.twice for row in rows):,} came twice before a confirmation, of {sum(row.unknown for row in rows):,} "
-        f"the client never got the answer, {sum(row.hung for row in rows)} times a client hung and was replaced."
+        f"the client never got the answer, {sum(row.hung for row in rows)} times a client hung and was replaced, "
+        f"{sum(row.replaced for row in rows)} times one stood still, and new ones got what it had left."
     ]
     if notes:
         states = ", ".join(f"{times} {note}" for note, times in sorted(notes.items()))

@@ -10,8 +10,12 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One round. `pause_s`: the longest time without a confirmation, None when work did not go on; `load`: the
-    machine's, over a minute, at the round's end; `broken`: what must not be, but for a pause that was too long.
+    """One round.
+
+    `hung`: consumers whose call did not return; `replaced`: 1 when all were replaced, since work stood still that was
+    not done. `pause_s`: the longest time without a confirmation, None when work did not go on; `pauses_s`: the same of
+    each kind of client alone. `load`: the machine's, over a minute, at the round's end. `broken`: what must not be, but
+    for a pause that was too long.
     """
 
     cell: str
@@ -26,12 +30,14 @@ class Row:
     twice: int = 0
     unknown: int = 0
     hung: int = 0
+    replaced: int = 0
     pause_s: float | None = None
     within_s: float
     load: float
     note: str = ""
     broken: list[str] = field(default_factory=list)
     errors: Mapping[str, int] = field(default_factory=dict)
+    pauses_s: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def is_late(self) -> bool:

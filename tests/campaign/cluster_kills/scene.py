@@ -32,7 +32,7 @@ CONSUMERS: Final = 4
 FIRST_NODE: Final = 1_000_001
 SLOTS: Final = 8
 RATE: Final = 300
-STARTS_S: Final = 60.0
+STARTS_S: Final = 180.0
 _GROUP_CONFIGS: Final = {"share.auto.offset.reset": "earliest", "share.record.lock.duration.ms": "15000"}
 _MAP: Final = re.compile(r"membership \S+: generation (\d+), (\d+) nodes, (\d+) slots here")
 
@@ -53,6 +53,7 @@ class Scene:
 
     def __init__(self, folder: Path, kind: str, nodes: int, *, by_proxies: bool = False, guarded: bool = False) -> None:
         self.hung = 0
+        self.replaced = 0
         self.topic_id = b""
         self.cuts = [Cuts() for _ in range(nodes)]
         self.client_cuts = [Cuts() for _ in range(nodes)]
@@ -65,6 +66,7 @@ class Scene:
         self._journals = Journals(folder)
         self._consumers: list[subprocess.Popen[bytes]] = []
         self._lives = 0
+        self._reviving = threading.Lock()
         self._goes_on = True
         self._produces = True
         self._is_flushed = False
@@ -86,7 +88,11 @@ class Scene:
         self._threads = [threading.Thread(target=work) for work in (self._revive, self._produce)]
         for thread in self._threads:
             thread.start()
-        self.wait_for(lambda: self._journals.seen().last > 0, "a first confirmation")
+        self.wait_for(self._all_confirm, "first confirmations of all consumers")
+
+    def _all_confirm(self) -> bool:
+        journals = [path.read_text() for path in self._folder.glob("journal-*.txt")]
+        return sum("\nC " in journal for journal in journals) == CONSUMERS
 
     def _node(self, number: int) -> OurProcess:
         """Return a node with a listener for its peers, which is the first one, and another one for clients."""
@@ -111,6 +117,19 @@ class Scene:
     def produce_again(self) -> None:
         """Go on sending after `stop_producing`."""
         self._produces = True
+
+    def replace_consumers(self) -> None:
+        """End all consumers, and have others go on. What their connections did meanwhile is kept."""
+        self.replaced += 1
+        with (self._folder / f"stood-still-{self.replaced}.txt").open("ab") as file:
+            for _ in range(2):
+                file.write(subprocess.run(["ss", "-tinp"], check=False, capture_output=True).stdout)
+                time.sleep(2)
+        with self._reviving:
+            for number, consumer in enumerate(self._consumers):
+                consumer.kill()
+                consumer.wait()
+                self._consumers[number] = self._consumer(number)
 
     def stop_producing(self) -> None:
         """Send no more records for now, and wait until all that were sent are in the cluster."""
@@ -191,8 +210,8 @@ class Scene:
     def _consumer(self, number: int) -> subprocess.Popen[bytes]:
         addresses = ",".join(f"127.0.0.1:{port}" for port in self._for_clients)
         self._lives += 1
-        journal = self._folder / f"journal-{number}-{self._lives}.txt"
         client = "consumer" if number % 2 == 0 else "aio_consumer"  # librdkafka's, and ours
+        journal = self._folder / f"journal-{number}-{self._lives}-{client}.txt"
         command = [sys.executable, "-m", f"tests.campaign.cluster_kills.{client}", addresses, GROUP, TOPIC]
         with (self._folder / f"consumer-{number}.log").open("ab") as log:
             return subprocess.Popen([*command, str(journal)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -200,10 +219,11 @@ class Scene:
     def _revive(self) -> None:
         """Replace consumers that have ended: their client hung."""
         while self._goes_on:
-            for number, consumer in enumerate(self._consumers):
-                if consumer.poll() is not None:
-                    self.hung += 1
-                    self._consumers[number] = self._consumer(number)
+            with self._reviving:
+                for number, consumer in enumerate(self._consumers):
+                    if consumer.poll() is not None:
+                        self.hung += 1
+                        self._consumers[number] = self._consumer(number)
             time.sleep(0.2)
 
     def _produce(self) -> None:

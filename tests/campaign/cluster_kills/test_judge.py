@@ -71,12 +71,13 @@ def test_the_longest_pause_begins_between_the_fault_and_the_end(confirmations: l
 def test_journals_are_read_on_and_a_line_that_is_not_whole_waits(tmp_path: Path) -> None:
     journals = Journals(tmp_path)
     assert journals.seen().last == 0
-    with Journal(str(tmp_path / "journal-0-1.txt")) as journal:
+    with Journal(str(tmp_path / "journal-0-1-one.txt")) as journal:
         journal.delivered(0, 7)
         journal.tried([(0, 7)])
         assert (list(journals.seen().delivered), journals.seen().tried) == ([(0, 7)], {(0, 7)})
         journal.confirmed([(0, 7), (0, 8)])
-    with (tmp_path / "journal-1-2.txt").open("w") as other:
+    with (tmp_path / "journal-1-2-two.txt").open("w") as other:
         other.write("C 5.0 1 0\nC 9.0 1 1")
     assert journals.seen().confirmed.keys() == {(0, 7), (0, 8), (1, 0)}
     assert len(journals.seen().delivered[0, 7]) == 1
+    assert {client: len(times) for client, times in journals.seen().by_client.items()} == {"one": 1, "two": 1}
