@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from shareq.client.admin import Admin
@@ -127,9 +127,9 @@ class Cluster:
 class SourceCluster(Cluster):
     """The source, by its protocol."""
 
-    def topics(self) -> Sequence[Topic]:
-        """Return all topics that may be seen."""
-        return self._topics(list(self.admin.topics.all()))
+    def topics(self, wanted: Callable[[str, bool], bool]) -> Sequence[Topic]:
+        """Return the topics that are wanted. Nodes list internal ones of their cluster, and do not describe them."""
+        return self._topics([each for each in self.admin.topics.all() if wanted(each.name, each.internal)])
 
     def sizes(self) -> Mapping[Partition, int]:
         """Return bytes of partitions, of the largest replica; nothing where the cluster does not say."""

@@ -67,11 +67,11 @@ def is_wanted(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, each) for each in patterns)
 
 
-def moves(topic: Topic, patterns: Sequence[str]) -> bool:
+def moves(name: str, is_internal: bool, patterns: Sequence[str]) -> bool:
     """Return whether a topic is one that moves: clusters make their own themselves."""
-    if topic.is_internal or topic.name in _INTERNAL or topic.name.startswith(_OWN):
+    if is_internal or name in _INTERNAL or name.startswith(_OWN):
         return False
-    return is_wanted(topic.name, patterns)
+    return is_wanted(name, patterns)
 
 
 def refusal(source: Topic, there: Topic | None, ends: Sequence[int], journal: Journal) -> str | None:

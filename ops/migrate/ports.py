@@ -4,7 +4,7 @@ for a batch that was sent.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from shareq.client.errors import BrokerError, ClientError
@@ -48,8 +48,8 @@ class Source(Protocol):
 
     def cluster_id(self) -> str: ...
 
-    def topics(self) -> Sequence[Topic]:
-        """Return all topics that may be seen."""
+    def topics(self, wanted: Callable[[str, bool], bool]) -> Sequence[Topic]:
+        """Return the topics that are `wanted`, by name and by whether they are internal. Others are not asked about."""
 
     def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]: ...
 

@@ -81,7 +81,7 @@ class Migration:
     def plan(self) -> Planned:
         """Return the plan. Changes nothing, at either cluster."""
         self._journal.read()
-        wanted = [each for each in self._source.topics() if plan.moves(each, self._options.topics)]
+        wanted = self._source.topics(lambda name, is_internal: plan.moves(name, is_internal, self._options.topics))
         there = self._target.topics([each.name for each in wanted])
         ranges = self._source.ranges([(each.name, number) for each in wanted for number in range(each.partitions)])
         sizes = self._source.sizes()

@@ -242,8 +242,8 @@ class MemoryCluster:
 class MemorySource(MemoryCluster):
     """The cluster that is left."""
 
-    def topics(self) -> Sequence[Topic]:
-        return list(self.known.values())
+    def topics(self, wanted: Callable[[str, bool], bool]) -> Sequence[Topic]:
+        return [each for each in self.known.values() if wanted(each.name, each.is_internal)]
 
 
 class MemoryTarget(MemoryCluster):

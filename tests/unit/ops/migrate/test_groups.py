@@ -47,8 +47,8 @@ class World:
         ]
         return ShareState(points[0], tuple(ranges))
 
-    def run(self, *, at_least_once: bool = False) -> list[MigrationRow]:
-        options = GroupOptions(at_least_once=at_least_once)
+    def run(self, *groups: str, at_least_once: bool = False) -> list[MigrationRow]:
+        options = GroupOptions(groups, at_least_once)
         migration = Migration(
             self.source,
             self.target,
@@ -122,6 +122,17 @@ def test_what_was_handed_over_is_the_targets_own() -> None:
     world.run()
     assert world.new.committed["readers"][PARTITION].offset == 9
     assert world.new.states["packers"][PARTITION].start == 9
+
+
+def test_groups_may_follow_when_the_topics_are_opened() -> None:
+    """Of nodes and their cluster one has the share groups, the other one the consumer groups."""
+    world = World(1)
+    world.old.committed["readers"] = {PARTITION: Committed(2)}
+    world.old.states["packers"] = {PARTITION: ShareState(1, ())}
+    world.run("packers")
+    assert "readers" not in world.new.committed
+    assert [row.outcome for row in world.run("readers") if row.name == "readers"] == ["moved"]
+    assert PARTITION in world.new.committed["readers"]
 
 
 def test_what_others_have_done_at_the_target_is_left() -> None:
