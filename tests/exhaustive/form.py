@@ -11,8 +11,9 @@ Everything that the leader keeps is in it, read from its objects by name of fiel
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
@@ -29,6 +30,7 @@ from tests.exhaustive.ledger import Held
 from tests.exhaustive.world import World
 
 LEFT_OUT = {"order", "counters", "since_ms", "settings", "key", "lost_tail", "acknowledged", "session_releases"}
+PLAIN = {type(None), bool, int, str, bytes}
 
 
 def digest(world: World) -> bytes:
@@ -95,10 +97,10 @@ class _Former:
         return self._last_write - write_id if write_id else None
 
     def _of(self, value: object) -> object:
+        if type(value) in PLAIN:
+            return value
         if isinstance(value, Enum):
             return value.value
-        if value is None or isinstance(value, (int, str, bytes)):
-            return value
         if isinstance(value, BatchMap):
             return [self._of(each) for each in value]
         if isinstance(value, Deadlines):
@@ -109,7 +111,9 @@ class _Former:
             return [self._of(each) for each in value]
         if isinstance(value, dict):
             return [(key, self._of(each)) for key, each in sorted(value.items())]
-        return [self._field(name, each) for name, each in _fields(value) if name not in LEFT_OUT]
+        if isinstance(value, SharePartition):
+            return [self._field(name, each) for name, each in vars(value).items() if name not in LEFT_OUT]
+        return [self._field(name, getattr(value, name)) for name in _fields(type(value))]
 
     def _field(self, name: str, value: Any) -> object:
         if name in ("write_id", "_last_write_id"):
@@ -139,10 +143,8 @@ class _Former:
         return batch.first_offset, any(each is batch for each in window.batches)
 
 
-def _fields(value: object) -> Iterator[tuple[str, object]]:
-    if isinstance(value, SharePartition):
-        yield from vars(value).items()
-        return
-    for owner in type(value).__mro__:
-        for name in getattr(owner, "__slots__", ()):
-            yield name, getattr(value, name)
+@functools.cache
+def _fields(kind: type) -> Sequence[str]:
+    """Return the names of the fields of a class that has slots."""
+    slots = [name for owner in kind.__mro__ for name in getattr(owner, "__slots__", ())]
+    return [name for name in slots if name not in LEFT_OUT]
