@@ -11,11 +11,10 @@ Everything that the leader keeps is in it, read from its objects by name of fiel
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, Final
 
 from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.core.locks import Deadlines
@@ -143,8 +142,13 @@ class _Former:
         return batch.first_offset, any(each is batch for each in window.batches)
 
 
-@functools.cache
+_FIELDS: Final[dict[type, Sequence[str]]] = {}
+
+
 def _fields(kind: type) -> Sequence[str]:
     """Return the names of the fields of a class that has slots."""
-    slots = [name for owner in kind.__mro__ for name in getattr(owner, "__slots__", ())]
-    return [name for name in slots if name not in LEFT_OUT]
+    known = _FIELDS.get(kind)
+    if known is None:
+        slots = [name for owner in kind.__mro__ for name in getattr(owner, "__slots__", ())]
+        known = _FIELDS[kind] = [name for name in slots if name not in LEFT_OUT]
+    return known
