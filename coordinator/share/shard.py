@@ -72,6 +72,8 @@ from shareq.protocol.share import RecordState
 T = TypeVar("T")
 
 _PLAIN_BATCHES: Final = 10_000  # as many as Apache Kafka's widest window can have
+MOST_COLD: Final = 500
+"""Snapshots of cold states that are written together: 5 ms with what replays them."""
 _NO_BATCHES: Final = Account()
 NOTHING: Final = 2**63 - 1
 """An offset behind all: nothing of the log is needed."""
@@ -316,7 +318,9 @@ class ShareCoordinatorShard:
         return self._cold_check_due_ms if self._warm else None
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """Snapshot what has had none for an interval, as much as fits into a batch; the rest is due at once."""
+        """Snapshot what has had none for an interval, as much as fits into a batch and a turn of the loop; the rest is
+        due at once.
+        """
         if not self._warm or now_ms < self._cold_check_due_ms:
             return CoordinatorResult(None)
         interval = self.settings.cold_partition_snapshot_interval_ms
@@ -327,7 +331,7 @@ class ShareCoordinatorShard:
             if now - state.write_timestamp_ms < interval:
                 continue
             room -= _record_bytes(key, len(state.batches)) + DELAY_BYTES * len(state.delays)
-            if room < 0 and records:
+            if records and (room < 0 or len(records) == MOST_COLD):
                 return CoordinatorResult(None, tuple(records), atomic=False)
             records.append(_cold_snapshot(key, state, now, self.settings.max_record_bytes))
         self._cold_check_due_ms = now_ms + interval

@@ -108,6 +108,13 @@ def test_cold_snapshots_fill_a_batch_to_its_last_byte(spare: int, sizes: list[in
     assert world.cold_snapshots() == sizes
 
 
+def test_no_more_cold_snapshots_come_together_than_a_turn_takes() -> None:
+    """However small they are: of 3,000 that fit into a batch a turn would be 25 ms."""
+    world = World(max_batch_bytes=1 << 20)
+    world.initialize(*(f"group-{number}" for number in range(1_200)))
+    assert world.cold_snapshots() == [500, 500, 201]
+
+
 def test_a_cold_snapshot_that_fits_into_no_batch_goes_alone() -> None:
     world = World(max_batch_bytes=1)
     world.initialize("h", "i")
