@@ -26,6 +26,7 @@ ROOM: Final = 8 << 30
 
 
 def main(limit_s: float, command: list[str], *, in_memory: bool = False) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the command is in a session of its own, and would go on
     with _temporary(in_memory) as variables:
         process = subprocess.Popen(command, start_new_session=True, env={**os.environ, **variables})
         try:

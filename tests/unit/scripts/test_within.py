@@ -48,6 +48,16 @@ def test_temporary_files_lie_in_memory_and_are_gone_in_the_end() -> None:
     assert not folder.exists()
 
 
+def test_when_it_is_ended_so_is_the_command() -> None:
+    command = [sys.executable, str(SCRIPT), "30", sys.executable, "-c", "import time; print(1); time.sleep(60)"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PYTHONUNBUFFERED": "1"}) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"1\n"
+        process.terminate()
+        assert process.stdout.read() == b"", "nobody holds the pipe any more"
+        assert process.wait(60) == 130
+
+
 @pytest.mark.parametrize(("words", "keep"), [((), False), (("--in-memory",), True)])
 def test_they_lie_where_they_always_do_unless_memory_is_asked_for_or_if_they_are_to_be_kept(
     words: tuple[str, ...], keep: bool
