@@ -5,6 +5,7 @@ made (`shareq.coordinator.group.share.heartbeat`).
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from typing import Final
 
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
@@ -84,6 +85,15 @@ class ShareGroupService:
             self._waiting.setdefault(plan.group_id, []).append(others)
             await others
         return await self._finish(partition, plan, None)
+
+    def topics_to_look_at(self, request: ShareGroupHeartbeatRequest) -> Collection[str]:
+        """Return the topics, by name, that the heartbeat is decided on and that may not be known here yet."""
+        if not self._groups.partitions.count:
+            return request.subscribed_topic_names or ()
+        partition = self._groups.partition(request.group_id)
+        if not partition.loaded.done:
+            return ()  # it is refused
+        return partition.shard.share.topics_to_look_at(request.group_id, request.subscribed_topic_names or ())
 
     def describe(self, group_id: str) -> Pending[DescribedGroup]:
         """One entry of ShareGroupDescribe."""

@@ -32,7 +32,9 @@ async def handle(ctx: RequestContext, request: ShareGroupHeartbeatRequest) -> Sh
     if await ctx.find_lacking(DESCRIBE_TOPIC, request.subscribed_topic_names or ()):
         return ShareGroupHeartbeatResponse(error_code=DESCRIBE_TOPIC.error)
     client = Client(ctx.client_id or "", f"/{ctx.connection.client_host}")
-    groups = ctx.services.groups
+    groups, hearing = ctx.services.groups, ctx.services.metadata.hearing
+    if hearing is not None:
+        await hearing.of(groups.share.topics_to_look_at(request))
     if request.member_epoch != JOIN_EPOCH:
         groups.names.heard_of(request.group_id, ctx.owner)
         return await groups.share.heartbeat(request, client, ctx.connection)

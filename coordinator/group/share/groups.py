@@ -240,6 +240,15 @@ class ShareGroups:
 
     # -- news of topics
 
+    def topics_to_look_at(self, group_id: str, asked: Collection[str]) -> Collection[str]:
+        """Return the topics, by name, on whose existence the group's next heartbeat decides: those that it asks for,
+        and what the group subscribes to unless a heartbeat has looked at that.
+        """
+        group, activity = self.group(group_id), self._activity.get(group_id)
+        if group is None or (activity is not None and not activity.metadata_stale):
+            return asked
+        return [*group.subscribers, *asked]
+
     def topics_changed(self, topic_names: Collection[str]) -> None:
         """Topics were created or have grown, or are about to go: their groups look again at the next heartbeat."""
         names = frozenset(topic_names)

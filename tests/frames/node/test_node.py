@@ -73,6 +73,21 @@ def test_another_node_goes_on_where_the_first_was_killed(world: NodeWorld) -> No
     assert acquired(client, place) == [(2, 3, 1)]
 
 
+def test_a_member_keeps_its_partitions_when_another_node_takes_over(world: NodeWorld) -> None:
+    """That node knows the group before it has heard of the topics that the group subscribes to."""
+    client = ShareClient(world)
+    assigned(client, "t")
+    epoch = client.member_epoch
+    other = NodeWorld(behind=world.behind, kept=world.kept, node_id=NODE_ID + 1)
+    world.clock.advance(5_000)
+    world.broker.close(clean=False)
+    other.until_it_serves()
+    client.world = other
+    client.reconnect()
+    answer = client.heartbeat()
+    assert (answer.error_code, answer.member_epoch, answer.assignment) == (ErrorCode.NONE, epoch, None)
+
+
 def test_without_a_proof_for_a_lease_nothing_is_handed_out(world: NodeWorld) -> None:
     client = ShareClient(world)
     assigned(client, "t")
