@@ -75,7 +75,7 @@ class Rounds:
             pause_s = longest_pause(seen.confirmed.values(), fault.at, until)
             pauses = {client: longest_pause(times, fault.at, until) for client, times in seen.by_client.items()}
         except Exception as error:
-            failed.append(f"{type(error).__name__}: {error}")
+            failed.append(f"{type(error).__name__}: {error}".partition("\n")[0])
         new = after.since(before)
         row = Row(
             cell=self._cell.name,
@@ -91,12 +91,12 @@ class Rounds:
             unknown=new.unknown,
             hung=scene.hung - hung,
             replaced=scene.replaced - replaced,
-            pause_s=_told(pause_s),
+            pause_s=_rounded(pause_s),
             within_s=self._cell.within_s,
             load=round(os.getloadavg()[0], 1),
             note=fault.note,
             broken=[*failed, *new.broken[:20]],
-            pauses_s={client: _told(each) for client, each in pauses.items()},
+            pauses_s={client: _rounded(each) for client, each in pauses.items()},
             errors=dict(scene.journals.seen().errors - errors),
         )
         return row, after
@@ -113,7 +113,7 @@ class Rounds:
         return until
 
 
-def _told(pause_s: float) -> float | None:
+def _rounded(pause_s: float) -> float | None:
     return None if pause_s == float("inf") else round(pause_s, 2)
 
 

@@ -14,7 +14,8 @@ from tests.campaign.cluster_kills.rows import Row, of
 def markdown(rows: Sequence[Row], cells: Iterable[str]) -> list[str]:
     """Return the table, and what is to be said beside it. Cells and clusters without a round have no row."""
     clusters = sorted({row.cluster for row in rows}, key=_order)
-    found = [(cell, cluster, of(rows, cell, cluster)) for cell in cells for cluster in clusters]
+    judged = [row for row in rows if row.was_carried_out]
+    found = [(cell, cluster, of(judged, cell, cluster)) for cell in cells for cluster in clusters]
     return [
         "| | cluster | rounds | records | lost / again / unlike | median s | longest s | allowed s | late | load |",
         "| --- | --- | --: | --: | --: | --: | --: | --: | --- | --: |",
@@ -48,10 +49,11 @@ def _pause(row: Row) -> float:
 def _remarks(rows: Sequence[Row]) -> list[str]:
     notes = Counter(row.note for row in rows if row.note)
     lines = [
-        f"On {machine()}. {len(rows):,} rounds, {sum(row.records for row in rows):,} records; "
+        f"On {machine()}. {sum(row.was_carried_out for row in rows):,} rounds, "
+        f"{sum(row.records for row in rows):,} records; "
         f"{sum(row.twice for row in rows):,} came twice before a confirmation, of {sum(row.unknown for row in rows):,} "
         f"the client never got the answer, {sum(row.hung for row in rows)} times a client hung and was replaced, "
-        f"{sum(row.replaced for row in rows)} times one stood still, and new ones got what it had left."
+        f"in {sum(row.replaced for row in rows)} rounds one stood still, and new ones got what it had left."
     ]
     if notes:
         states = ", ".join(f"{times} {note}" for note, times in sorted(notes.items()))

@@ -40,6 +40,11 @@ class Row:
     pauses_s: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
+    def was_carried_out(self) -> bool:
+        """Return whether records were sent and judged; else a process did not start in time, say."""
+        return self.records > 0
+
+    @property
     def is_late(self) -> bool:
         """Return whether work went on too late, or never."""
         return self.pause_s is None or self.pause_s > self.within_s

@@ -44,6 +44,14 @@ def test_what_is_late_or_broken_is_shown() -> None:
     assert "* owner, ours, round 4: partition 0 offset 1: never confirmed" in text
 
 
+def test_a_round_that_was_not_carried_out_is_shown_and_not_counted() -> None:
+    void = replace(ROUND, number=2, records=0, pause_s=None, broken=["RuntimeError: shareq did not start:"])
+    text = "\n".join(markdown([ROUND, void], ["owner"]))
+    assert "| owner | ours | 1 | 1,000 |" in text
+    assert "1 rounds, 1,000 records" in text
+    assert "* owner, ours, round 2: RuntimeError: shareq did not start:" in text
+
+
 def test_notes_are_counted() -> None:
     text = markdown([replace(ROUND, note="was taking over")] * 2 + [replace(ROUND, note="had taken over")], ["owner"])
     assert text[-1].endswith("Heirs when they were killed: 1 had taken over, 2 was taking over.")
