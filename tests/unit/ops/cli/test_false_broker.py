@@ -81,12 +81,14 @@ def filled(broker: Broker) -> None:
     shell.ok("produce", "letters", stdin="one\n")
 
 
-def words_of(name: str, timeout_s: float = TIMEOUT_S) -> list[str]:
-    """Return the words that a command demands: its arguments, and options that have to be given."""
+def words_of(name: str, address: str, timeout_s: float = TIMEOUT_S) -> list[str]:
+    """Return the words that a command demands: its arguments, and options that have to be given. The `address` is that
+    of the broker, for a command that names both of its clusters.
+    """
     command, words = LEAVES[name], name.split()
     for each in command.params:
         if isinstance(each, click.Argument):
-            words.append(NAMED.get(each.name or "", "orders"))
+            words.append(address if each.name in ("source", "target") else NAMED.get(each.name or "", "orders"))
             if name.startswith("configs ") and each.name == "kind":
                 words[-1] = "topic"
         elif each.required and name not in GIVEN:
@@ -104,7 +106,9 @@ def test_a_lying_broker_gets_one_line_and_no_trace(broker: Broker, name: str) ->
         honest = frozenset([ApiKey.API_VERSIONS, ApiKey.METADATA]) if seed else frozenset[int]()
         with FalseBroker(broker.address, rng.randrange(1 << 30), 0.5, honest) as false:
             began = time.monotonic()
-            ran = Shell(false.bootstrap).run(*words_of(name), *(["--json"] if seed == 1 else []), stdin="password\n")
+            ran = Shell(false.bootstrap).run(
+                *words_of(name, false.bootstrap), *(["--json"] if seed == 1 else []), stdin="password\n"
+            )
             took_s = time.monotonic() - began
         assert took_s < PATIENCE_S, ran
         assert ran.code in range(6), ran
@@ -126,7 +130,7 @@ def commands_of(group: click.Group, context: click.Context, words: str = "") -> 
 def test_every_command_is_called_or_asks_no_cluster() -> None:
     found = list(commands_of(main, click.Context(main)))
     assert sorted(found) == sorted([*LEAVES, *BESIDE, *ASK_NO_CLUSTER])
-    assert (len(LEAVES), len(BESIDE), len(ASK_NO_CLUSTER)) == (55, 3, 8)
+    assert (len(LEAVES), len(BESIDE), len(ASK_NO_CLUSTER)) == (56, 3, 8)
 
 
 def false_brokers(broker: Broker, name: str, seeds: int = SEEDS) -> Iterator[FalseBroker]:
@@ -160,7 +164,9 @@ def login(tmp_path: Path) -> str:
 @pytest.mark.parametrize("name", LEAVES)
 def test_a_broker_that_wants_ten_million_hashes_gets_one_line(name: str, login: str) -> None:
     with ScriptedBroker(wants_iterations(10_000_000)) as false:
-        ran = Shell(false.bootstrap).run(*words_of(name, PATIENCE_S), "--config", login, stdin="password\n")
+        ran = Shell(false.bootstrap).run(
+            *words_of(name, false.bootstrap, PATIENCE_S), "--config", login, stdin="password\n"
+        )
     assert (ran.code, ran.out) == (3, "")
     (line,) = ran.err.splitlines()
     assert line.startswith("shareq: ")
