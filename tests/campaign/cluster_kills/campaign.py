@@ -24,7 +24,7 @@ QUIET_S: Final = 35.0
 still without a call that hangs. Only what others do not get in its place is lost.
 """
 LOOKS_S: Final = 2.0
-"""Without a confirmation for so long, the states may say that all is done: somebody never got the answer."""
+"""Without a confirmation for so long, the states may say that all is done: a client never got the answer."""
 TOGETHER_S: Final = 60.0
 GOES_ON_S: Final = 0.3
 """Records are sent for so long after all is well again: work goes on if they are confirmed."""
