@@ -12,13 +12,20 @@ from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 QUIET = {"log_level": 0}  # brokers are killed on purpose here: librdkafka need not log it
 
 
-def create_topic(bootstrap: str, topic: str, partitions: int = 1, *, replicas: int = 1, **configs: str) -> None:
+def create_topic(bootstrap: str, topic: str, partitions: int = 1, **configs: str) -> None:
     """Create a topic; config names with `_` for `.`. Raises when it exists."""
-    new = NewTopic(
-        topic, partitions, replicas, config={name.replace("_", "."): value for name, value in configs.items()}
-    )
+    named = {name.replace("_", "."): value for name, value in configs.items()}
+    _create(bootstrap, NewTopic(topic, partitions, 1, config=named))
+
+
+def create_replicated_topic(bootstrap: str, topic: str, partitions: int, replicas: int) -> None:
+    """Create a topic of which several brokers have a copy. Raises when it exists."""
+    _create(bootstrap, NewTopic(topic, partitions, replicas))
+
+
+def _create(bootstrap: str, topic: NewTopic) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
-    for future in admin.create_topics([new]).values():
+    for future in admin.create_topics([topic]).values():
         future.result(30)
 
 

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from devtools.clients.admin import QUIET, configure_group, create_topic
+from devtools.clients.admin import QUIET, configure_group, create_replicated_topic
 from devtools.ports import free_port
 from shareq.cluster.node.routes import slot_of
 from tests.campaign.cluster_kills.brokers import Brokers
@@ -77,7 +77,7 @@ class Scene:
     def start(self) -> None:
         """Start all of it, and wait until records are confirmed."""
         self.cluster.start()
-        create_topic(self.cluster.bootstrap, TOPIC, PARTITIONS, replicas=len(self.cluster.processes))
+        create_replicated_topic(self.cluster.bootstrap, TOPIC, PARTITIONS, len(self.cluster.processes))
         self.topic_id = self.cluster.topic_id(TOPIC)
         for number in range(len(self.cuts)):
             self.nodes.append(self._node(number))
