@@ -7,8 +7,8 @@ alone those of idle slots; so an idle slot without heartbeats appends a record t
 
 A proof is as old as its request, not as its answer: an answer may have lain in a socket while the process stood still.
 
-    without a proof for a lease   no records are handed out; acknowledgements go on
-    for two leases, of any kind   the node is cut off: its clients are sent away
+    a slot without a proof for a lease   none of its records is handed out; acknowledgements go on
+    a node without any for a lease       it is cut off: its clients are sent away, to the node that took over meanwhile
 """
 
 from __future__ import annotations
@@ -45,14 +45,15 @@ class Leases:
         self._clock = clock
         self._member_at: int | None = None  # when the last heartbeat was sent that succeeded
         self._owner_at: dict[SlotId, int] = {}  # when the last append was sent that got its offset
-        self._last = clock.now_ms()  # of all proofs; the node begins as if it had one
+        self._last: int | None = None  # of all proofs
+        self._begins_by = clock.now_ms() + lease_ms  # a node that begins has two leases for its first proof
 
     def attempt(self, slot: SlotId | None = None) -> Callable[[], None]:
         """Note the time before an append of a slot, or a heartbeat, is sent; call what is returned if it is a proof."""
         sent = self._clock.now_ms()
 
         def proved() -> None:
-            self._last = max(self._last, sent)
+            self._last = sent if self._last is None else max(self._last, sent)
             if slot is None:
                 self._member_at = sent if self._member_at is None else max(self._member_at, sent)
             else:
@@ -82,14 +83,20 @@ class Leases:
 
     @property
     def is_cut_off(self) -> bool:
-        """Return whether there was no proof of any kind for two leases."""
-        return self._clock.now_ms() - self._last >= 2 * self.lease_ms
+        """Return whether there was no proof of any kind for a lease."""
+        return self.left_ms <= 0
+
+    @property
+    def left_ms(self) -> int:
+        """Return the milliseconds until the node is cut off unless a proof comes; none or fewer once it is."""
+        last = self._begins_by if self._last is None else self._last
+        return last + self.lease_ms - self._clock.now_ms()
 
 
 class LeaseWatch:
     """The timer over the leases: it has slots without heartbeats say that they are alive, and notes a node that is cut
-    off, within a quarter of a lease, and one that is back, before anything else follows from the proof: what it takes
-    over then, it leads. What may be handed out is asked of `Leases` each time.
+    off, when the lease ends, and one that is back, before anything else follows from the proof: what it takes over
+    then, it leads. What may be handed out is asked of `Leases` each time.
     """
 
     def __init__(
@@ -118,7 +125,9 @@ class LeaseWatch:
             self._timer = None
 
     def _arm(self) -> None:
-        self._timer = self._clock.call_at(self._clock.now_ms() + self._leases.lease_ms // 4, self._look)
+        quarter, left = self._leases.lease_ms // 4, self._leases.left_ms
+        wait_ms = min(left, quarter) if left > 0 else quarter
+        self._timer = self._clock.call_at(self._clock.now_ms() + wait_ms, self._look)
 
     def _look(self) -> None:
         self._arm()

@@ -74,7 +74,7 @@ NODE: Final = Table(
     (
         GAUGE,
         "shareq_node_cut_off",
-        "1 if no proof of ownership came for two leases: clients are sent to other nodes. Otherwise 0.",
+        "1 if no proof of ownership came for a lease: clients are sent to other nodes. Otherwise 0.",
         lambda it: int(it.is_cut_off),
     ),
     (GAUGE, "shareq_node_slots", "Slots that the node owns and serves.", lambda it: it.slots),

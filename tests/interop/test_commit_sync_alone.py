@@ -88,5 +88,5 @@ def test_a_silent_broker_is_waited_for_until_the_timeout(
 def test_a_killed_broker_is_not_waited_for(cluster: LibrdkafkaCluster, consumer: ShareConsumer) -> None:
     cluster.kill(LEADER)
     errors, took_s = committed(consumer)
-    assert errors == ["_TRANSPORT"]
+    assert errors in (["_TRANSPORT"], ["NOT_LEADER_FOR_PARTITION"])  # the latter once the client has seen the end
     assert took_s < TIMEOUT_S

@@ -16,7 +16,7 @@ Function = Callable[..., Any]
 
 
 @contextmanager
-def replaced(*places: tuple[object, str, Function]) -> Iterator[None]:
+def replaced(*places: tuple[object, str, Function | property]) -> Iterator[None]:
     """`setattr` for a while."""
     with ExitStack() as stack:
         for owner, name, new in places:

@@ -13,11 +13,22 @@ WANTED: Final = 3
 """So many seeds of each fault: with every change of the product, seeds live through something else."""
 
 
+STEPS: Final[dict[Fault, str]] = dict.fromkeys(
+    (
+        planted.records_are_handed_out_without_a_lease,
+        planted.a_proof_is_as_old_as_its_answer,
+        planted.leases_stand_still_while_a_machine_sleeps,
+    ),
+    "make_zombie",
+)
+"""Steps without which a fault is not noticed, and which its seeds take more often than others."""
+
+
 def noticed_by(fault: Fault, seed: int) -> str | None:
     """Return how a seed ends with the fault; None if it does not notice it."""
     with fault():
         try:
-            run(seed)
+            run(seed, STEPS.get(fault, ""))
         except (AssertionError, RuntimeError) as error:
             return f"{type(error).__name__}: {error}"
     return None

@@ -147,7 +147,11 @@ def share_partitions_are_not_dropped(_original: Function, _self: SharePartitionM
 
 
 def records_are_handed_out_without_a_lease() -> AbstractContextManager[object]:
-    return replaced((Leases, "may_hand_out", lambda _self, _slot: True), (Leases, "forget", lambda _self, _slot: None))
+    return replaced(
+        (Leases, "may_hand_out", lambda _self, _slot: True),
+        (Leases, "left_ms", property(lambda self: self.lease_ms)),
+        (Leases, "forget", lambda _self, _slot: None),
+    )
 
 
 @in_place_of(Leases, "attempt")

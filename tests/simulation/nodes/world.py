@@ -59,6 +59,7 @@ MOST_DELIVERIES: Final = 10
 MOST_UNSEEN: Final = 3
 """So many deliveries of a record may get lost with their answers."""
 MOST_TOPICS: Final = 4
+OFTEN: Final = 10
 CHECKED_EVERY: Final = 10
 MOST_MS_BEHIND: Final = LEASE_MS + APPEND_TIMEOUT_MS + 1_000
 """A node may believe a map for a lease, and what it has sent then may lie in a socket for so long."""
@@ -107,9 +108,10 @@ class _Image:
 class NodesWorld:
     """One seed's world; see the module's docstring."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, often: str = "") -> None:
         EFFORT.spent = 0  # one of the process: a world that died in a turn would shorten the next one's
         self.seed = seed
+        self.often = often
         self.rng = rng = Random(seed)
         self.clock = VirtualClock()
         self.env = Environment(self.clock, Random(f"{seed} cluster"), MemFs(self.clock.call_soon))
@@ -250,7 +252,8 @@ class NodesWorld:
             (self._expire_producers, 0.7),
             (self._compact, 1),
         )
-        actions, weights = [step for step, _ in steps], [weight for _, weight in steps]
+        actions = [step for step, _ in steps]
+        weights = [weight * OFTEN if step.__name__ == f"_{self.often}" else weight for step, weight in steps]
         for step in range(rng.randint(30, 90)):
             action = rng.choices(actions, weights)[0]
             if action != self._produce:
@@ -651,8 +654,8 @@ class NodesWorld:
             raise Broken(f"compaction of slot {slot} has removed what counts: {before.keys() - after.keys()}")
 
 
-def run(seed: int) -> Counter[str]:
-    """Run a seed; what happened in it."""
-    world = NodesWorld(seed)
+def run(seed: int, often: str = "") -> Counter[str]:
+    """Run a seed, and return what happened in it. `often` names a step that is taken OFTEN times as often as others."""
+    world = NodesWorld(seed, often)
     world.run()
     return world.happened
