@@ -236,7 +236,7 @@ interop-tls: $(READY)
 	$(WITHIN) 1800 $(BIN)/pytest $(INTEROP) -m "not thorough" --numprocesses=2 --protocol=SASL_SSL $(ARGS) tests/interop
 
 interop-cluster: $(READY)
-	$(WITHIN) 240 $(BIN)/pytest -q -rfEs -m interop $(CLUSTER) $(ARGS)
+	$(WITHIN) 600 $(BIN)/pytest -q -rfEs -m interop $(CLUSTER) $(ARGS)
 
 interop-simulated-cluster: $(READY)
 	$(WITHIN) 600 $(BIN)/pytest -q -rfEsP -m interop $(SIMULATED) $(ARGS)

@@ -281,7 +281,7 @@ async def test_records_of_a_broker_that_dies_come_again_in_asyncio(
         Producer(servers, properties=properties) as producer,
         ShareConsumer(servers, group, [name], acknowledgement="explicit", properties=properties) as one,
         ShareConsumer(servers, group, [name], acknowledgement="explicit", properties=properties) as other,
-        asyncio.timeout(2 * PATIENCE_S),
+        asyncio.timeout(6 * PATIENCE_S),
     ):
         working = [asyncio.create_task(work(consumer)) for consumer in (one, other)]
         sent = []
