@@ -76,7 +76,7 @@ class Journal:
         """Take in a record. Raises NotAJournal."""
         try:
             self._replay(json.loads(key), json.loads(value))
-        except (ValueError, LookupError, TypeError) as error:
+        except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
             raise NotAJournal(f"a record is not understood: {error!r}") from None
 
     def _replay(self, key: Mapping[str, Any], value: Mapping[str, Any]) -> None:

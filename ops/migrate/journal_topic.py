@@ -11,11 +11,12 @@ from typing import Final
 
 from shareq.client.errors import ClientError
 from shareq.ops.migrate import journal
-from shareq.ops.migrate.batches import stamped
+from shareq.ops.migrate.batches import stamped, steps
 from shareq.ops.migrate.errors import Conflict, may_pass
 from shareq.ops.migrate.journal import Entry, Journal, NotAJournal
 from shareq.ops.migrate.ports import Target, Topic
-from shareq.protocol.records.batch import batch_headers, build_batch, decode_records
+from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.records.batch import build_batch, decode_records
 from shareq.protocol.records.record_codec import RecordData
 
 CONFIGS: Final = {"cleanup.policy": "compact"}
@@ -44,10 +45,10 @@ class JournalTopic:
         self.known = Journal()
         try:
             for fetched in self._target.fetch(self._partition, 0, self._end):
-                for at, header in batch_headers(fetched.data):
-                    for record in decode_records(fetched.data[at : at + header.size]):
+                for step in steps(fetched, 0):
+                    for record in decode_records(step.batch) if step.batch is not None else ():
                         self.known.replay(record.key or b"", record.value or b"")
-        except NotAJournal as error:
+        except (NotAJournal, MalformedMessage) as error:
             raise Conflict(f"topic {self.name} at the target: {error}") from None
         if self._end and self.known.source != self._source:
             raise Conflict(f"topic {self.name} at the target is of another migration: of {self.known.source or '?'}")

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from shareq.client.errors import ClientError
-from shareq.ops.migrate import offset_syncs
+from shareq.ops.migrate import journal, offset_syncs
 from shareq.ops.migrate.errors import Conflict
 from shareq.ops.migrate.groups import GroupOptions, Groups
 from shareq.ops.migrate.journal import MovedTopic
@@ -219,6 +219,18 @@ def test_two_runs_at_a_time_are_a_conflict() -> None:
     first.write([topic_entry("orders", MovedTopic())])
     with pytest.raises(Conflict, match="another shareq migrate writes to topic"):
         second.write([topic_entry("returns", MovedTopic())])
+
+
+def test_a_journal_that_is_damaged_is_not_believed() -> None:
+    source, target = clusters(1, Fate())
+    moved(source, target)
+    log = target.logs[journal.name_of("old"), 0]
+    number = next(number for number, batch in enumerate(log.batches) if b'"downstream":' in batch)
+    damaged = bytearray(log.batches[number])
+    damaged[damaged.index(b'"downstream":') + len(b'"downstream":')] ^= 1  # another digit
+    log.batches[number] = bytes(damaged)
+    with pytest.raises(Conflict, match="is damaged"):
+        moved(source, target)
 
 
 def test_what_comes_after_the_cut_over_is_reported() -> None:
