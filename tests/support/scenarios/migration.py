@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from random import Random
@@ -80,11 +81,19 @@ async def begun(*words: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-async def disturbed(words: tuple[str, ...], strike: Callable[[], None] | None, random: Random) -> bool:
+async def planned_in(*words: str) -> float:
+    """Return the seconds that a dry run takes on this machine, now: a run does the same first, and then its work."""
+    began_s = time.monotonic()
+    code, _ = await migrate(*words, "--dry-run")
+    assert code == 0
+    return time.monotonic() - began_s
+
+
+async def disturbed(words: tuple[str, ...], strike: Callable[[], None] | None, after_s: float) -> bool:
     """Run the command, and kill it, or have something else happen. Return whether it was at work then."""
     ran = await begun(*words)
     ended = asyncio.create_task(ran.communicate())
-    await asyncio.wait([ended], timeout=random.uniform(0.3, 1.2))
+    await asyncio.wait([ended], timeout=after_s)
     was_at_work = not ended.done()
     if strike is not None:
         await asyncio.to_thread(strike)
@@ -115,9 +124,10 @@ async def drained(old: str, new: str, strike: Callable[[], None] | None, random:
         await ledger.until(RECORDS // 4)
         for words in ((), ("--cut-over",)):
             named = (old, new, "--topic", TOPIC, "--group", GROUP, *words)
+            plan_s = await planned_in(*named)
             for _ in range(KILLS // 2):
                 await ledger.allow(SOME)
-                kills += await disturbed(named, strike, random)
+                kills += await disturbed(named, strike, plan_s * random.uniform(0.7, 1.2))
             await ledger.allow(SOME)
             code, rows = await migrate(*named)
             assert code == 0
