@@ -34,7 +34,7 @@ from shareq.client.network import Network
 
 TOPIC, GROUP, PARTITIONS, CONSUMERS = "flights", "departures", 4, 4
 WITHIN_S: Final = 55.0
-"""From the first consumer on; what is not done then is lost."""
+"""The time from the first consumer on; what is not done then is lost."""
 QUIET_S: Final = 1.5
 """Nothing is open, and nothing came for so long: nothing comes any more."""
 LOOK_S: Final = 0.5

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 WIDTH, HEIGHT = 900, 344
 LEFT, RIGHT, TOP, BOTTOM = 96, 856, 60, 272
-"""Of the area that the curve is drawn in."""
+"""The area that the curve is drawn in."""
 AFTER_S: Final = 10.0
 """A pause after a kill begins within this time, and before the next kill."""
 _STEPS: Final = 240

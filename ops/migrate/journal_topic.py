@@ -21,7 +21,7 @@ from shareq.protocol.records.record_codec import RecordData
 
 CONFIGS: Final = {"cleanup.policy": "compact"}
 MOST_ENTRIES: Final = 500
-"""Of one batch."""
+"""The entries of one batch."""
 
 
 class JournalTopic:

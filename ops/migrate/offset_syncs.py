@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 SPACING_BYTES: Final = 64 << 20
 MOST_SYNCS: Final = 1_000
-"""Of one partition; then they become sparser."""
+"""The syncs of one partition that are about as far apart as SPACING_BYTES; then they become sparser."""
 
 
 class OffsetSync(NamedTuple):

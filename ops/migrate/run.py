@@ -20,7 +20,7 @@ from shareq.ops.migrate.report import FAILED, MigrationRow
 from shareq.ops.migrate.verification import compare
 
 MOST_ROUNDS: Final = 20
-"""Of a copy while producers go on; each has less to do than the one before, where the copy is faster than they are."""
+"""The rounds of a copy while producers go on; each has less to do than the one before, if it is faster than they."""
 
 
 class Options(NamedTuple):

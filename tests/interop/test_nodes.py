@@ -149,7 +149,7 @@ LOGINS: Final = {
     "OPEN": None,
     "LOGIN": {"mechanism": "SCRAM-SHA-512", "username": USER, "password": PASSWORD},
 }
-"""Of nodes, by the listener of the cluster: of SSL, and of SASL_SSL."""
+"""The properties of nodes by the listener of the cluster: SSL, and SASL_SSL."""
 
 
 @pytest.mark.parametrize("listener", LOGINS)

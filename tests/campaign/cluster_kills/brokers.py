@@ -23,7 +23,7 @@ from tests.interop.support.our_process import OurProcess
 
 OURS: Final = "ours"
 NODES_FROM: Final = "127.0.0.2"
-"""Where nodes that go by proxies come from: rights can name it."""
+"""The address from which nodes behind proxies connect: rights can name it."""
 _GROUP: Final = 0
 """FindCoordinator's key type of groups."""
 _STARTS_S: Final = 120.0
@@ -37,7 +37,7 @@ _JVM: Final = (
 )
 _OF_ALL: Final = {"auto.create.topics.enable": "false", "group.initial.rebalance.delay.ms": "0"}
 SESSION_MS: Final = 2_000
-"""How long a broker of Apache Kafka that does not answer is waited for."""
+"""The time after which Apache Kafka takes a broker that does not answer for dead."""
 _APACHE: Final = {
     "inter.broker.listener.name": "PLAINTEXT",
     "num.network.threads": "1",

@@ -1,4 +1,4 @@
-"""How long librdkafka's `commit_sync` waits before three brokers of Apache Kafka with share groups of their own, while
+"""The waits of librdkafka's `commit_sync` before three brokers of Apache Kafka with share groups of their own, while
 the leader of most partitions is killed or stopped: `KAFKA_VERSION=4.3.1 python -m tests.campaign.commit_sync`.
 
 Exit code 1 when a call did not come back by its own timeout. No broker or node of ours takes part.
@@ -37,7 +37,7 @@ LATE_S: Final = 1.0
 """A call may come back so much later than its timeout."""
 STOPPED_S: Final = 12.0
 AWAY_S: Final = (3.0, 14.0)
-"""How long a killed broker is away."""
+"""The time for which a killed broker is away."""
 SETTLES_S: Final = 8.0
 
 

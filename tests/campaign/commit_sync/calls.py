@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Call(NamedTuple):
-    """When a call began, in seconds, and how long it took: None when it never came back. `error`: "" without one."""
+    """A call: its beginning and duration in seconds (None: it never came back). `error` is "" without one."""
 
     began_s: float
     took_s: float | None

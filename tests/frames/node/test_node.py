@@ -82,7 +82,7 @@ def test_another_node_goes_on_where_the_first_was_killed(world: NodeWorld) -> No
 
 
 def test_a_member_keeps_its_partitions_when_another_node_takes_over(world: NodeWorld) -> None:
-    """That node knows the group before it has heard of the topics that the group subscribes to."""
+    """The other node knows the group before it has heard of the topics that the group subscribes to."""
     client = ShareClient(world)
     assigned(client, "t")
     epoch = client.member_epoch

@@ -33,10 +33,10 @@ CLUSTERS: Final[Mapping[str, str]] = {
     "3.9.1": "Apache Kafka 3.9.1",
     "4.3.1": "Apache Kafka 4.3.1",
 }
-"""Those that nodes are before."""
+"""The clusters that nodes stand before."""
 
 Verdicts = dict[str, dict[str, str]]
-"""By broker, or by the cluster that a node is before; then by test."""
+"""Outcomes by broker, or by the cluster that a node stands before; then by test."""
 
 
 def expected() -> Verdicts:

@@ -34,7 +34,7 @@ SUITES: Final[Mapping[str, str]] = {
     "test_kombu_suite.py": "kombu's own tests of transports",
     "test_spark.py": "Spark's Kafka source and sink",
 }
-"""What `make interop-by-node` runs, and `make interop-spark-by-node`."""
+"""The suites of `make interop-by-node` and `make interop-spark-by-node`."""
 KAFKA_TESTS: Final = "Apache Kafka's own share tests"
 ALONE: Final = ("passed", "left out", "failed")
 
@@ -48,7 +48,7 @@ _SKIPPED: Final = "not by way of a node: "
 
 
 class Found(NamedTuple):
-    """What became of the tests of one suite before one cluster: `left_out` counts them by reason."""
+    """The outcome of one suite before one cluster: `left_out` counts tests by reason."""
 
     passed: int
     failed: Sequence[str]
@@ -56,7 +56,7 @@ class Found(NamedTuple):
 
 
 Results = dict[str, dict[str, Found]]
-"""By cluster, then by file."""
+"""Outcomes by cluster, then by file."""
 
 
 def why_not(node_id: str) -> str | None:

@@ -30,7 +30,7 @@ from shareq.protocol.records.control import build_end_transaction_marker
 from shareq.protocol.records.record_codec import Record, RecordData, encode_record
 
 KNOWN_BATCHES: Final = 5
-"""Of a producer, which a broker finds again."""
+"""The batches of a producer that a broker finds again."""
 
 
 class Killed(Exception):

@@ -23,14 +23,14 @@ RECORDS: Final = 2_000
 WORKERS: Final = 4
 MOST_S: Final = 60.0
 KILLS: Final = 6
-"""Of each test, half of them while records are copied, half at the cut-over."""
+"""The kills of each test, half of them while records are copied, half at the cut-over."""
 SOME: Final = 60
 """Records that workers go on with while a command runs."""
 
 
 class Ledger:
-    """What was confirmed to workers, and how often; and what may have been, since no answer came. They go on up to
-    `limit` records, and wait there with what they hold.
+    """The records that were confirmed to workers, how often, and those that may have been, since no answer came.
+    Workers go on up to `limit` records, and wait there with what they hold.
     """
 
     def __init__(self, limit: int) -> None:

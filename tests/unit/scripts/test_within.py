@@ -1,4 +1,4 @@
-"""What runs within a time limit, and where its temporary files lie."""
+"""Commands within a time limit, and the folder of their temporary files."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from tests.support.metered_clock import MeteredClock
 RECORDS: Final = 100_000
 MOST_MS: Final = 20
 TRIES: Final = 3
-"""On a machine that does much else a turn may take longer than it does: not the same one each time."""
+"""Tries, since a busy machine stretches single turns: not the same one each time."""
 OWNER: Final = Producer(7, 0)
 PARTITIONS: Final = 100_000
 

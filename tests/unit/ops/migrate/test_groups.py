@@ -1,4 +1,4 @@
-"""What groups have done, handed over by runs that are killed anywhere: once, at the offsets of the same records."""
+"""The work of groups, handed over by runs that are killed anywhere: once, at the offsets of the same records."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_what_was_handed_over_is_the_targets_own() -> None:
 
 
 def test_groups_may_follow_when_the_topics_are_opened() -> None:
-    """Of nodes and their cluster one has the share groups, the other one the consumer groups."""
+    """Share groups are the nodes', consumer groups their cluster's: one address does not have both."""
     world = World(1)
     world.old.committed["readers"] = {PARTITION: Committed(2)}
     world.old.states["packers"] = {PARTITION: ShareState(1, ())}
