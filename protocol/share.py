@@ -31,6 +31,10 @@ class RecordState(IntEnum):
     ARCHIVED = 4
 
 
+TERMINAL: Final = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
+"""The states that no record leaves; DeliveryCompleteCount is of these."""
+
+
 class AcknowledgeType(IntEnum):
     """A consumer's verdict on a record that it acquired, as ShareFetch and ShareAcknowledge carry it.
 

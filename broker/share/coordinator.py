@@ -14,7 +14,6 @@ from shareq.broker.foundation.durations import Durations, Longest
 from shareq.broker.foundation.pending import Pending, completed, join
 from shareq.broker.foundation.service import Service
 from shareq.broker.share.core.effects import StateBatch, WriteState
-from shareq.broker.share.core.window.record_state import TERMINAL
 from shareq.broker.share.persister import PersistedState
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorResult
@@ -29,6 +28,7 @@ from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.records.batch import HEADER_SIZE
 from shareq.protocol.records.compression import Compression
+from shareq.protocol.share import TERMINAL
 
 T = TypeVar("T", ApiError, ReadResult, SummaryResult)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from shareq.client.admin.calls import Outcome, only, refused
 from shareq.client.admin.configs import Change
@@ -16,17 +16,23 @@ from shareq.protocol.generated import read_share_group_state as read_state
 from shareq.protocol.generated import read_share_group_state_summary as read_summary
 from shareq.protocol.generated import write_share_group_state as write_state
 from shareq.protocol.primitives import ZERO_UUID, Message, uuid_to_text
-from shareq.protocol.share import RecordState
+from shareq.protocol.share import TERMINAL, RecordState
 
 _OF_SHARE_PARTITIONS: Final = 2
 """FindCoordinator's key type of share partitions."""
 _FENCE: Final = 2**31 - 1
 """A leader epoch above all."""
 _NO_MEMBERS: Final = ("empty", "dead")
-_TERMINAL: Final = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED)
 _STATES: Final = frozenset((RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED))
 _DEAD_LETTERS: Final = 2
 """The level of share.version from which on records may be archiving."""
+
+_ANSWERS: Final = (
+    read_state.ReadShareGroupStateResponse,
+    read_summary.ReadShareGroupStateSummaryResponse,
+    write_state.WriteShareGroupStateResponse,
+)
+V = TypeVar("V")
 
 
 class _Groups:
@@ -56,6 +62,37 @@ class _Groups:
         ids = self._network.topic_ids({name for name, _ in partitions})
         return {self._key(group, ids[each[0]], each[1]): (ids[each[0]], each) for each in partitions}
 
+    def _ask_states(
+        self,
+        group: str,
+        keys: Mapping[str, tuple[bytes, Partition]],
+        request: Callable[[Mapping[bytes, list[str]]], Message],
+        value_of: Callable[[Any], V],
+    ) -> dict[str, V]:
+        """Return the values that share coordinators have for keys. `request` is made of the keys of one, by topic;
+        `value_of` is given a row without an error. Raises the first error of a row.
+        """
+
+        def ask(some: list[str]) -> Message:
+            topics: dict[bytes, list[str]] = {}
+            for key in some:
+                topics.setdefault(keys[key][0], []).append(key)
+            return request(topics)
+
+        def take(answer: Message, _: list[str]) -> dict[str, Outcome[V]]:
+            assert isinstance(answer, _ANSWERS)
+            return {
+                self._key(group, topic.topic_id, row.partition): refused(
+                    row.error_code, f"state of share group {group}", row.error_message
+                )
+                or value_of(row)
+                for topic in answer.results
+                for row in topic.partitions
+            }
+
+        found = self._admin.calls.each(keys, self._admin.calls.by_coordinator(_OF_SHARE_PARTITIONS), ask, take)
+        return {key: only(found, key) for key in keys}
+
 
 class GroupsOfSource(_Groups):
     """Groups of the cluster that is left."""
@@ -76,28 +113,19 @@ class GroupsOfSource(_Groups):
         """Read states with an epoch above all."""
         keys = self._keys(group, partitions)
 
-        def ask(some: list[str]) -> Message:
-            topics: dict[bytes, list[read_state.PartitionData]] = {}
-            for topic_id, (_, number) in (keys[key] for key in some):
-                topics.setdefault(topic_id, []).append(read_state.PartitionData(number, _FENCE))
+        def request(topics: Mapping[bytes, list[str]]) -> Message:
             return read_state.ReadShareGroupStateRequest(
-                group, [read_state.ReadStateData(topic_id, rows) for topic_id, rows in topics.items()]
+                group,
+                [
+                    read_state.ReadStateData(
+                        topic_id, [read_state.PartitionData(keys[key][1][1], _FENCE) for key in of_topic]
+                    )
+                    for topic_id, of_topic in topics.items()
+                ],
             )
 
-        def take(answer: Message, _: list[str]) -> dict[str, Outcome[ShareState]]:
-            assert isinstance(answer, read_state.ReadShareGroupStateResponse)
-            return {
-                self._key(group, topic.topic_id, row.partition): refused(
-                    row.error_code, f"state of share group {group}", row.error_message
-                )
-                or _state(row)
-                for topic in answer.results
-                for row in topic.partitions
-            }
-
-        found = self._admin.calls.each(keys, self._admin.calls.by_coordinator(_OF_SHARE_PARTITIONS), ask, take)
-        states = {keys[key][1]: only(found, key) for key in keys}
-        return {each: state if state.start >= 0 else None for each, state in states.items()}
+        states = self._ask_states(group, keys, request, _state)
+        return {keys[key][1]: state if state.start >= 0 else None for key, state in states.items()}
 
     def group_configs(self) -> Mapping[str, Mapping[str, str]]:
         """Return properties that were set, by group."""
@@ -154,54 +182,36 @@ class GroupsOfTarget(_Groups):
         keys = self._keys(group, states)
         epochs = self._epochs(group, keys)
 
-        def ask(some: list[str]) -> Message:
-            topics: dict[bytes, list[write_state.PartitionData]] = {}
-            for key in some:
-                topic_id, partition = keys[key]
-                topics.setdefault(topic_id, []).append(_row(partition, states[partition], *epochs[key]))
+        def row(key: str) -> write_state.PartitionData:
+            partition = keys[key][1]
+            return row_of(partition, states[partition], *epochs[key])
+
+        def request(topics: Mapping[bytes, list[str]]) -> Message:
             return write_state.WriteShareGroupStateRequest(
-                group, [write_state.WriteStateData(topic_id, rows) for topic_id, rows in topics.items()]
+                group,
+                [
+                    write_state.WriteStateData(topic_id, [row(key) for key in of_topic])
+                    for topic_id, of_topic in topics.items()
+                ],
             )
 
-        def take(answer: Message, _: list[str]) -> dict[str, Outcome[bool]]:
-            assert isinstance(answer, write_state.WriteShareGroupStateResponse)
-            return {
-                self._key(group, topic.topic_id, row.partition): refused(
-                    row.error_code, f"state of share group {group}", row.error_message
-                )
-                or True
-                for topic in answer.results
-                for row in topic.partitions
-            }
-
-        found = self._admin.calls.each(keys, self._admin.calls.by_coordinator(_OF_SHARE_PARTITIONS), ask, take)
-        for key in keys:
-            only(found, key)
+        self._ask_states(group, keys, request, lambda _: True)
 
     def _epochs(self, group: str, keys: Mapping[str, tuple[bytes, Partition]]) -> dict[str, tuple[int, int]]:
         """Return the state epoch and leader epoch of share partitions."""
 
-        def ask(some: list[str]) -> Message:
-            topics: dict[bytes, list[read_summary.PartitionData]] = {}
-            for topic_id, (_, number) in (keys[key] for key in some):
-                topics.setdefault(topic_id, []).append(read_summary.PartitionData(number, -1))
+        def request(topics: Mapping[bytes, list[str]]) -> Message:
             return read_summary.ReadShareGroupStateSummaryRequest(
-                group, [read_summary.ReadStateSummaryData(topic_id, rows) for topic_id, rows in topics.items()]
+                group,
+                [
+                    read_summary.ReadStateSummaryData(
+                        topic_id, [read_summary.PartitionData(keys[key][1][1], -1) for key in of_topic]
+                    )
+                    for topic_id, of_topic in topics.items()
+                ],
             )
 
-        def take(answer: Message, _: list[str]) -> dict[str, Outcome[tuple[int, int]]]:
-            assert isinstance(answer, read_summary.ReadShareGroupStateSummaryResponse)
-            return {
-                self._key(group, topic.topic_id, row.partition): refused(
-                    row.error_code, f"state of share group {group}", row.error_message
-                )
-                or (row.state_epoch, max(row.leader_epoch, 0))
-                for topic in answer.results
-                for row in topic.partitions
-            }
-
-        found = self._admin.calls.each(keys, self._admin.calls.by_coordinator(_OF_SHARE_PARTITIONS), ask, take)
-        return {key: only(found, key) for key in keys}
+        return self._ask_states(group, keys, request, lambda row: (row.state_epoch, max(row.leader_epoch, 0)))
 
     def set_group_configs(self, group: str, configs: Mapping[str, str], *, dry_run: bool) -> BrokerError | None:
         """Set properties of a group; return the error with which they are refused."""
@@ -222,7 +232,8 @@ def _state(row: read_state.PartitionResult) -> ShareState:
     return ShareState(row.start_offset, tuple(sorted(ranges)))
 
 
-def _row(partition: Partition, state: ShareState, state_epoch: int, leader_epoch: int) -> write_state.PartitionData:
-    done = sum(each.last - each.first + 1 for each in state.ranges if each.state in _TERMINAL)
+def row_of(partition: Partition, state: ShareState, state_epoch: int, leader_epoch: int) -> write_state.PartitionData:
+    """Return the row that writes a state."""
     rows = [write_state.StateBatch(*each) for each in state.ranges]
-    return write_state.PartitionData(partition[1], state_epoch, leader_epoch, state.start, done, rows)
+    complete = state.count(TERMINAL)
+    return write_state.PartitionData(partition[1], state_epoch, leader_epoch, state.start, complete, rows)

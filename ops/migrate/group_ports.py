@@ -35,6 +35,10 @@ class ShareState(NamedTuple):
     start: int
     ranges: tuple[StateRange, ...]
 
+    def count(self, states: Collection[int]) -> int:
+        """Return how many records behind the start are in one of these delivery states."""
+        return sum(each.last - each.first + 1 for each in self.ranges if each.state in states)
+
 
 class SourceGroups(Protocol):
     """Groups of the cluster that is left."""

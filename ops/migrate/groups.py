@@ -20,14 +20,14 @@ from shareq.ops.migrate.mapping import downstream
 from shareq.ops.migrate.plan import is_wanted
 from shareq.ops.migrate.ports import Partition, Source
 from shareq.ops.migrate.report import MigrationRow, Outcome
-from shareq.protocol.share import RecordState
+from shareq.protocol.share import TERMINAL, RecordState
 
 _CANNOT_WRITE: Final = (
     "the target does not take states from this user (ClusterAction on the cluster is needed): "
     "give --at-least-once to move start offsets alone, and have the rest come again"
 )
 _HAS_MEMBERS: Final = "has members: stop them before the cut-over"
-_DONE: Final = (RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED)
+_DONE: Final = TERMINAL | {RecordState.ARCHIVING}
 
 
 class GroupOptions(NamedTuple):
@@ -54,11 +54,6 @@ def translated(state: ShareState, at: Mapping[int, int], writable: Collection[in
 def offsets_in(state: ShareState) -> set[int]:
     """Return the offsets of the source that a state is written in."""
     return {state.start, *(each.first for each in state.ranges), *(each.last + 1 for each in state.ranges)}
-
-
-def done_in(state: ShareState) -> int:
-    """Return how many records behind the start are done."""
-    return sum(each.last - each.first + 1 for each in state.ranges if each.state in _DONE)
 
 
 class Groups:
@@ -205,7 +200,7 @@ class Groups:
             else:
                 moved = translated(state, self._map(partition, offsets_in(state)), writable or _DONE)
                 handed[partition] = moved
-                again = 0 if writable else done_in(moved)
+                again = 0 if writable else moved.count(_DONE)
                 note = f"{partition[0]}: {again} records that are done come again" if again else partition[0]
                 row = row._replace(source_start=state.start, target_end=moved.start, note=note)
             rows.append(row)

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 
-from shareq.broker.share.core.window.record_state import TERMINAL
-from shareq.protocol.share import AcknowledgeType, AcquireMode
+from shareq.protocol.share import TERMINAL, AcknowledgeType, AcquireMode
 from tests.exhaustive.form import digest
 from tests.exhaustive.ledger import Broken
 from tests.exhaustive.scope import Acknowledge, Fetch, LettersDone, Pass, Scope, Step, Written

@@ -9,13 +9,12 @@ from typing import Final
 
 from shareq.broker.share.core.effects import DeadLetter, DeadLetters, Effect, StateBatch, WriteState
 from shareq.broker.share.core.partition import AckBatch, AcquiredRange, RangeView, SharePartition
-from shareq.broker.share.core.window.record_state import TERMINAL
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.share import AcknowledgeType, AcquireMode, RecordState
+from shareq.protocol.share import TERMINAL, AcknowledgeType, AcquireMode, RecordState
 from tests.exhaustive.ledger import Broken, Ledger
 from tests.exhaustive.scope import (
     LOCK_MS,

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shareq.broker.share.core.partition import RangeView, SharePartition
-from shareq.broker.share.core.window.record_state import TERMINAL
 from shareq.broker.share.leader import LeaderState
 from shareq.coordinator.share.share_state import ShareState
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.share import RecordState
+from shareq.protocol.share import TERMINAL, RecordState
 from tests.simulation.audit_coordinators import check_groups, check_nothing_left, share_states
 from tests.simulation.ledger import GroupLedger, InvariantBroken
 from tests.simulation.reading import contents

@@ -18,11 +18,11 @@ from shareq.broker.share.core.effects import (
     WriteState,
 )
 from shareq.broker.share.core.partition import AckBatch, RangeView, SharePartition
-from shareq.broker.share.core.window.record_state import GIVEN_UP, TERMINAL
+from shareq.broker.share.core.window.record_state import GIVEN_UP
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.share import AcquireMode, RecordState
+from shareq.protocol.share import TERMINAL, AcquireMode, RecordState
 from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import ACCEPT, GAP, KEY, REJECT, RELEASE, RENEW, Span
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.share.core.window.record_state import TERMINAL, transition
-from shareq.protocol.share import RecordState
+from shareq.broker.share.core.window.record_state import transition
+from shareq.protocol.share import TERMINAL, RecordState
 
 NO_DEADLINE: Final = 1 << 62
 NO_DELAY: Final = 0

@@ -18,7 +18,6 @@ LEGAL: Final[dict[RecordState, frozenset[RecordState]]] = {
     RecordState.ARCHIVED: frozenset(),
 }
 
-TERMINAL: Final = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
 GIVEN_UP: Final = frozenset({RecordState.ARCHIVING, RecordState.ARCHIVED})
 
 # RENEW is not here: it changes the lock, not the state.

@@ -12,12 +12,11 @@ from shareq.broker.share.core.window.record_state import (
     LEGAL,
     STATE_AFTER,
     STATE_AFTER_WITH_QUEUE,
-    TERMINAL,
     IllegalTransition,
     transition,
 )
 from shareq.coordinator.ports import ShareGroupSettings
-from shareq.protocol.share import AcknowledgeType, RecordState
+from shareq.protocol.share import TERMINAL, AcknowledgeType, RecordState
 
 AVAILABLE, ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
 ACKNOWLEDGED, ARCHIVING, ARCHIVED = RecordState.ACKNOWLEDGED, RecordState.ARCHIVING, RecordState.ARCHIVED
