@@ -43,7 +43,8 @@ class CompiledPassesHook(BuildHookInterface):  # type: ignore[type-arg]
         for built in compile_passes.compile_all(root, Path(self._folder.name)):
             if editable:
                 place.mkdir(parents=True, exist_ok=True)
-                shutil.copy(built, place)
+                whole = shutil.copy(built, place / f".{built.name}.part")  # another process may import it meanwhile
+                Path(whole).replace(place / built.name)
             else:
                 inside = place.relative_to(root)
                 build_data["force_include"][str(built)] = f"shareq/{inside}/{built.name}"

@@ -192,3 +192,21 @@ def test_what_a_build_imports_is_in_an_sdist_and_in_the_context_of_the_image() -
         assert any(f"!{part}" in ignored for part in (path, *map(str, Path(path).parents))), path
         assert path not in ignored
     assert "protocol/passes/compiled" in ignored  # of the machine that builds the image: not those
+
+
+def test_a_module_is_whole_as_soon_as_it_is_there(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that run meanwhile import it."""
+    cut_off: list[Path] = []
+
+    def copy(source: Path, target: Path) -> Path:
+        file = target / source.name if target.is_dir() else target
+        file.write_text(source.read_text()[:1])
+        modules = build.script.place(build.root).glob(f"[!.]*{build.script.SUFFIX}")
+        cut_off.extend(each for each in modules if len(each.read_text()) == 1)
+        file.write_text(source.read_text())
+        return file
+
+    monkeypatch.setattr("shutil.copy", copy)
+    build.run("editable")
+    assert cut_off == []
+    assert build.in_checkout() == {*NAMES}
