@@ -47,6 +47,7 @@ JVM_FLAGS = (
     "-Djava.awt.headless=true",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 )
+_FIRST_WITH_SHARE_GROUPS = (4, 1)
 _API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # size, key, version, correlation id, null client id
 
 
@@ -60,6 +61,24 @@ def why_unavailable(*versions: str) -> str | None:
         if not _stamp(version).exists() and shutil.which("mvn") is None:
             return f"mvn is not on the PATH and the jars are not in {jars_of(version)}"
     return None
+
+
+def small_jvm(least_mb: int, most_mb: int) -> tuple[str, ...]:
+    """Return the flags of a JVM that starts soon and takes little: its heap is between these bounds."""
+    return (
+        f"-Xms{least_mb}M",
+        f"-Xmx{most_mb}M",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+        "-Djava.awt.headless=true",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+    )
+
+
+def without_share_groups(version: str) -> tuple[str, ...]:
+    """Return the options that format a data folder of a release for a cluster without share groups."""
+    major, minor, *_ = map(int, version.split("."))
+    return ("--feature", "share.version=0") if (major, minor) >= _FIRST_WITH_SHARE_GROUPS else ()
 
 
 def class_path() -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from devtools.kafka.apache_kafka import ApacheKafka, new_cluster_id
+from devtools.kafka.apache_kafka import ApacheKafka, new_cluster_id, small_jvm
 from devtools.kafka.certificates import Authority, Signed
 from devtools.ports import free_port
 from shareq.client.network import Network
@@ -34,14 +34,7 @@ LOGIN_MS = 3000
 PATIENCE_S = 30
 _SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"
-_JVM: Final = (
-    "-Xms96M",
-    "-Xmx256M",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Djava.awt.headless=true",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-)
+_JVM: Final = small_jvm(96, 256)
 # One node may be missing at any time. Short sessions: how long a killed node is missed.
 _SETTINGS: Final = {
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CLIENTS:SASL_SSL,CONTROLLER:PLAINTEXT",

@@ -11,22 +11,14 @@ from typing import Final, Protocol
 from confluent_kafka.admin import AdminClient
 
 from devtools.kafka import apache_kafka
-from devtools.kafka.apache_kafka import ApacheKafka, new_cluster_id
+from devtools.kafka.apache_kafka import ApacheKafka, new_cluster_id, small_jvm, without_share_groups
 from devtools.ports import free_port
 from examples.flights_demo.broker import Shareq
 
 OURS: Final = "ours"
 BROKERS: Final = (1, 2, 3)
 STARTS_S: Final = 180.0
-_FIRST_WITH_SHARE_GROUPS: Final = (4, 1)
-_JVM: Final = (
-    "-Xms128M",
-    "-Xmx384M",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Djava.awt.headless=true",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-)
+_JVM: Final = small_jvm(128, 384)
 # Any broker may be missing. Short sessions: how soon a killed one is missed.
 _SETTINGS: Final = {
     "default.replication.factor": "3",
@@ -83,8 +75,7 @@ class ApacheCluster:
         controllers = {number: free_port() for number in BROKERS}
         voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in controllers.items())
         cluster_id = new_cluster_id()
-        major, minor, *_ = map(int, version.split("."))
-        without = ["--feature", "share.version=0"] if (major, minor) >= _FIRST_WITH_SHARE_GROUPS else []
+        without = without_share_groups(version)
         self._brokers: dict[int, ApacheKafka] = {}
         for number in BROKERS:
             port = free_port()

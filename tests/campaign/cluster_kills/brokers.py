@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient
 
 from devtools.clients.admin import QUIET
 from devtools.clients.wire import WireClient
-from devtools.kafka.apache_kafka import ApacheKafka, new_cluster_id
+from devtools.kafka.apache_kafka import ApacheKafka, new_cluster_id, small_jvm, without_share_groups
 from devtools.ports import free_port
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -27,14 +27,7 @@ NODES_FROM: Final = "127.0.0.2"
 _GROUP: Final = 0
 """FindCoordinator's key type of groups."""
 _STARTS_S: Final = 120.0
-_JVM: Final = (
-    "-Xms96M",
-    "-Xmx320M",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Djava.awt.headless=true",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-)
+_JVM: Final = small_jvm(96, 320)
 _OF_ALL: Final = {"auto.create.topics.enable": "false", "group.initial.rebalance.delay.ms": "0"}
 SESSION_MS: Final = 2_000
 """The time after which Apache Kafka takes a broker that does not answer for dead."""
@@ -58,7 +51,6 @@ _GUARDED: Final = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
 }
-_FIRST_WITH_SHARE_GROUPS: Final = (4, 1)
 
 
 class Brokers:
@@ -88,8 +80,7 @@ class Brokers:
     ) -> dict[int, OurProcess | ApacheKafka]:
         controllers = {number: free_port() for number in (1, 2, 3)}
         voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in controllers.items())
-        cluster_id, of = new_cluster_id(), tuple(map(int, version.split(".")[:2]))
-        options = ["--feature", "share.version=0"] if of >= _FIRST_WITH_SHARE_GROUPS else []
+        cluster_id, options = new_cluster_id(), without_share_groups(version)
         made: dict[int, OurProcess | ApacheKafka] = {}
         for number, controller in controllers.items():
             port = free_port()

@@ -16,7 +16,7 @@ from typing import Literal
 import pytest
 
 from devtools.clients.wire import WireClient
-from devtools.kafka.apache_kafka import ApacheKafka, why_unavailable
+from devtools.kafka.apache_kafka import ApacheKafka, small_jvm, why_unavailable
 from devtools.ports import free_port
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -27,14 +27,7 @@ from tests.interop.support.our_process import OurProcess
 Kind = Literal["ours", "apache", "node"]
 
 # Small and quick, for tests only: no thread pools for hundreds of clients, few internal partitions, short heartbeats.
-APACHE_JVM = (
-    "-Xms128M",
-    "-Xmx384M",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Djava.awt.headless=true",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-)
+APACHE_JVM = small_jvm(128, 384)
 APACHE_SETTINGS = {
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",

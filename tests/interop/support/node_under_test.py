@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from devtools.kafka.apache_kafka import ApacheKafka, why_unavailable
+from devtools.kafka.apache_kafka import ApacheKafka, why_unavailable, without_share_groups
 from devtools.ports import free_port
 from tests.interop.support.our_process import OurProcess
 
@@ -42,7 +42,6 @@ _NODE: Final = {
     "errors.deadletterqueue.auto.create.topics.enable": "true",
 }
 _APACHE: Final = {"auto.create.topics.enable": "true"}
-_FIRST_WITH_SHARE_GROUPS: Final = (4, 1)
 
 Cluster = OurProcess | ApacheKafka
 
@@ -115,6 +114,5 @@ def cluster_of(kind: str, folder: Path, settings: Mapping[str, str], jvm: Sequen
     folder.mkdir(parents=True)
     if kind == OURS:
         return OurProcess(folder, {"group.initial.rebalance.delay.ms": "0", **settings})
-    major, minor, *_ = map(int, kind.split("."))
-    without = ["--feature", "share.version=0"] if (major, minor) >= _FIRST_WITH_SHARE_GROUPS else []
+    without = without_share_groups(kind)
     return ApacheKafka(folder, {**_APACHE, **settings}, tuple(jvm), free_port(), without, version=kind)

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from devtools.clients.wire import WireClient
-from devtools.kafka.apache_kafka import ApacheKafka
+from devtools.kafka.apache_kafka import ApacheKafka, small_jvm
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -16,14 +16,7 @@ from tests.support.cluster.rights import Operation, Resource
 from tests.support.cluster.versions import KafkaRelease
 from tests.support.cluster_scripts.conversation import OF_ALL, PROPERTIES, Setting
 
-_JVM = (
-    "-Xms96M",
-    "-Xmx256M",
-    "-XX:+UseSerialGC",
-    "-XX:TieredStopAtLevel=1",
-    "-Djava.awt.headless=true",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-)
+_JVM = small_jvm(96, 256)
 _KINDS = {Resource.TOPIC: 2, Resource.GROUP: 3, Resource.CLUSTER: 4, Resource.TRANSACTIONAL_ID: 5}
 _LITERAL, _ALL, _DENY, _ALLOW = 3, 2, 2, 3
 _ANYBODY = "User:*"
