@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ from examples.cluster_flights.cluster import OURS, Cluster, cluster_of, why_unav
 from examples.cluster_flights.nodes import Nodes
 from examples.cluster_flights.picture import Kill, picture
 from examples.flights_demo import flights, load
+from examples.flights_demo.consumers import COUNT, Consumers
 from examples.flights_demo.ledger import Ledger, Totals
 from examples.flights_demo.progress import Progress
 from shareq.client.admin import Admin
@@ -32,7 +32,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError
 from shareq.client.network import Network
 
-TOPIC, GROUP, PARTITIONS, CONSUMERS = "flights", "departures", 4, 4
+TOPIC, GROUP, PARTITIONS = "flights", "departures", 4
 WITHIN_S: Final = 55.0
 """The time from the first consumer on; what is not done then is lost."""
 QUIET_S: Final = 1.5
@@ -64,10 +64,9 @@ class Demo:
     ) -> None:
         self._cluster = cluster
         self._nodes = Nodes(folder, cluster)
-        self._folder = folder
         self._count = count
         self._progress = progress
-        self._consumers: list[subprocess.Popen[bytes]] = []
+        self._consumers = Consumers(folder)
         self._within_s = within_s
         self._by = 0.0
         self._kills: list[tuple[str, int]] = []
@@ -86,16 +85,16 @@ class Demo:
         owner = self._nodes.wait_for_owner(TOPIC)
         step(f"two nodes listen at {self._nodes.bootstrap}; node {owner} has the share groups, the other one waits")
         produced = load.produce(self._nodes.bootstrap, TOPIC, self._progress, limit=self._count)
-        step(f"{produced:,} flights produced by way of the nodes; {CONSUMERS} consumers join group {GROUP}")
+        step(f"{produced:,} flights produced by way of the nodes; {COUNT} consumers join group {GROUP}")
         self._by = time.monotonic() + self._within_s
-        ledger = Ledger([self._consume(number) for number in range(CONSUMERS)], produced)
+        ledger = Ledger(self._consumers.start(self._nodes.bootstrap, GROUP, TOPIC), produced)
         self._watch(ledger, lambda: ledger.confirmed >= produced // 3)
         self._kill("node", lambda: self._nodes.kill_owner(TOPIC), ledger)
         self._watch(ledger, lambda: ledger.confirmed >= produced * 2 // 3)
         self._kill("broker", lambda: self._cluster.kill_broker(TOPIC), ledger)
         open_ = self._drain(ledger)
         self._progress.end()
-        self._end_consumers()
+        self._consumers.end()
         ledger.read()
         start_ns = ledger.first_event_ns
         times_s = [(each - start_ns) / 1e9 for each in ledger.confirmations()]
@@ -104,19 +103,9 @@ class Demo:
 
     def end(self) -> None:
         """End all processes."""
-        self._end_consumers()
+        self._consumers.end()
         self._nodes.stop()
         self._cluster.stop()
-
-    def _consume(self, number: int) -> Path:
-        """Start a consumer; return its journal."""
-        journal = self._folder / f"consumer-{number}.jsonl"
-        command = [sys.executable, "-m", "examples.flights_demo.consumer", self._nodes.bootstrap, GROUP, TOPIC]
-        with journal.with_suffix(".log").open("wb") as log:
-            self._consumers.append(
-                subprocess.Popen([*command, str(journal)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-            )
-        return journal
 
     def _kill(self, what: str, kill: Callable[[], str], ledger: Ledger) -> None:
         when_ns = time.monotonic_ns()
@@ -152,26 +141,7 @@ class Demo:
         return sum(rows if lag is None else lag for lag in lags)
 
     def _watch(self, ledger: Ledger, done: Callable[[], bool]) -> None:
-        """Read the journals until `done()`; at the deadline go on with what there is."""
-        while not done() and time.monotonic() < self._by:
-            time.sleep(0.05)
-            ledger.read()
-            text = f"{len(ledger.deliveries):,} delivered, {ledger.confirmed:,} of {ledger.rows:,} confirmed"
-            self._progress.show(text)
-            for number, process in enumerate(self._consumers):
-                if process.poll() is not None:
-                    raise RuntimeError(f"consumer {number} ended early with code {process.returncode}")
-
-    def _end_consumers(self) -> None:
-        for process in self._consumers:
-            if process.poll() is None:
-                process.terminate()
-        for process in self._consumers:
-            try:
-                process.wait(5)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        self._consumers.watch(ledger, self._progress, done, self._by)
 
 
 def table(books: Books) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,10 +21,11 @@ from pathlib import Path
 from examples.flights_demo import flights, load
 from examples.flights_demo.broker import DemoBroker, Shareq
 from examples.flights_demo.consumer import WORK_S_PER_RECORD
+from examples.flights_demo.consumers import COUNT, Consumers
 from examples.flights_demo.ledger import Ledger, Totals
 from examples.flights_demo.progress import Progress
 
-TOPIC, GROUP, PARTITIONS, CONSUMERS = "flights", "departures", 4, 4
+TOPIC, GROUP, PARTITIONS = "flights", "departures", 4
 DEADLINE_S = 100.0
 QUIET_S = 1.5  # everything is settled and nothing came for this long: nothing comes any more
 
@@ -45,15 +45,15 @@ def main() -> int:
     progress = Progress()
     folder = Path(tempfile.mkdtemp(prefix="shareq-demo-"))
     broker = _broker(options.broker, folder)
-    consumers: list[subprocess.Popen[bytes]] = []
+    consumers = Consumers(folder)
     try:
-        outcome = _run(broker, folder, consumers, progress)
+        outcome = _run(broker, consumers, progress)
     except (flights.FlightsUnavailable, RuntimeError) as error:
         progress.end()
         print(f"demo: {error}\ndemo: logs are in {folder}", file=sys.stderr)
         return 1
     finally:
-        _end(consumers)
+        consumers.end()
         broker.stop()
     print(_table(outcome))
     if outcome.totals.lost or outcome.totals.again_after_confirmed:
@@ -63,7 +63,7 @@ def main() -> int:
     return 0
 
 
-def _run(broker: DemoBroker, folder: Path, consumers: list[subprocess.Popen[bytes]], progress: Progress) -> Outcome:
+def _run(broker: DemoBroker, consumers: Consumers, progress: Progress) -> Outcome:
     progress.step("getting the flights")
     flights.download()
     progress.step("starting the broker")
@@ -71,17 +71,12 @@ def _run(broker: DemoBroker, folder: Path, consumers: list[subprocess.Popen[byte
     load.create_topic(broker.address, TOPIC, PARTITIONS)
     load.read_from_start(broker.address, GROUP)
     produced = load.produce(broker.address, TOPIC, progress)
-    progress.step(f"{produced:,} flights produced; {CONSUMERS} consumers join group {GROUP}")
-    journals = [folder / f"consumer-{number}.jsonl" for number in range(CONSUMERS)]
-    for journal in journals:
-        command = [sys.executable, "-m", "examples.flights_demo.consumer", broker.address, GROUP, TOPIC, str(journal)]
-        with journal.with_suffix(".log").open("wb") as log:
-            consumers.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log))
-    ledger = Ledger(journals, produced)
+    progress.step(f"{produced:,} flights produced; {COUNT} consumers join group {GROUP}")
+    ledger = Ledger(consumers.start(broker.address, GROUP, TOPIC), produced)
     deadline = time.monotonic() + DEADLINE_S
 
     def watch(done: Callable[[], bool]) -> None:
-        _watch(ledger, consumers, progress, done, deadline)
+        consumers.watch(ledger, progress, done, deadline)
 
     watch(lambda: ledger.confirmed >= produced // 2)
     broker.kill()
@@ -90,39 +85,10 @@ def _run(broker: DemoBroker, folder: Path, consumers: list[subprocess.Popen[byte
     progress.step(f"broker started again on the same data in {restart_s * 1000:.0f} ms")
     watch(lambda: ledger.settled == produced and time.monotonic_ns() - ledger.last_event_ns > QUIET_S * 1e9)
     progress.end()
-    _end(consumers)
+    consumers.end()
     ledger.read()
     drain_s = (ledger.last_event_ns - ledger.first_event_ns) / 1e9
     return Outcome(ledger.totals(), produced, drain_s, restart_s)
-
-
-def _watch(
-    ledger: Ledger,
-    consumers: list[subprocess.Popen[bytes]],
-    progress: Progress,
-    done: Callable[[], bool],
-    deadline: float,
-) -> None:
-    """Read the journals until `done()`; at the deadline go on with what there is."""
-    while not done() and time.monotonic() < deadline:
-        time.sleep(0.05)
-        ledger.read()
-        progress.show(f"{len(ledger.deliveries):,} delivered, {ledger.confirmed:,} of {ledger.rows:,} confirmed")
-        ended = [number for number, process in enumerate(consumers) if process.poll() is not None]
-        if ended:
-            raise RuntimeError(f"consumer {ended[0]} ended early with code {consumers[ended[0]].returncode}")
-
-
-def _end(consumers: list[subprocess.Popen[bytes]]) -> None:
-    for process in consumers:
-        if process.poll() is None:
-            process.terminate()
-    for process in consumers:
-        try:
-            process.wait(15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def _table(outcome: Outcome) -> str:
