@@ -106,8 +106,8 @@ class GroupNames:
         return await ask()
 
     def heard_of(self, group_id: str, owner: Hashable) -> None:
-        """Count the group for its owner if it is nobody's, as all are after a start: a member of an existing group asks
-        something.
+        """Count the group for the owner of a member that asks something, unless it is counted: no group is after a
+        start.
         """
         if group_id not in self._names and self.has(group_id, self.place_of(group_id)):
             self._names.admit(group_id, owner, self._now())

@@ -78,7 +78,9 @@ class MetricsEndpoint:
         return Answer("404 Not Found", f"the metrics are at {METRICS_PATH}\n".encode())
 
     async def _make(self) -> bytes:
-        """Return the next scrape that begins: all that wait for one share it, and one of them ends nobody else's."""
+        """Return the next scrape that begins. All scrapers that wait share it; one that leaves does not end it for the
+        others.
+        """
         self._scrapes += 1
         try:
             if self._next is None:

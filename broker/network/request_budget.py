@@ -249,8 +249,8 @@ class _Waiting:
         return next((next(iter(some)) for some in reversed(self._by_size) if some), None)
 
     def next_turn(self, *, smallest: bool) -> Receiver | None:
-        """Return the oldest of those with the smallest frames, or of all; None when nobody waits for the rest of a
-        frame.
+        """Return the oldest of those with the smallest frames, or of all; None when no connection waits for the rest
+        of a frame.
         """
         firsts = [next(iter(some)) for some in self._by_size[1:] if some]
         if smallest or len(firsts) < 2:

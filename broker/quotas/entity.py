@@ -92,8 +92,8 @@ def value_problem(entity: QuotaEntity, key: str, value: float) -> str | None:
 
 
 def _is_address(text: str) -> bool:
-    """Return True for an address, False for a name: looking one up takes seconds in which nobody
-    else would be served.
+    """Return True for an address, False for a name: looking a name up would hold the loop for
+    seconds.
     """
     from ipaddress import ip_address  # not for every start
 

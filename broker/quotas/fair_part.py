@@ -16,7 +16,7 @@ K = TypeVar("K", bound=Hashable)
 def may_make(limit: int, held: Mapping[K, int], owner: K) -> bool:
     """Return True if an owner may make one more.
 
-    `held`: how many each owner has, each at least 1; those that belong to nobody count as one owner's. `limit` >= 1.
+    `held`: how many each owner has, each at least 1; those without an owner count as one owner's. `limit` >= 1.
     """
     if sum(held.values()) < limit:
         return True

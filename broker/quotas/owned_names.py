@@ -2,7 +2,7 @@
 
 An owner is a user, or the machine of clients that did not authenticate. A name is counted where it would be made. One
 that is gone is found later: at each new name a few are looked at, of its owner's and of one other's in turn, and an
-owner at its bound has its names looked through. What other owners have is not counted: nobody is refused because of it.
+owner at its bound has its names looked through. Other owners' names are not counted: they refuse this owner nothing.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class OwnedNames(Generic[K]):
         return len(self._owner_of)
 
     def owner_of(self, name: K) -> Hashable | None:
-        """Return the owner the name is counted for; None: nobody."""
+        """Return the owner the name is counted for; None if it is not counted."""
         return self._owner_of.get(name)
 
     def count(self, owner: Hashable) -> int:
@@ -99,7 +99,7 @@ class OwnedNames(Generic[K]):
             self._add(name, place, owner)
 
     def drop(self, name: K) -> None:
-        """Forget a name that is gone, or was not made. Nothing happens when it is nobody's."""
+        """Forget a name that is gone, or was not made. A name that is not counted is left alone."""
         owner = self._owner_of.pop(name, None)
         if owner is None:
             return

@@ -1,4 +1,4 @@
-"""The deletion of what nobody needs any more of a slot's log, so that the next take-over reads less.
+"""The deletion of records of a slot's log that no take-over needs any more, so that the next one reads less.
 
 An owner marks the log with a take-over record of its generation, at offset R. Every state is written as a whole again
 sooner or later (its snapshot); when the last of them lies behind R, and is durable, all before R is deleted: the log

@@ -366,8 +366,8 @@ class ShareConsumer:
     def _looks_ahead(self) -> bool:
         """Return True if records may be acquired before anybody waits for them.
 
-        Not if nobody asks any more: their locks would end, and they would be acquired again, until the broker gave them
-        up.
+        Not if the application asks for none any more: their locks would end, and they would be acquired again, until
+        the broker gave them up.
         """
         sessions = self._sessions.values()
         longest_s = max([self.renew_s, *(session.held.lock_s * RENEW_AT for session in sessions)])

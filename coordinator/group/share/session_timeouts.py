@@ -124,6 +124,6 @@ class SessionTimeouts:
 def silent_members_leave(
     group: ShareGroup, member_ids: Sequence[str], metadata: MetadataImage
 ) -> tuple[CoordinatorRecord, ...]:
-    """Return the records that remove from the group those of `member_ids` that are still in it; none when nobody is."""
+    """Return the records that remove from the group those of `member_ids` that are still in it."""
     gone = [member_id for member_id in member_ids if member_id in group.members]
     return tuple(heartbeat.fence(group, gone, metadata)) if gone else ()
