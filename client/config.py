@@ -63,9 +63,9 @@ class ClientConfig:
     sasl: SaslConfig | None = None
     """None: without a login."""
     request_timeout_ms: int = 30_000
-    """How long one answer may take before its connection is given up."""
+    """The time that one answer may take before its connection is given up."""
     default_api_timeout_ms: int = 60_000
-    """How long a call may take in all, with everything that is tried again."""
+    """The time that a call may take in all, with everything that is tried again."""
     connection_setup_timeout_ms: int = 10_000
     retry_backoff_ms: int = 100
     retry_backoff_max_ms: int = 1_000
@@ -80,7 +80,7 @@ class ClientConfig:
     receive_buffer_bytes: int = -1
     """-1: what the kernel likes, which grows with the connection (Java: 64 KiB)."""
     send_buffer_bytes: int = -1
-    """As above (Java: 128 KiB)."""
+    """-1: the same as above (Java: 128 KiB)."""
     check_crcs: bool = True
 
     @classmethod

@@ -59,7 +59,7 @@ class ConnectionProtocol:
         self._next_id = 0
         self._sent: deque[_Sent] = deque()
         self.session_lifetime_ms = 0
-        """How long the broker takes the last login for good; 0: for ever (KIP-368)."""
+        """The time for which the broker takes the last login for good; 0: for ever (KIP-368)."""
 
     @property
     def in_flight(self) -> int:

@@ -27,7 +27,7 @@ from shareq.protocol.records.record_codec import Record
 
 PARTITION_BYTES: Final = 1 << 20
 TOTAL_BYTES: Final = 16 << 20
-"""Of one round, from each broker."""
+"""Bytes of one round, from each broker."""
 
 
 class ReadRecord(NamedTuple):

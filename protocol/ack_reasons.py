@@ -18,7 +18,7 @@ from shareq.protocol.primitives import Tags
 
 TAG: Final = 29553
 MOST_BYTES: Final = 500
-"""Of one reason; the rest is cut off."""
+"""Bytes of one reason; the rest is cut off."""
 MOST: Final = 500
 """Reasons in one request, of one partition."""
 _HEAD: Final = Struct(">qH")

@@ -14,7 +14,7 @@ from shareq.broker.config.topic_config import SYNONYMS, TOPIC_KEYS
 from shareq.protocol.config_def import ConfigKey, ConfigSource, ConfigValue, format_value
 
 OURS: Final = "shareq."
-"""How properties begin that Apache Kafka does not have."""
+"""The prefix of properties that Apache Kafka does not have."""
 
 # One time under several names, that which wins first.
 _UNITS: Final = tuple(SYNONYMS[name] for name in ("retention.ms", "segment.ms", "segment.jitter.ms", "flush.ms"))

@@ -27,7 +27,7 @@ __all__ = ["MOST_IN_A_TICK", "LoadTurns", "OneInSteps", "Waiting"]
 T = TypeVar("T")
 
 MOST_IN_A_TICK = 64
-"""Of the operations that have waited."""
+"""The most operations that have waited and are done in one tick."""
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from shareq.broker.coordinator_runtime.routes import Routes
 
 Read = ReadResult | ErrorCode
-"""What reading comes to."""
+"""The result of reading."""
 
 LOG_IS_OVER: Final = ErrorCode.NOT_COORDINATOR
 """The error with which a log takes no more appends for good: another owner has taken the partition over, or nobody

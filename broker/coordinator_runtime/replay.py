@@ -49,7 +49,7 @@ is replayed, and of small ones 5 MB took 50 ms.
 """
 
 MAX_LINES: Final = 10
-"""Of one load about what it skipped; the others are counted."""
+"""Lines of one load about what it skipped; the others are counted."""
 
 
 class CoordinatorLoadError(Exception):

@@ -16,7 +16,7 @@ class Routes(NamedTuple):
 
     share_partition: Callable[[SharePartitionKey, int], int]
     group: Callable[[str, int], int]
-    """Of groups and transactional ids."""
+    """The route of groups and transactional ids."""
 
 
 AS_APACHE_KAFKA: Final = Routes(partition_for, group_partition_for)

@@ -41,7 +41,7 @@ Answer = Message | Rows[Any]
 """Any: of one RPC, by its handler."""
 
 COUNTED_FRAME: Final = 8_192
-"""From so many bytes on the elements of a request are counted before they are read: there may be thousands of them."""
+"""The bytes from which on a request's elements are counted before they are read: there may be thousands of them."""
 
 # What one connection makes the broker remember: longer headers, and more RPCs and versions, are looked up each time.
 MOST_HEADER_BYTES: Final = 1024

@@ -14,7 +14,7 @@ from shareq.protocol.api_keys import ApiKey
 NAMES: Final = 1_000
 """Names that exist once or a few times: mechanisms, states, protocols of a member, features, keys of a quota."""
 RESOURCES: Final = 50_000
-"""What an administrator's client names at once: all topics, all groups, their properties."""
+"""Resources that an administrator's client names at once: all topics, all groups, their properties."""
 PARTITIONS: Final = 200_000
 """All partitions that one client may have to do with, with their topics: twice what a broker of this kind leads."""
 
@@ -89,7 +89,7 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
 
 
 ELEMENT_BYTES: Final = 256
-"""What an element may have on average: names of topics and groups have up to 249."""
+"""The bytes that an element may have on average: names of topics and groups have up to 249."""
 
 LEAST_LARGEST: Final = 512 * 1024
 MOST_LARGEST: Final = 32 * 1024 * 1024

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Message)
 
 MOST_ANSWER_BYTES: Final = 100_000_000
-"""Of an answer with many rows: what librdkafka takes (`receive.message.max.bytes`) before it closes the connection."""
+"""Bytes of an answer with many rows, as librdkafka takes (`receive.message.max.bytes`) before it ends a connection."""
 
 
 class Rows(Generic[M]):

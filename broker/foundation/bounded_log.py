@@ -19,7 +19,7 @@ MOST_ALIKE: Final = 10
 MOST_CLIENTS: Final = 100
 PERIOD_MS: Final = 60_000
 MOST_CHARACTERS: Final = 500
-"""Of a text that a line puts together, of names that are cut."""
+"""Characters of a text that a line puts together, of names that are cut."""
 
 MOST_OF_A_NAME: Final = 256
 

@@ -69,7 +69,7 @@ class File(Protocol):
 
 
 SyncErrors = Mapping[str, OSError]
-"""By the path of the file or folder that could not be synced."""
+"""The errors by the path of the file or folder that could not be synced."""
 
 
 class DiskSpace(NamedTuple):

@@ -41,7 +41,7 @@ from shareq.protocol.primitives import ZERO_UUID
 COMMIT_TOPIC_IDS_FROM = 10
 FETCH_TOPIC_IDS_FROM = 10
 FETCH_GROUP_ERROR_FROM = 2
-"""From this version on OffsetFetch has a place for an error of the whole group (KIP-88)."""
+"""The first version of OffsetFetch that has a place for an error of the whole group (KIP-88)."""
 
 PART: Final = 500
 """Partitions that a group is asked for at a time; a topic counts as one more."""

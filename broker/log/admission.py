@@ -74,10 +74,10 @@ __all__ = [
 Batch = bytes | bytearray | memoryview
 
 MOST_AT_ONCE: Final = 16 * 1024 * 1024
-"""What a batch may stand for that no library opens piece by piece: it takes 11 ms."""
+"""The bytes that a batch may stand for that no library opens piece by piece: it takes 11 ms."""
 
 MOST_RECORD_ERRORS: Final = 1000
-"""How many records of a batch an answer names one by one; the batch is refused as a whole anyway."""
+"""The number of records of a batch that an answer names one by one; the batch is refused as a whole anyway."""
 
 _NOT_FOR_CLIENTS: Final = CONTROL | DELETE_HORIZON
 _UNUSUAL: Final = _NOT_FOR_CLIENTS | LOG_APPEND_TIME | TRANSACTIONAL

@@ -14,11 +14,11 @@ __all__ = ["LEAST_OPENED_BYTES", "MOST_RECORDS", "UNLIMITED", "LogSettings"]
 UNLIMITED: Final = LONG_MAX
 LEAST_OPENED_BYTES: Final = 8 * 1024 * 1024  # the slowest codec takes 20 ms for it
 MOST_RECORDS: Final = 1 << 18
-"""Of a compressed batch."""
+"""The most records of a compressed batch."""
 
 TIMESTAMP_TYPES: Final = ("CreateTime", "LogAppendTime")
 LARGEST_RECORD_BYTES: Final = 2**31 - 9
-"""What Java can have in one array: no record is larger."""
+"""The bytes that Java can have in one array: no record is larger."""
 
 _COMPRESSIONS: Final[Mapping[str, Compression | None]] = {
     "uncompressed": Compression.NONE,

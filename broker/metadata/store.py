@@ -122,7 +122,7 @@ class MetadataStore:
         self._news: Final = News()
         self._forgettable: set[bytes] = set()
         self.gate: Final = CommitGate(env.clock.call_soon)
-        """For work that commits on behalf of clients: one commit in a turn of the loop."""
+        """The gate for work that commits on behalf of clients: one commit in a turn of the loop."""
         self.topic_changes = 0
         """Grows with every topic that is created, grows, or is deleted."""
         self._bootstrap(features or {}, cluster_id)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 MOST_SAMPLES: Final = 5_000
-"""Of one metric: those of the first groups, topics or partitions. More than that is more than a scraper can use."""
+"""Samples of one metric: those of the first groups, topics or partitions. A scraper cannot use more than that."""
 
 _PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files, as /proc shows them
 

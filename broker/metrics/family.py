@@ -81,7 +81,7 @@ class Table:
 
 
 Rows = Mapping[Table, Sequence[Row]]
-"""What a snapshot has taken."""
+"""The rows that a snapshot has taken."""
 
 
 def itself(number: float) -> float:

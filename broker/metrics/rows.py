@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shareq.broker.services import Services
 
 Ends = Mapping[tuple[str, int], "EndedLog"]
-"""By topic and partition, of those that were used."""
+"""The logs by topic and partition, of those that were used."""
 
 K = TypeVar("K", bound=Hashable)
 

@@ -28,7 +28,7 @@ _SESSIONS: Final = "kafka_server_share_session_cache"
 _TOPIC: Final = "kafka_server_broker_topic_metrics"
 
 ACK_TYPES: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT, AcknowledgeType.RENEW)
-"""What is counted of acknowledgements: a gap is no record."""
+"""The types of acknowledgements that are counted: a gap is no record."""
 
 
 class SeenPartition(NamedTuple):

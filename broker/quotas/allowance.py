@@ -8,7 +8,7 @@ from typing import Final
 from shareq.broker.quotas.rate import Rate, Windows
 
 _SURE: Final = 0.999
-"""Of what the windows let through in any case, so that no rounding is decided by the shorter way."""
+"""The part used of what the windows let through in any case, so that no rounding is decided by the shorter way."""
 
 
 class Throttles:

@@ -13,7 +13,7 @@ KINDS: Final = (CLIENT_ID, USER, IP)
 """The kinds of entities by their names in requests, in the order in which errors name them."""
 
 DEFAULT: Final = ""
-"""In the place of a name: everybody of the kind who has no quota of their own. No name is empty."""
+"""The name that stands for everybody of the kind who has no quota of their own. No name is empty."""
 
 PRODUCER_BYTE_RATE: Final = "producer_byte_rate"
 CONSUMER_BYTE_RATE: Final = "consumer_byte_rate"

@@ -12,7 +12,7 @@ DEFAULT_ENTITY: Final = 1
 SPECIFIED: Final = 2
 
 Filter = Mapping[str, tuple[int, str]]
-"""By kind how it has to match (EXACT, DEFAULT_ENTITY or SPECIFIED), and the name that EXACT is about."""
+"""The match that each kind has to have (EXACT, DEFAULT_ENTITY or SPECIFIED), and the name that EXACT is about."""
 
 
 def matches(entity: QuotaEntity, wanted: Filter, *, strict: bool) -> bool:

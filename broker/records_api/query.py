@@ -10,7 +10,7 @@ from shareq.broker.share.core.window.ranges import STATES
 
 ROOT: Final = "/api/v1"
 MOST_RANGES: Final = 10_000
-"""In one answer at most."""
+"""Ranges in one answer at most."""
 MOST_NAMES: Final = 1_000
 """Groups or partitions in one answer at most: they are sorted."""
 _HIGHEST_OFFSET: Final = 2**63 - 1

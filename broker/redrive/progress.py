@@ -52,10 +52,10 @@ class What(Enum):
 
 
 STAYS: Final = frozenset(What) - {What.REDRIVEN, What.FILTERED, What.ALREADY_SENT}
-"""What becomes of a letter that the filter takes, and that another redrive may send back."""
+"""The fates of a letter that the filter takes, and that another redrive may send back."""
 
 Ranges = list[tuple[int, int]]
-"""Of offsets, both inclusive, ascending and apart."""
+"""Ranges of offsets, both ends inclusive, ascending and apart."""
 
 Place = tuple[str, int]
 """Topic and partition."""

@@ -84,7 +84,7 @@ class Round:
 
 
 SentBefore = Callable[[int, Letter], bool]
-"""Whether the letter, from this partition of the queue, was sent back by another redrive."""
+"""Return whether the letter, from this partition of the queue, was sent back by another redrive."""
 
 
 def _nothing(_partition: int, _letter: Letter) -> bool:

@@ -27,7 +27,7 @@ from shareq.protocol.names import REDRIVES
 logger = logging.getLogger(__name__)
 
 MOST_RUNNING: Final = 16
-"""Of all clients, while one of them alone has redrives; see `may_make` for what others may begin beyond that."""
+"""Redrives of all clients, while one alone of them has any; see `may_make` for what others may begin beyond that."""
 
 MOST_DESCRIBED: Final = 100
 MOST_OF_A_QUEUE: Final = 1_000

@@ -11,7 +11,7 @@ from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.names import REDRIVES
 
 TOPIC_PREFIX: Final = "redrive."
-"""With the group's id behind it: the topic of letters that go back to their group alone."""
+"""The prefix that makes of a group's id the name of the topic of letters that go back to their group alone."""
 
 MOST_PER_SECOND: Final = 1_000_000
 MOST_TEXT: Final = 1_900

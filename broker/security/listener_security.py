@@ -18,7 +18,7 @@ SERVED_PROTOCOLS: Final = (PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL)
 
 OAUTHBEARER: Final = "OAUTHBEARER"
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
-"""Of SASL, that are served."""
+"""The mechanisms of SASL that are served."""
 
 
 class ListenerSecurity:

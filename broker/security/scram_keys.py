@@ -14,7 +14,7 @@ from typing import Final
 from shareq.broker.security.credentials import ScramCredential
 
 HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-"""By mechanism."""
+"""The hash functions by mechanism."""
 
 
 def credential_from_salted(mechanism: str, salt: bytes, salted_password: bytes, iterations: int) -> ScramCredential:

@@ -24,7 +24,7 @@ class PartitionAcks(NamedTuple):
 
 
 MOST_BATCHES: Final = 20_000
-"""Of one partition in one request: what is applied in one turn of the loop. A fetch brings 500 records, or some."""
+"""Batches of one partition in one request: so many are applied in one turn. A fetch brings 500 records, or some."""
 
 FEW_BATCHES: Final = 500
 """Batches that are checked before the next breath."""

@@ -26,7 +26,7 @@ MOST_AUTO_CREATED: Final = 50
 """Topics that one Metadata request creates. Clients ask again for the others, as they do where creation takes time."""
 
 AUTO_CREATED_TOGETHER: Final = 5
-"""Of those, in one commit: a millisecond of work, beside what the disk takes."""
+"""Topics of one such request that one commit creates: a millisecond of work, beside what the disk takes."""
 
 AUTO_CREATED_PER_SECOND: Final = 5
 """Topics that one user (without authentication: one address) may have created by asking for them: each commit waits for

@@ -31,7 +31,7 @@ MARKER_ELEMENTS: Final = 10
 """Elements that take as long as a marker: 40 µs, 0.2 ms where its log has to be made."""
 
 COORDINATOR_EPOCH: Final = 0
-"""Of every partition of `__transaction_state`: one broker has led it from the beginning."""
+"""The coordinator epoch of every partition of `__transaction_state`: one broker has led it from the beginning."""
 
 # The partition is gone, and the transaction with it; or its producer has got further than this transaction.
 _NOTHING_TO_END: Final = frozenset(

@@ -23,7 +23,7 @@ V = TypeVar("V")
 M = TypeVar("M", bound=Message)
 
 Outcome: TypeAlias = V | ClientError
-"""What was asked for, or why it is not to be had."""
+"""The value that was asked for, or the error that says why it is not to be had."""
 Routes: TypeAlias = tuple[dict[int, list[K]], dict[K, ClientError]]
 """Keys by the node that answers for them, and those of which no node is known."""
 Partition = tuple[str, int]

@@ -82,7 +82,7 @@ class Letter(NamedTuple):
     disposition: str | None
     died_ms: int | None
     error: str | None = None
-    """What the worker said that rejected it, or released it last."""
+    """The words of the worker that rejected it, or released it last."""
 
 
 class Redrive(NamedTuple):

@@ -26,7 +26,7 @@ from shareq.protocol.primitives import Message
 
 _ANY_AGE: Final = -1
 _FENCING_TIMEOUT_MS: Final = 1
-"""As Apache Kafka's tools: the transaction is only begun to end the one before it."""
+"""The timeout that Apache Kafka's tools have, too: the transaction is only begun to end the one before it."""
 
 
 class TransactionListing(NamedTuple):

@@ -25,7 +25,7 @@ MECHANISMS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _NAMES: Final = {number: name for name, number in MECHANISMS.items()}
 _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 DEFAULT_ITERATIONS: Final = 8192
-"""What Apache Kafka's tools take."""
+"""The number that Apache Kafka's tools take."""
 
 
 class ScramCredential(NamedTuple):

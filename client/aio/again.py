@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 GROUP: Final = "shareq.sent.again.group"
 SINCE: Final = "shareq.sent.again.ms"
 LOOK_S: Final = 10.0
-"""How often the ends of logs are asked for in which records wait."""
+"""The time between two questions for the ends of logs in which records wait."""
 SEND_MS: Final = 30_000
 AT_ONCE: Final = 100
 PAUSE_S: Final = 60.0

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 MAX_PORT: Final = 65_535
 END_S: Final = 1.0
-"""How long the peer has to end TLS in turn; then the socket is closed without it."""
+"""The time that the peer has to end TLS in turn; then the socket is closed without it."""
 
 
 class LoopWire(asyncio.Protocol):

@@ -21,7 +21,7 @@ NOT_BEFORE: Final = "shareq.not.before.ms"
 LONGEST_TIME: Final = 15
 """Digits of a time in ms: up to the year 33658."""
 MAX_DELAY_S: Final = 86_400.0
-"""How far ahead of now a time may lie by default."""
+"""The furthest ahead of now that a time may lie by default."""
 TOO_FAR: Final = "%s is %s: more than max_delay (%g s) ahead"
 
 
@@ -39,7 +39,7 @@ def ms_of(headers: Iterable[tuple[str, bytes | None]], wanted: str) -> int:
 
 
 WORN: Final = 3
-"""With so many deliveries a record is sent again, which makes it the first one; the usual limit is 5."""
+"""The number of deliveries with which a record is sent again, which makes it the first one; the usual limit is 5."""
 
 
 class _Waiting(NamedTuple):

@@ -48,7 +48,7 @@ class ProducerMetrics:
     requests: int = 0
     """Batches that were sent, also again."""
     retries: int = 0
-    """Of them, again after an error."""
+    """Batches among them that were sent again after an error."""
     buffered: int = 0
     """Records that are neither written down nor failed."""
     buffered_bytes: int = 0

@@ -143,7 +143,7 @@ class Connection:
         self._login = wire.lock()  # held while a login is renewed: nothing else is sent meanwhile
         self._renew_login_at: float | None = None
         self.closed: ClientError | None = None
-        """Why it is closed; None while it is not."""
+        """The reason for which it is closed; None while it is not."""
         self.on_closed: Callable[[ClientError], None] | None = None
         """Called with that when it is closed, before what is in flight fails."""
 

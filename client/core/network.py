@@ -25,7 +25,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestT
 from shareq.protocol.primitives import Message
 
 GENERAL: Final = ""
-"""What connections are for that are not for anything in particular."""
+"""The purpose of connections that are not for anything in particular."""
 GROUP: Final = 0
 """FindCoordinator's key type of groups."""
 BY_TOPIC_ID: Final = 12

@@ -33,7 +33,7 @@ RENEW_FROM: Final = 2
 LONGEST_PAUSE_MS: Final = 1000
 """Between two looks for leaders that are missing."""
 ABSENT_MS: Final = 1000
-"""How long a coordinator that could not be reached is let be, while leaders are asked."""
+"""The time for which a coordinator that could not be reached is let be, while leaders are asked."""
 CLOSE_MS: Final = 5_000
 
 Lost = Callable[[Leader, str, Collection[TopicIdPartition] | None], None]

@@ -18,7 +18,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcknowledgeType
 
 SEVERAL_LEADERS_WAIT_MS: Final = 100
-"""How long each may wait for a record, so that one without records does not delay one that has some."""
+"""The time that each may wait for a record, so that one without records does not delay one that has some."""
 
 
 def now_ms() -> int:

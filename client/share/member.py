@@ -52,7 +52,7 @@ class ShareMember:
         self.epoch = JOIN_EPOCH
         self.assignment: frozenset[TopicIdPartition] | None = None
         self.due_ms = 0
-        """When the next heartbeat is to be sent, on the driver's clock."""
+        """The time at which the next heartbeat is to be sent, on the driver's clock."""
 
     def request(self) -> ShareGroupHeartbeatRequest:
         """Return the next heartbeat: a full one to join, else only the epoch, and topics that are new."""

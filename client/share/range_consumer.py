@@ -32,16 +32,17 @@ from shareq.protocol.share import AcknowledgeType
 __all__ = ["AckRange", "AcknowledgeType", "AcquiredRange", "ShareRangeConsumer"]
 
 DEFAULT_MAX_BYTES: Final = 8 << 20
-"""Of one answer. Larger ones cost the broker twice the CPU: their memory comes fresh from the system each time."""
+"""Bytes of one answer. Larger ones cost the broker twice the CPU: their memory is fresh from the system each time."""
 TURN_MS: Final = 1000
-"""How long one turn of `poll` may keep the other methods waiting."""
+"""The time for which one turn of `poll` may keep the other methods waiting."""
 ANSWER_MS: Final = 10_000
-"""How long one broker may keep a turn waiting, whatever `request.timeout.ms` says: a third of Kafka's default lock. One
-that hangs must not cost the locks at the others: their renewals wait for the turn."""
+"""The time for which one broker may keep a turn waiting, whatever `request.timeout.ms` says: a third of Kafka's default
+lock. One that hangs must not cost the locks at the others: their renewals wait for the turn.
+"""
 SETUP_MS: Final = 5_000
-"""As `ANSWER_MS`, for a new connection."""
+"""The same as `ANSWER_MS`, for a new connection."""
 SPLITS: Final = 64
-"""How often `acknowledge` may halve what a broker refused because of one range in it."""
+"""The number of times that `acknowledge` may halve what a broker refused because of one range in it."""
 
 _Queues = dict[Leader, deque[list[AckRange]]]
 _Results = list[tuple[AckRange, ErrorCode]]

@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 
 LARGEST: Final = "group.share.max.partition.max.record.locks"
 USUAL_LARGEST: Final = 4_000
-"""What a broker allows by default, ours and Apache Kafka's."""
+"""The number that a broker allows by default, ours and Apache Kafka's."""
 USUAL: Final = 2_000
-"""What a group has by default, where that cannot be read."""
+"""The number that a group has by default, where that cannot be read."""
 _ORDER: Final = "shareq.order"
 
 

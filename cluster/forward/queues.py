@@ -49,7 +49,7 @@ from shareq.protocol.names import DLQ_GROUP_ENABLE
 __all__ = ["ClusterQueues"]
 
 AGE_MS: Final = 10_000
-"""How long a topic's properties are believed, unless it refuses something before."""
+"""The time for which a topic's properties are believed, unless it refuses something before."""
 MOST_BYTES: Final = 32 << 20
 """Bytes of letters under way, from where on no share partition is given a queue to write more."""
 MOST_KNOWN: Final = 1_000
@@ -59,7 +59,7 @@ TIMEOUT_MS: Final = 30_000
 PAUSE_MS: Final = 100
 """Between two questions whether a broker has heard of a topic that was created."""
 HEARD_MS: Final = 5_000
-"""How long they are asked; later its letters are tried again, as when a broker leads nothing yet."""
+"""The time for which they are asked; later its letters are tried again, as when a broker leads nothing yet."""
 DEFAULT_MESSAGE_BYTES: Final = 1_048_588
 """Apache Kafka's default, believed where nothing may be asked."""
 

@@ -57,7 +57,7 @@ class NetworkLink:
         self.network: Final = Network(config)
         self.loop: Final = asyncio.get_running_loop()
         self.offered: Final[dict[int, Mapping[int, tuple[int, int]]]] = {}
-        """What each broker was heard to serve, by node id."""
+        """The versions that each broker was heard to serve, by node id."""
         self.closed = False
         self._timeout_s: Final = config.request_timeout_ms / 1000
         self._lanes: dict[tuple[int | None, Purpose], _Lane] = {}

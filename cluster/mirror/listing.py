@@ -30,7 +30,7 @@ __all__ = ["NAMED_IDS_FROM", "list_topics"]
 NAMED_IDS_FROM: Final = 10
 """The first version of Metadata whose answers by name have topic ids."""
 MOST_PARTITIONS: Final = 1_000
-"""Of one page: it is read in one turn."""
+"""Partitions of one page: it is read in one turn."""
 
 Take: TypeAlias = Callable[[Sequence[MetadataResponseTopic], MetadataResponse], Waiting[bool]]
 """Takes some topics, and an answer that names the brokers; returns whether more are wanted."""

@@ -73,7 +73,7 @@ class ChunkCache:
         self.held_bytes = 0
         self.reserved_bytes = 0
         self.evicted = 0
-        """How many chunks have given way so far."""
+        """The number of chunks that have given way so far."""
         self._chunks: dict[Place, _Chunks] = {}
         self._places: dict[Chunk, Place] = {}  # the one read last is the last one
 

@@ -58,7 +58,7 @@ MOST_BATCH_BYTES: Final = 8 << 20
 """A batch with more, once it is decompressed, is passed over, as is one with more records than the next number."""
 MOST_RECORDS: Final = 20_000
 MOST_WAITING_BYTES: Final = 8 << 20
-"""Of changes that are on their way to the log."""
+"""Bytes of changes that are on their way to the log."""
 NOTIFIED_TOGETHER: Final = 1_000
 """Changes that one call names, where a read came to another state."""
 
@@ -176,7 +176,7 @@ class ConfigLog:
         self._is_open = False
         self._is_closed = False
         self.reads = 0
-        """How often the log was read from its start."""
+        """The number of times that the log was read from its start."""
         self.skipped = 0
         """Records and batches that were passed over."""
 

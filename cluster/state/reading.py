@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 WAIT_MS: Final = 50
 """Between two tries."""
 PATIENCE_MS: Final = 30_000
-"""How long a read goes on that brings nothing: a broker that leads the slot may be replaced meanwhile."""
+"""The time for which a read that brings nothing goes on: a broker that leads the slot may be replaced meanwhile."""
 
 EMPTY: Final = ReadResult(b"", ())
 

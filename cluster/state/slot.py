@@ -52,7 +52,7 @@ SEVERAL_KEYS: Final = 4
 WITH_LOG_START: Final = 5
 """The first version of Produce that answers it."""
 MOST_BYTES: Final = 1 << 20
-"""Of a fetch: what a reader holds of the log at a time, unless one batch is larger."""
+"""Bytes of a fetch: what a reader holds of the log at a time, unless one batch is larger."""
 TRANSACTION_TIMEOUT_MS: Final = 60_000
 """Never of use: owners begin no transaction. The cluster bounds it (`transaction.max.timeout.ms`)."""
 
@@ -262,4 +262,4 @@ class Slot:
 
 
 _BY_LEADER: Final = frozenset({ProduceResponse, FetchResponse, ListOffsetsResponse, DeleteRecordsResponse})
-"""What the slot's leader answers, and no other broker may be asked for."""
+"""The answers that the slot's leader gives, and no other broker may be asked for."""

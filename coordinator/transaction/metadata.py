@@ -41,7 +41,7 @@ STATE_NAMES: Final[Mapping[TransactionState, str]] = {
     TransactionState.COMPLETE_COMMIT: "CompleteCommit",
     TransactionState.COMPLETE_ABORT: "CompleteAbort",
 }
-"""As DescribeTransactions and ListTransactions name them."""
+"""The names of the states in DescribeTransactions and ListTransactions."""
 
 RESTING: Final = frozenset((TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT))
 """No transaction is under way: another may begin, the id may expire."""

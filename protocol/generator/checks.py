@@ -18,7 +18,7 @@ from shareq.protocol.generator.names import snake
 
 LONGEST_NAME: Final = 100
 MOST_VERSIONS: Final = 1_000
-"""Of a message; Apache Kafka's have 20 at most."""
+"""Versions of a message; Apache Kafka's have 20 at most."""
 DEEPEST: Final = 32
 """Structs in structs; Apache Kafka's are 4 deep at most."""
 TABLES: Final = frozenset(("index", "error_codes"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 HIGHEST: Final = 32767
-"""What `N+` ends with."""
+"""The version that `N+` ends with."""
 
 _RANGE: Final = re.compile(r"(\d+)(\+|-(\d+))?")
 

@@ -16,8 +16,9 @@ UNREADABLE: Final = 1
 OUT_OF_ORDER: Final = 2
 KEYLESS: Final = 4
 OUT_OF_TIME: Final = 8
-"""What a batch may be found to have: records that cannot be read, or do not fill it exactly; offset deltas that do not
-count up from 0; a record without a key; a record whose time is not allowed."""
+"""The faults that a batch may be found to have: records that cannot be read, or do not fill it exactly; offset deltas
+that do not count up from 0; a record without a key; a record whose time is not allowed.
+"""
 
 MIN_BODY_BYTES: Final = 6  # attributes, two deltas, null key, null value, no headers
 NOT_FOUND: Final = -1

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 MAX_DECOMPRESSED_BYTES: Final = 64 * 1024 * 1024
-"""What readers here take of one batch. What producers may send is less: see `broker/log/admission.py`."""
+"""The bytes that readers here take of one batch. Producers may send less: see `broker/log/admission.py`."""
 
 STEP_BYTES: Final = 64 * 1024
 """Bytes that are compressed between two pauses: two or three milliseconds of gzip, less of the others."""

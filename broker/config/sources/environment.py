@@ -28,9 +28,9 @@ NOT_PROPERTIES: Final = frozenset(
         "SHAREQ_SCHEMA_REGISTRY_URL",
     )
 )
-"""What has a meaning of its own."""
+"""The variables that have a meaning of their own."""
 OF_CLIENTS: Final = "SHAREQ_CLIENT_"
-"""How variables begin that may be for the commands about a cluster: no warning is due for them."""
+"""The prefix of variables that may be for the commands about a cluster: no warning is due for them."""
 
 _UNDERSCORES: Final = re.compile("_{1,3}")
 _STANDS_FOR: Final = (".", "_", "-")

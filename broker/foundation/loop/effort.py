@@ -39,16 +39,16 @@ PACKING_EFFORT: Final = {
     Compression.LZ4: 8,
     Compression.ZSTD: 2,
 }
-"""What a byte counts that is compressed: so a turn takes 2 ms, 5 with what is worst for gzip."""
+"""The effort of a byte that is compressed: so a turn takes 2 ms, 5 with what is worst for gzip."""
 
 BATCH_EFFORT: Final = 16 * 1024
-"""What a batch of a request with several counts beside: small ones that are refused take 0.1 ms each."""
+"""The effort that each batch of a request with several adds: small ones that are refused take 0.1 ms each."""
 
 LOG_EFFORT: Final = 64 * 1024
-"""What the first batch of a log counts beside: its folder and files take 0.3 ms."""
+"""The effort that the first batch of a log adds: its folder and files take 0.3 ms."""
 
 REFUSED_EFFORT: Final = 2 * 1024
-"""What a batch counts that is refused without a look at it: 4 µs."""
+"""The effort of a batch that is refused without a look at it: 4 µs."""
 
 
 class Effort:

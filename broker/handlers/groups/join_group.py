@@ -20,7 +20,7 @@ from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResp
 _NULL_PROTOCOL_FROM = 7
 
 _TIMES: Final = 4
-"""Of the metadata of all protocols those of one are written down."""
+"""The multiple of a record that a request may have: of the metadata of all protocols those of one are written down."""
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> JoinGroupResponse | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", alter_configs.AlterConfigsResource, incremental_alter_configs.AlterConfigsResource)
 
 REPEATED: Final = ApiError(ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
-"""What every row of a resource gets that a request names twice."""
+"""The error that every row gets of a resource that a request names twice."""
 
 
 CHANGED_TOGETHER: Final = 1_000
@@ -32,7 +32,7 @@ MOST_PROPERTIES: Final = 1_000
 """That a request may change of one resource: a few hundred exist."""
 
 RESOURCE_PROPERTIES: Final = 10
-"""What a resource counts beside its own: all of them are checked together, and committed."""
+"""The number that a resource counts beside its own properties: all of them are checked together, and committed."""
 
 
 TOO_MANY: Final = ApiError(ErrorCode.INVALID_REQUEST, f"No resource has more than {MOST_PROPERTIES} properties.")

@@ -22,7 +22,7 @@ from shareq.protocol.generated.create_topics import CreatableTopic
 from shareq.protocol.names import CLUSTER_METADATA
 
 Plans = dict[str, NewTopic | ApiError]
-"""By name, in the order in which they are answered."""
+"""The plans by name, in the order in which they are answered."""
 
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _REFUSED: Final = ApiError(CREATE_TOPIC.error, "Authorization failed.")

@@ -13,7 +13,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 
 Refusal = Callable[[str], ErrorCode]
-"""Why records of a topic may not be handed out now, or NONE."""
+"""Return the reason for which records of a topic may not be handed out now, or NONE."""
 
 
 def refusal(ctx: RequestContext, group_id: str) -> Refusal | None:

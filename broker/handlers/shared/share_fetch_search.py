@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
 
 _ELEMENTS: Final = 4
-"""What loading a share partition counts: 25 µs."""
+"""The elements that loading a share partition counts as: 25 µs."""
 
 
 async def load(ctx: RequestContext, group_id: str, wanted: Sequence[WantedPartition]) -> bool:

@@ -38,7 +38,7 @@ _Topics = Sequence[TxnOffsetCommitRequestTopic]
 _Partitions = Sequence[TxnOffsetCommitRequestPartition]
 _index: Final = attrgetter("partition_index")
 _Errors = dict[tuple[str | bytes, int], ErrorCode]
-"""By the topic's name or id, whichever the request has, and partition."""
+"""The errors by the topic's name or id, whichever the request has, and partition."""
 
 
 async def handle(ctx: FolderContext, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:

@@ -54,7 +54,7 @@ Took = Callable[[int], Awaitable[None]]
 """Count records that were gone through; await the result, which may pause."""
 
 SUBJECT_BYTES: Final = 256
-"""What one subject takes in memory at most: a digest or short key, an offset, their places in the dictionary."""
+"""The memory that one subject takes at most: a digest or short key, an offset, their places in the dictionary."""
 
 _LONG_KEY: Final = 32  # keys as long as a digest, or longer, are remembered by it
 _SUBJECTS: Final = 10_000  # are taken in between two pauses, of a large batch

@@ -25,7 +25,7 @@ from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import SocketConnection
 
 HANDSHAKE_TIMEOUT_MS: Final = 10_000
-"""How long a client may take to shake hands. A slow one holds a connection, nothing else."""
+"""The time that a client may take to shake hands. A slow one holds a connection, nothing else."""
 
 SLICE_BYTES: Final = 64 * 1024  # handed to the socket at a time
 TURN_BYTES: Final = 8 * SLICE_BYTES  # encrypted before others have their turn: some 0.5 ms

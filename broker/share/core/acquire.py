@@ -27,7 +27,7 @@ _base_offset = attrgetter("base_offset")
 _NEVER_DELIVERED = settled(RecordState.AVAILABLE, 0)
 
 FETCH_IN_RANGES: Final = 40
-"""What a fetch from a share partition costs, in ranges that are acquired, acknowledged and written down."""
+"""The cost of a fetch from a share partition, in ranges that are acquired, acknowledged and written down."""
 _FAR_FROM_BEST: Final = 1.2
 
 

@@ -25,7 +25,7 @@ MOST_OF_A_CONNECTION: Final = 100
 """Sessions that one connection may open. A client's has one."""
 
 MOST_PARTITIONS: Final = 10_000
-"""Of one session: as many as the largest topic has."""
+"""Partitions of one session: as many as the largest topic has."""
 
 LOOKED_AT: Final = 1_000
 """Partitions of a session that one ShareFetch looks at, 10 µs each. Of a larger session each looks at the next ones."""

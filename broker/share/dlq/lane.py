@@ -23,7 +23,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import HEADER_SIZE, Record, RecordData
 
 MOST_RECORDS: Final = 1_000
-"""Of one batch, so that it is made in one turn of the loop."""
+"""Records of one batch, so that it is made in one turn of the loop."""
 
 Done = Callable[[int, int], None]
 

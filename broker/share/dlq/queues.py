@@ -27,7 +27,7 @@ from shareq.protocol.records.batch import build_batch
 logger = logging.getLogger(__name__)
 
 FETCHED_MS: Final = 30_000
-"""How long the records of a range are waited for that have to be fetched, as long as five tries take at least."""
+"""The time for which records of a range that have to be fetched are waited for, as long as five tries take at least."""
 LOOK_MS: Final = 1_000
 """The pause between two looks at what has to be fetched, unless there is news of its partition."""
 _MOST_GIVEN_UP: Final = 100  # ranges in one turn

@@ -17,7 +17,7 @@ from shareq.coordinator.ports import IsolationLevel
 from shareq.protocol.share import AcquireMode
 
 MOST_OFFSETS: Final = 20_000
-"""What has more is left to the fetch itself: a turn of the loop has to stay short."""
+"""The most offsets of a read; what has more is left to the fetch itself: a turn of the loop has to stay short."""
 TURNS_TO_LEAVE: Final = 2
 """So many turns after the one in which a fetch ends, its answer is with the socket, wherever in the turn that was."""
 

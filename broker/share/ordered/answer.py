@@ -24,7 +24,7 @@ MOST_OPENED: Final = 4 * 1024 * 1024
 """Bytes of compressed records opened for one answer; batches beyond that are sent whole."""
 
 Marks = dict[int, tuple[int, int]]
-"""Where records lie that were cut out last: see `cut`."""
+"""The places of records that were cut out last: see `cut`."""
 
 _last_offset = attrgetter("last_offset")
 

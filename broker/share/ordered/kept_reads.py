@@ -26,7 +26,7 @@ LEAST_BYTES: Final = 16 * 1024
 MOST_BYTES: Final = 4 * 1024 * 1024
 """A read with more is not kept."""
 TOTAL_BYTES: Final = 32 * 1024 * 1024
-"""Of all share partitions together; what was not used for longest gives way."""
+"""Bytes of all share partitions together; what was not used for longest gives way."""
 
 _last_offset = attrgetter("last_offset")
 _new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price

@@ -35,7 +35,7 @@ DEFAULT_MAX_BYTES: Final = 8 << 20
 DEFAULT_RENEW_S: Final = 600.0
 GROUP: Final = "group"
 SHARE: Final = "share"
-"""What connections are for: a fetch that waits would hold everything else up."""
+"""The purposes of connections: a fetch that waits would hold everything else up."""
 
 
 @dataclass(slots=True)

@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 LONG_WAIT_MS: Final = 500
 SHORT_WAIT_MS: Final = 50
 SPLITS: Final = 64
-"""How often acknowledgements that were refused for one of them are halved, at most, until some are taken again."""
+"""The most times that acknowledgements which were refused for one of them are halved, until some are taken again."""
 AT_ONCE: Final = 1_000
 """Records that are handed over in one turn of the loop."""
 
@@ -50,7 +50,7 @@ class Ground(Protocol):
     max_bytes: int
     renew_s: float
     polled_at: float
-    """When records were asked for last, on the loop's clock."""
+    """The time at which records were asked for last, on the loop's clock."""
 
     def room(self) -> int:
         """Return how many records this leader may be asked for now."""

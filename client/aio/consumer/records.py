@@ -98,9 +98,9 @@ class ShareRecord:
         self.headers = headers
         self.delivery_count = delivery_count
         self.deadline = deadline
-        """When the lock ends, on the event loop's clock (seconds)."""
+        """The time at which the lock ends, on the event loop's clock (seconds)."""
         self.held_since = 0.0
-        """When the consumer handed it out, on the same clock."""
+        """The time at which the consumer handed it out, on the same clock."""
         self.state = State.BUFFERED
 
     @property

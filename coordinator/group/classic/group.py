@@ -45,7 +45,7 @@ LEGAL: Final = {
     ClassicState.COMPLETING_REBALANCE: {ClassicState.STABLE, ClassicState.PREPARING_REBALANCE},
     ClassicState.STABLE: {ClassicState.PREPARING_REBALANCE},
 }
-"""From a state to those that may follow."""
+"""The states that may follow, by the state before them."""
 
 
 @dataclass(slots=True)

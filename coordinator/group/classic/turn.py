@@ -15,7 +15,7 @@ from shareq.protocol.generated.sync_group import SyncGroupResponse
 from shareq.protocol.primitives import Message
 
 TimerKey = tuple[str, str, str]
-"""What is due, the group's id, and the member's if it is a member's."""
+"""The name of what is due, the group's id, and the member's if it is a member's."""
 
 HEARTBEAT: Final = "heartbeat"
 JOIN: Final = "join"
@@ -24,7 +24,7 @@ SYNC: Final = "sync"
 _REASON_LENGTH: Final = 255
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000
-"""How long a member without an id of its own waits for a rebalance; Apache Kafka has no property for it either."""
+"""The time that a member without an id of its own waits for a rebalance; Apache Kafka has no property for it either."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from shareq.protocol.generated.consumer_group_heartbeat import (
 )
 
 MEMBER_ID_FROM_CLIENT_VERSION: Final = 1
-"""From this version on members bring their ids (KIP-1082); before, an empty one is replaced."""
+"""The first version in which members bring their ids (KIP-1082); before, an empty one is replaced."""
 
 
 class Refused(Exception):

@@ -7,7 +7,7 @@ from typing import Final
 from shareq.coordinator.group.deadlines import Deadlines, take_due
 
 TimerKey = tuple[str, str, str]
-"""What is due, group id and member id."""
+"""The name of what is due, group id and member id."""
 
 SESSION: Final = "session"
 """It was not heard of."""

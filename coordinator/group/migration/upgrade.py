@@ -38,8 +38,9 @@ from shareq.coordinator.shard import CoordinatorRecord, Steps
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 
 _UNKNOWN_HASH: Final = 0
-"""Of topics that are not assigned as they are to be: the heartbeat at hand makes a new epoch for them. One with which a
-static member takes its own place does not do so otherwise; after it in Apache Kafka 4.3.1 no member has them.
+"""The hash of topics that are not assigned as they are to be: the heartbeat at hand makes a new epoch for them. One
+with which a static member takes its own place does not do so otherwise; after it in Apache Kafka 4.3.1 no member has
+them.
 """
 
 

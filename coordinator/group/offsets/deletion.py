@@ -11,7 +11,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData
 
 Knows = Callable[[str, int], bool]
-"""Whether the group has an offset, or a pending one, of a topic's partition."""
+"""Return whether the group has an offset, or a pending one, of a topic's partition."""
 
 
 class DeletedOffsets(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER, CommittedOffset
 
 Offsets = dict[str, dict[int, CommittedOffset]]
-"""By topic name and partition; no topic is without partitions."""
+"""The offsets by topic name and partition; no topic is without partitions."""
 
 _NONE: Mapping[str, Mapping[int, CommittedOffset]] = {}
 _NOTHING: Collection[tuple[str, int]] = ()

@@ -17,7 +17,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 UNRESOLVED_START_OFFSET = -1
 """The leader of the share partition resolves the start offset, by `share.auto.offset.reset`."""
 FIRST_OFFSET = 0
-"""Where a partition begins that was added to a topic the group knows: what came before it was noticed is not missed."""
+"""The start of a partition that was added to a topic the group knows: what came before it was noticed is not missed."""
 
 
 @dataclass(frozen=True, slots=True)

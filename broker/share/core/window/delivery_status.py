@@ -109,7 +109,7 @@ class DeliveryStatus:
 
 
 SETTLED: Final[dict[tuple[RecordState, int], DeliveryStatus]] = {}
-"""What `settled` has returned."""
+"""The statuses that `settled` has returned."""
 
 
 def settled(state: RecordState, delivery_count: int) -> DeliveryStatus:

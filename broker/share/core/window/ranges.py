@@ -18,7 +18,7 @@ from shareq.protocol.share import RecordState
 DELAYED: Final = "delayed"
 WAITING: Final = "waiting"
 STATES: Final = ("available", "delayed", "waiting", "acquired", "acknowledged", "archiving", "archived")
-"""What `RecordRange.state` may be: Kafka's names, and two kinds of available records that nobody gets now."""
+"""The values of `RecordRange.state`: Kafka's names, and two kinds of available records that nobody gets now."""
 
 _NAMES: Final = {state: state.name.lower() for state in RecordState}
 _last_offset = itemgetter(1)
@@ -61,7 +61,7 @@ class Part(NamedTuple):
 
 
 Behind = Callable[[int], int | None]
-"""Of a waiting offset: the head of its key."""
+"""Return the head of the key of a waiting offset."""
 
 
 def list_ranges(window: InFlightWindow, first: int, most: int, behind: Behind | None = None) -> Part:

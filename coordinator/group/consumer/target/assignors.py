@@ -28,7 +28,7 @@ class ConsumerAssignorMember:
 
 
 Members = Mapping[str, ConsumerAssignorMember]
-"""By member id."""
+"""The members by member id."""
 
 PartitionCounts = Mapping[bytes, int]
 """Topic id to how many partitions it has."""
@@ -273,4 +273,4 @@ def _as_assignment(partitions: Iterable[_TopicPartition]) -> Assignment:
 
 
 ASSIGNORS: Final[Mapping[str, Assignor]] = {"uniform": assign_uniform, "range": assign_range}
-"""By the name that clients and `group.consumer.assignors` know them by."""
+"""The assignors by the name that clients and `group.consumer.assignors` know them by."""

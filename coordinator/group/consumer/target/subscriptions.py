@@ -14,7 +14,7 @@ from shareq.coordinator.group.consumer.group import Activity, ResolvedRegex
 from shareq.coordinator.group.consumer.patterns import PatternMatches
 
 LEAST_RESOLVE_INTERVAL_MS: Final = 10_000
-"""At most so often a group's patterns are matched again because there are new topics."""
+"""The least time after which a group's patterns are matched again because there are new topics."""
 
 MOST_AT_ONCE: Final = 5_000
 """A heartbeat begins no other pattern when it has looked at so many names, each of which takes one to two µs."""
