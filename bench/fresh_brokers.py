@@ -34,11 +34,11 @@ from shareq.testing.process import Nursery
 
 MODES: Final[tuple[Mode, ...]] = ("thread", "process")
 MOST_START_MS: Final = {"thread": 50.0, "process": 150.0}
-"""Of the median."""
+"""The longest median of a start, by mode."""
 MOST_GROWTH_MB: Final = 4.0
-"""Of a process's memory, from a tenth of the brokers on to their end."""
+"""The most that a process's memory may grow, from a tenth of the brokers on to their end."""
 COUNTED: Final = ("descriptors", "threads", "children")
-"""What may not grow at all."""
+"""The counts that may not grow at all."""
 STARTS: Final = 20
 LOOKS: Final = 10
 BEGIN: Final = "<!-- fresh brokers: begin -->"

@@ -44,7 +44,7 @@ SEND_MS: Final = 30_000
 BLOCK_MS: Final = 10_000
 
 _rejected: ContextVar[bool] = ContextVar("rejected", default=True)
-"""Whether an acknowledgement means that the record is rejected: one that taskiq cannot read, or whose task it does not
+"""True if an acknowledgement means that the record is rejected: one that taskiq cannot read, or whose task it does not
 know, it acknowledges before any middleware has seen it.
 """
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, get_args
 
 State = Literal["available", "delayed", "waiting", "acquired", "acknowledged", "archiving", "archived", "unfinished"]
-"""As the records API has them; and `unfinished`, where no more is known: available, or acquired by a member."""
+"""States as the records API has them; and `unfinished`, where no more is known: available, or acquired by a member."""
 Figure = Literal[
     "lag",
     "in flight",
@@ -23,12 +23,12 @@ Figure = Literal[
     "finished",
     "archived",
 ]
-"""What charts show over time. A name that a state has as well is about the records in it, or on their way into it."""
+"""Figures that charts show over time. A name that a state has as well is about records in it, or on the way into it."""
 
 LIGHT_BACKGROUND: Final = "#ffffff"
 DARK_BACKGROUND: Final = "#16181d"
 GRAFANA_DARK: Final = "#181b1f"
-"""Of Grafana's panels in its dark theme; in the light one it is `LIGHT_BACKGROUND`."""
+"""The background of Grafana's panels in its dark theme; in the light one it is `LIGHT_BACKGROUND`."""
 
 
 class Tone(NamedTuple):

@@ -95,7 +95,7 @@ class SourceOffset:
 
 
 INITIAL: Final = SourceOffset()
-"""Where a new query begins: with nothing. A constant, whatever the state of topic and group."""
+"""The offset at which a new query begins: with nothing. A constant, whatever the state of topic and group."""
 
 
 def id_text(topic_id: bytes) -> str:

@@ -23,7 +23,7 @@ PUT_BY_SPARK: Final = {
     "SPARK_BUFFER_SIZE": "65536",
     "SPARK_PYTHON_RUNTIME": "PYTHON_WORKER",
 }
-"""With the values that workers assume without them; Spark puts its own before one starts."""
+"""The variables with the values that workers assume without them; Spark puts its own before one starts."""
 
 _registering: Final = threading.Lock()
 

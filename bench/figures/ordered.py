@@ -15,7 +15,7 @@ from bench.stage import Stage
 PARTITIONS = 4
 KEYS = 1_000
 JAVAS_BATCH_BYTES = 16_384
-"""What the Java producer sends by default; librdkafka sends a megabyte."""
+"""The bytes of a batch that the Java producer sends by default; librdkafka sends a megabyte."""
 REPEATED = True
 _SMALL: Final = {"batch_bytes": JAVAS_BATCH_BYTES}
 _RANDOM: Final = {"random_keys": True}
@@ -40,7 +40,7 @@ _KINDS: Final[dict[str, _Kind]] = {
     "random_each_": _Kind(f"batches of 1 MB, keys at random, {_EACH}", _RANDOM, {"each": True}, 20),
     "random_small_each_": _Kind(f"batches of 16 KB, keys at random, {_EACH}", _RANDOM | _SMALL, {"each": True}, 20),
 }
-"""By the start of the row's key."""
+"""The kinds by the start of the row's key."""
 ROWS = tuple(
     row
     for start, (text, *_) in _KINDS.items()

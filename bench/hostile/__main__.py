@@ -35,13 +35,13 @@ from shareq.testing import Broker
 ROOT: Final = Path(__file__).resolve().parents[2]
 BEGIN, END = "<!-- hostile:begin -->", "<!-- hostile:end -->"
 MOST_TIMES: Final = 3.0
-"""Of the good client's p99 alone, beside a stranger at its worst."""
+"""The most that the good client's p99 may be beside a stranger at its worst, in multiples of its p99 alone."""
 QUOTAS: Final = {
     ("client-id", None): {"request_percentage": 5.0},
     ("client-id", CLIENT_ID): FAR_ABOVE,
     ("ip", None): {"connection_creation_rate": 10.0},
 }
-"""Of the broker's time one part in twenty, and ten connections a second; the good client has no bound."""
+"""Quotas of one part in twenty of the broker's time, and of ten connections a second; the good client has no bound."""
 SPARE_S: Final = 0.5
 WARM_UP_S: Final = 1.0
 SETTLE_S: Final = 5.0

@@ -29,7 +29,7 @@ from devtools.ports import free_port
 KAFKA_VERSION = os.environ.get("KAFKA_VERSION") or "4.4.0"
 """The broker's."""
 TOOLS_VERSION = "4.3.1"
-"""Of the command-line tools and the Java clients."""
+"""The version of the command-line tools and the Java clients."""
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("SHAREQ_CACHE", ROOT / ".cache"))
 JARS = CACHE / "jars"

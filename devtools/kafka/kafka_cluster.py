@@ -30,7 +30,7 @@ from shareq.protocol.generated.elect_leaders import ElectLeadersRequest, ElectLe
 NODES: Final = (1, 2, 3)
 USER, PASSWORD = "carol", "looking-glass"
 LOGIN_MS = 3000
-"""How long a login lasts."""
+"""The time that a login lasts."""
 PATIENCE_S = 30
 _SCRAM_MODULE: Final = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _PLAIN_MODULE: Final = "org.apache.kafka.common.security.plain.PlainLoginModule"

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kombu.utils.json import dumps, loads
 
 ENCODINGS: Final = ("base64", "utf-8")
-"""What `body_encoding` may be; without one the body is text."""
+"""The values that `body_encoding` may have; without one the body is text."""
 _PROPERTIES: Final = frozenset(
     {
         *("delivery_mode", "correlation_id", "reply_to", "expiration", "message_id", "timestamp", "type", "user_id"),

@@ -16,7 +16,7 @@ ROUTING_KEY: Final = "routing_key"
 """The header of a record of an exchange's topic."""
 GROUP_CONFIG: Final[dict[str, str]] = {AUTO_OFFSET_RESET: "earliest"}
 EXCHANGE_CONFIG: Final[dict[str, str]] = {"retention.ms": "3600000"}
-"""What is said to all has been heard, or never will be."""
+"""The properties of an exchange's topic: after that time, what is said to all has been heard, or never will be."""
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]")
 LONGEST: Final = 249
 

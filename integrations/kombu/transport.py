@@ -43,7 +43,7 @@ class Transport(virtual.Transport):
         super().__init__(client, **kwargs)
         self.options = Options.of(client.transport_options or {})
         self.heard: dict[str, deque[dict[str, Any]]] = {}
-        """What transient queues have heard."""
+        """The messages that transient queues have heard."""
         self.listening: dict[str, list[Ear]] = {}
         """Transient queues that are bound to exchanges."""
         self._engine: Engine | None = None

@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 EXECUTORS: Final = ("asyncio", "thread", "process")
 LONGEST_S: Final = 3600.0
-"""How long a handler without a timeout keeps its record's lock."""
+"""The time for which a handler without a timeout keeps its record's lock."""
 SLACK_S: Final = 60.0
 STOP_S: Final = 30.0
 

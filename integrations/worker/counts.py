@@ -27,7 +27,7 @@ class Counts:
     ahead: int = 0
     """Acquired, not begun."""
     seconds: float = 0.0
-    """In the handler, of all records together."""
+    """The time spent in the handler, of all records together."""
     buckets: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS_S) + 1))
 
     @property

@@ -25,7 +25,7 @@ HEADERS: Final[Mapping[str, str]] = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""Of every answer."""
+"""The headers of every answer."""
 
 
 class Rules(NamedTuple):

@@ -64,7 +64,7 @@ QUESTIONS: Final[Mapping[str, Callable[[Given], Look]]] = {
     ),
     "letters": dead_letters.letters,
 }
-"""What is asked for once, when the user wants it."""
+"""The questions that are asked once, when the user wants it."""
 
 CHANGES: Final[Mapping[str, Callable[[changes.Body], Look]]] = {
     "redrive": changes.redrive,
@@ -77,4 +77,4 @@ CHANGES: Final[Mapping[str, Callable[[changes.Body], Look]]] = {
     "consumer-group/delete": changes.delete_groups,
     "topic/delete": changes.delete_topic,
 }
-"""What needs the token, and is sent with POST."""
+"""The changes that need the token, and are sent with POST."""

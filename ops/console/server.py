@@ -41,7 +41,7 @@ POLL_TIMEOUT_MS: Final = 5_000
 """A cluster that does not answer a view so long is said to be away."""
 QUESTION_TIMEOUT_MS: Final = 15_000
 FETCH_BYTES: Final = 4 << 20
-"""Of one answer with records."""
+"""Bytes of one answer with records."""
 _NOT_FOUND: Final = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

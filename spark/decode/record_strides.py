@@ -21,7 +21,7 @@ __all__ = ["WORTH_A_TRY", "WORTH_A_TRY_OF_FEW", "find_by_strides"]
 WORTH_A_TRY: Final = 1024
 """Records. In shorter batches they are found as quickly by walking many batches side by side."""
 WORTH_A_TRY_OF_FEW: Final = 48
-"""Where there are not many batches."""
+"""Records, as above, where there are not many batches."""
 
 _FIRST_LOOK: Final = 64  # records; then eight times as many each time
 _TRIES: Final = 3  # runs

@@ -33,7 +33,7 @@ class AvailableNow:
         self._ends = {tp: end for tp, end in ends.items() if end > max(0, starts.get(tp, 0))}
         self.left = dict(self._ends)
         self.pending = False
-        """Whether something was acquired that belongs to the run and is in no micro-batch yet."""
+        """True while something was acquired that belongs to the run and is in no micro-batch yet."""
         self._empty = 0
         self._assignment: frozenset[TopicIdPartition] = frozenset()
         self._since_ms = now_ms

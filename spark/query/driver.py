@@ -27,11 +27,11 @@ from shareq.spark.query.progress import Progress
 logger = logging.getLogger(__name__)
 
 POLL_MS: Final = 500
-"""How long `latest` waits for a first record. Spark asks again at once."""
+"""The time that `latest` waits for a first record. Spark asks again at once."""
 FILL_MS: Final = 1_000
-"""How long it goes on to fill a micro-batch, as long as there is more."""
+"""The time for which it goes on to fill a micro-batch, as long as there is more."""
 LOOK_MS: Final = 1_000
-"""How often start offsets and lag are looked up at most."""
+"""The least time between two looks at start offsets and lag."""
 _NO_LIMIT: Final = 2**31 - 1
 _BACK: Final = "they are delivered again, to other members or here, where they are recognised"
 

@@ -12,7 +12,7 @@ TICKS: Final = 3
 """Turns of the loop that what a timer began gets before the next timer: appends are answered in the turn after them."""
 SETTLE_TICKS: Final = 10
 MOST_STEPS: Final = 5_000
-"""Of one move: timers that are closer together than its length by this are called together, in their order."""
+"""Steps of one move: timers that are closer together than its length by this are called together, in their order."""
 
 
 class Timer:

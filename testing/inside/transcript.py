@@ -21,7 +21,7 @@ ENTRIES: Final = 1_000
 POLLS: Final = 200
 """Polls of the helpers that are kept: they are many, and nothing else is to be forgotten for them."""
 FRAME_BYTES: Final = 32 * 1024
-"""Of longer requests and answers only the size is kept: a transcript has 77 MB at most."""
+"""The longest requests and answers that are kept. Only the size of longer ones is: a transcript has 77 MB at most."""
 LONGEST_LINE: Final = 400
 MOST_ELEMENTS: Final = 4
 _CHANGES: Final = (ApiKey.PRODUCE, ApiKey.CREATE_TOPICS, ApiKey.INCREMENTAL_ALTER_CONFIGS)

@@ -16,7 +16,7 @@ from shareq.protocol.errors import ErrorCode
 command = cluster_group("configs")
 
 EVERY_BROKER: Final = "default"
-"""What is written for the properties that all brokers have in common."""
+"""The name that is written for the properties that all brokers have in common."""
 _KIND = click.argument("kind", type=click.Choice(tuple(KINDS)))
 
 

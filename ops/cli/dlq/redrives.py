@@ -23,7 +23,7 @@ from shareq.protocol.generated.start_redrive import StartRedriveRequest
 
 LOOK_EVERY_S: Final = 0.5
 MOST_RANGES: Final = 16
-"""Of offsets in one call: each is a redrive of its own, and a broker runs so many at a time."""
+"""Ranges of offsets in one call: each is a redrive of its own, and a broker runs so many at a time."""
 
 
 class RedriveRow(NamedTuple):

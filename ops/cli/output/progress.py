@@ -10,7 +10,7 @@ from typing import Final
 
 EVERY_S: Final = 0.2
 BEGIN_AFTER_S: Final = 1.0
-"""What is over sooner says nothing."""
+"""The time before anything is said: what is over sooner says nothing."""
 
 
 class Progress:

@@ -49,9 +49,9 @@ class Session:
     afterwards: Callable[[], None] | None = field(default=None, init=False)
     """Prints what comes behind the table."""
     empty: str | None = field(default=None, init=False)
-    """What is said when there are no rows, where the command's options choose it."""
+    """The text that is said when there are no rows, where the command's options choose it."""
     notes: list[str] = field(default_factory=list, init=False)
-    """What is said on standard error behind the rows, in whichever form they are."""
+    """The lines that are said on standard error behind the rows, in whichever form they are."""
 
     @cached_property
     def network(self) -> Network:

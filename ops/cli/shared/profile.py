@@ -16,7 +16,7 @@ DEFAULT_SERVER: Final = "127.0.0.1:9092"
 PREFIX: Final = "SHAREQ_CLIENT_"
 FIRST_CONTACT_MS: Final = 5_000
 OTHERS: Final = ("api.", "schema.registry.")
-"""How settings of a profile begin that are not for a Kafka client."""
+"""The prefixes of settings of a profile that are not for a Kafka client."""
 _LONGEST_S: Final = 86_400.0
 
 

@@ -13,7 +13,7 @@ from shareq.ops.console.views.windows import Windows
 SHOWN: Final = 10
 """Share groups."""
 MOST_GROUPS: Final = 200
-"""With more share groups none is shown: all of them would have to be asked for each look."""
+"""The most share groups of which any is shown: with more, all of them would have to be asked for each look."""
 
 
 def overview(windows: Windows) -> Look:

@@ -14,7 +14,7 @@ Json: TypeAlias = dict[str, Any]
 Look: TypeAlias = Callable[[Admin], Json]
 PAGE: Final = 50
 MAX_ROWS: Final = 500
-"""Of a list that has no pages: partitions of a topic, members of a group."""
+"""Rows of a list that has no pages: partitions of a topic, members of a group."""
 _MOST: Final = 10**9
 
 
