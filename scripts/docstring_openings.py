@@ -8,6 +8,7 @@ protocol's own texts.
 from __future__ import annotations
 
 import ast
+import itertools
 import subprocess
 import sys
 from collections import Counter
@@ -43,12 +44,16 @@ def main() -> int:
 
 
 def docstrings_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and the text of each docstring of a module's source."""
+    """Yield the line and the text of each docstring of a module's source, those below constants and fields included."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             docstring = ast.get_docstring(node, clean=False)
             if docstring is not None:
                 yield node.body[0].lineno, docstring
+            for above, below in itertools.pairwise(node.body):
+                match below:
+                    case ast.Expr(ast.Constant(str() as text_below)) if isinstance(above, ast.Assign | ast.AnnAssign):
+                        yield below.lineno, text_below
 
 
 def opening_of(docstring: str) -> str:

@@ -30,7 +30,7 @@ GLIBC: Final = tuple(
 )
 MUSL: Final = tuple(("musllinux_1_2_" + machine, "musllinux_1_1_" + machine) for machine in ("x86_64", "aarch64"))
 COMPILERS: Final = ["mypy[mypyc]>=2.3,<2.5", "setuptools>=75"]
-"""What `hatch_build.py` needs besides, where it compiles."""
+"""The packages that `hatch_build.py` needs besides, where it compiles."""
 LINE: Final = re.compile(
     r"^([A-Za-z0-9._-]+)==([^ ;]+)(?: ; ([^\\]+))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
 )

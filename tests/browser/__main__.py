@@ -23,7 +23,7 @@ PICTURES: Final = {
 """View, size, and whether it is dark."""
 MOST_BYTES: Final = 150_000
 HISTORY_S: Final = 12.0
-"""What charts are to show."""
+"""The time that charts are to show."""
 
 
 def main() -> int:

@@ -19,7 +19,7 @@ from tests.support.clients.shareq_cli import Shell
 TOKEN: Final = "a-token-for-tests-0123456789"
 ORDERS: Final = 1_200
 WINDOW: Final = 100
-"""What the window of the group sorters takes; it is full."""
+"""The number of records that the window of the group sorters takes; it is full."""
 FRUIT: Final = ("apples", "pears", "plums", "quinces", "figs")
 WAIT_S: Final = 60.0
 

@@ -42,7 +42,7 @@ class Node:
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
     pid: int = 0
-    """Of the broker itself, also when it runs under another command; 0 before it is known."""
+    """The process id of the broker itself, also when it runs under another command; 0 before it is known."""
 
     @property
     def address(self) -> tuple[str, int]:

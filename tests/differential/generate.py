@@ -42,7 +42,7 @@ from tests.differential.view import View
 
 PAUSE_MS = SHORT_LOCK_MS + 300
 COLD_WAIT_MS = 500
-"""How long a fetch waits for share partitions that the broker has to load first."""
+"""The time that a fetch waits for share partitions that the broker has to load first."""
 PLENTY = 100_000
 """MaxRecords that is more than there is: which partition a smaller one goes to first is up to the broker."""
 NEVER_ENOUGH = 8 << 20

@@ -42,13 +42,13 @@ LOG_START_AT_PRODUCE: Final = "ProduceResponse.responses.partition_responses.log
 FOLLOWS: Final = frozenset(
     ("row", *(f"ShareFetchResponse.responses.partitions.{each}" for each in ("acquired_records", "records")))
 )
-"""What is as it is because of the records that were acquired: explained with them."""
+"""The fields that are as they are because of the records that were acquired: explained with them."""
 
 _FINISHED: Final = frozenset((2, 4))
 """Acknowledged and archived."""
 
 LEAST_THROTTLED = 3
-"""With any delivery limit, the lowest delivery count at which fewer records may have been handed out."""
+"""The lowest delivery count at which, with any delivery limit, fewer records may have been handed out."""
 
 Explains = Callable[[Situation, Difference], bool]
 

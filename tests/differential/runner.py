@@ -19,7 +19,7 @@ SETTLE_S = 0.015
 """Apache Kafka answers before all of its own writes are through."""
 SETTLE_AFTER_DROP_S = 0.05
 TRIES = 4
-"""How often a sequence is played until both brokers agree: a mismatch counts when Apache Kafka repeats itself."""
+"""The times a sequence is played until both brokers agree: a mismatch counts when Apache Kafka repeats itself."""
 BROKEN = Answer(-1000)
 """The connection broke, or nothing came in time."""
 
@@ -42,7 +42,7 @@ class Attempt:
     found: tuple[Difference, ...]
     justified: Counter[str]
     aside: Counter[str] = field(default_factory=Counter)
-    """How often a field that is not compared was there."""
+    """The number of times that a field that is not compared was there."""
     aside_differed: Counter[str] = field(default_factory=Counter)
 
     def look_aside(self, ours: Answer, theirs: Answer) -> None:

@@ -41,7 +41,7 @@ class AckRange:
 
 
 Acks = tuple[tuple[int, tuple[AckRange, ...]], ...]
-"""By partition, in the order of the request."""
+"""Acknowledgements by partition, in the order of the request."""
 
 
 @dataclass(frozen=True, slots=True)

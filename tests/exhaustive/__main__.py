@@ -43,7 +43,7 @@ DOCUMENT: Final = Path(__file__).parents[2] / "docs" / "evidence" / "small-scope
 BEGIN: Final = "<!-- small scope: begin -->"
 END: Final = "<!-- small scope: end -->"
 AFTERWARDS: Final = 0.2
-"""What working off a world takes, in parts of going on from it by every step."""
+"""The time that working off a world takes, in parts of the time of going on from it by every step."""
 
 
 def main(arguments: list[str]) -> int:

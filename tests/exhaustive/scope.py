@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from shareq.protocol.share import AcknowledgeType, AcquireMode
 
 LOCK_MS = 10
-"""How long a lock lasts; half of it is the shortest time that passes."""
+"""The time that a lock lasts; half of it is the shortest time that passes."""
 
 
 class Span(NamedTuple):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 FRAMES: Final = 400
-"""Of one world. A new one follows, so that what failed is replayed soon."""
+"""Frames of one world. A new one follows, so that what failed is replayed soon."""
 
 STALL_NS: Final = 100_000_000
 MOST_PEAK_BYTES: Final = 48 * 1024 * 1024
@@ -56,7 +56,7 @@ STRANGER: Final = "nobody yet"
 BEFORE_LOGIN: Final = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE, ApiKey.API_VERSIONS)
 
 Counts = Counter[tuple[str, bool, Outcome]]
-"""By RPC, whether the frame was bent, and what came of it."""
+"""The number of frames by RPC, whether the frame was bent, and what came of it."""
 
 
 @dataclass(slots=True)

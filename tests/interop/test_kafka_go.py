@@ -27,7 +27,7 @@ from tests.support.clients.sasl import PLAIN_MODULE
 pytestmark = pytest.mark.interop
 
 ENVIRONMENT: Final = {"KAFKA_VERSION": "4.0.0", "KAFKA_SKIP_NETTEST": "1"}
-"""As kafka-go's own CI has them for Kafka 4.0.0; the newest that its tests know."""
+"""The variables as kafka-go's own CI has them for Kafka 4.0.0; the newest that its tests know."""
 PLAIN_USER: Final = 'user_adminplain="admin-secret"'
 PORTS: Final = (9092, 9093)
 
@@ -66,11 +66,12 @@ SHARDS: Final = {
     "sasl.test": ("",),
     "topics.test": ("",),
 }
-"""What runs side by side, by program; the empty one has what no other has."""
+"""The patterns of tests that run side by side, by program; the empty one has what no other has."""
 PASSED: Final = 590
 ASKED_AGAIN: Final[Mapping[Kind, int]] = {"ours": 1, "apache": 3}
-"""How often what failed is asked again. Apache Kafka knows a new topic later than kafka-go's readers look: one that
-looks in between has no partition for the rest of a generation."""
+"""The number of times that what failed is asked again. Apache Kafka knows a new topic later than kafka-go's readers
+look: one that looks in between has no partition for the rest of a generation.
+"""
 
 
 @pytest.fixture(scope="module")

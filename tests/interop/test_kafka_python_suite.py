@@ -27,7 +27,7 @@ SETTINGS: Final = {
     "authorizer.class.name": STANDARD,
     "super.users": "User:ANONYMOUS",
 }
-"""What kafka-python's own template of a broker's properties says, and its tests count on."""
+"""The properties that kafka-python's own template for a broker has, and its tests count on."""
 
 LEFT_OUT: Final = {"test_ssl_integration.py": "starts an Apache Kafka with TLS of its own"}
 SKIP_THEMSELVES: Final = {

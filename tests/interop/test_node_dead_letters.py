@@ -16,7 +16,7 @@ from tests.wire.test_node_dead_letters import letters_by_way_of, serve
 pytestmark = pytest.mark.interop
 
 CONSENT = {"3.9.1": ("shareq.dlq.topics=dlq.*",), "4.3.1": ("shareq.dlq.topics=other,dlq.orders",), "4.4.0": ()}
-"""What the node is given to make letters possible."""
+"""The properties that the node is given to make letters possible."""
 
 
 @pytest.fixture(params=CONSENT)

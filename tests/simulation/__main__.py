@@ -19,7 +19,7 @@ from tests.simulation.runner import run_seeds, shortest
 
 PROGRESS_S = 10
 SHARE = 10
-"""To so many seeds comes one each from where dead letters begin, where redrives do, and where pauses do."""
+"""The number of seeds to which comes one each from where dead letters begin, where redrives do, and where pauses do."""
 RUNS = ("broker", "coordinator", "protocol", "devtools", "tests/simulation", "tests/support")
 
 

@@ -37,8 +37,9 @@ DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
 PARTITIONS = range(3)
 PAUSE_S = 0.02
 LONGEST_S = 150
-"""For records to come after a kill: a broker's session (9 s), the member's (45 s) and a lock (30 s) may have to end one
-after the other, and elections and loads come between."""
+"""The time for records to come after a kill: a broker's session (9 s), the member's (45 s) and a lock (30 s) may have
+to end one after the other, and elections and loads come between.
+"""
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ OF_THE_FOLDER: Final = {
     "clean-shutdown": "clean-shutdown",
     "reserve": "reserve",
 }
-"""By name."""
+"""The kinds of files by name."""
 
 LOGS: Final = {
     "orders-0": "a topic",

@@ -7,7 +7,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 OWN: Final = {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
-"""Of the package itself."""
+"""The entries of the package itself."""
 
 
 def has_python(path: Path) -> bool:

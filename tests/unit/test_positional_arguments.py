@@ -31,11 +31,11 @@ FREE: Final = (
     "protocol/passes/",
     "protocol/records/",
 )
-"""What is called for each record or range, where keywords cost, and what is generated."""
+"""The places of what is called for each record or range, where keywords cost, and of what is generated."""
 OF_A_FORMAT: Final = {"debug", "info", "warning", "error", "log", "pack"}
 """Methods whose arguments stand in the order of a text or of a structure."""
 OF_MANY: Final = {"Table", "chain"}
-"""What takes any number of one kind."""
+"""Callables that take any number of one kind."""
 
 
 def long_calls(source: str) -> Iterator[tuple[int, str]]:

@@ -26,7 +26,7 @@ _SHOWN_FILE: Final = re.compile(
 _SET_UP: Final = "python3 -m venv"
 _SERVE: Final = "shareq serve "
 _RECORD: Final = re.compile(r"^[\w.-]+-\d+:\d+\t\S+Z\t-\t", re.MULTILINE)
-"""What `share consume` puts in front of a value: place, time, no key."""
+"""The text that `share consume` puts in front of a value: place, time, no key."""
 PAGES: Final = (
     "start/python.md",
     "start/shell.md",

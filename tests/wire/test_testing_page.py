@@ -40,7 +40,7 @@ def place_order():
 
 
 """
-"""What the page's test of a shop leaves to the shop."""
+"""The part that the page's test of a shop leaves to the shop."""
 
 
 def snippet(begin: str) -> str:

@@ -25,7 +25,7 @@ from tests.support.kafka.group_requests import consumer_heartbeat
 
 MODES = ["thread", "process"]
 SESSION_S = 45
-"""By default, of share groups and of consumer groups."""
+"""The session timeout, by default, of share groups and of consumer groups."""
 
 
 @pytest.fixture(params=MODES)

@@ -77,7 +77,7 @@ SETTINGS: Final = {
     "transaction.state.log.num.partitions": "1",
 }
 Broken = (OSError, ConnectionClosed)
-"""What a client gets of a broker that was killed."""
+"""The errors that a client gets of a broker that was killed."""
 
 
 class Result(NamedTuple):

@@ -42,7 +42,7 @@ from tests.interop.support.share_wire import NOT_READY, Member
 
 PARTITIONS: Final = 2
 RECORDS: Final = 30
-"""Of each partition."""
+"""Records of each partition."""
 VALUE_BYTES: Final = 1_000
 QUEUE: Final = {"errors.deadletterqueue.group.enable": "true", "max.message.bytes": "2000"}
 """Each letter is a batch of its own, so that many are owed when a rejection has just been answered."""

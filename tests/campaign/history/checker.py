@@ -22,7 +22,7 @@ class Promise:
 
     values: Container[str]
     registers: tuple[str, ...]
-    """How their names begin."""
+    """The beginnings of their names."""
 
     def covers(self, anomaly: Anomaly) -> bool:
         if anomaly.analysis in (Analysis.LOST_WRITE, Analysis.UNSEEN):

@@ -72,7 +72,7 @@ class Ack(NamedTuple):
 
 
 FINAL: Final = frozenset({AckType.ACCEPT, AckType.REJECT})
-"""What ends a record's life in the group."""
+"""The types that end a record's life in the group."""
 
 
 @dataclass(frozen=True, slots=True)

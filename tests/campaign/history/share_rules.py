@@ -86,9 +86,9 @@ class Shares:
     drained: set[tuple[str, Place]] = field(default_factory=set)
     kills: list[int] = field(default_factory=list)
     deaths: list[float] = field(default_factory=list)
-    """When the broker was dead at the latest, for each kill."""
+    """The moment at which the broker was dead at the latest, for each kill."""
     cut_off: dict[str, list[_CutOff]] = field(default_factory=lambda: defaultdict(list))
-    """By group."""
+    """The fetches that were cut off, by group."""
 
     @classmethod
     def of(cls, index: Index) -> Shares:

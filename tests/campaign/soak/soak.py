@@ -36,11 +36,11 @@ from tests.campaign.storage.workload import Workload
 from tests.support.processes import finished
 
 ROUND_S: Final = (8.0, 45.0)
-"""At least, and at most: a short soak has four, since only between rounds what stays open shows."""
+"""The least and the longest time of a round: a short soak has four, since only between rounds what stays open shows."""
 LONGEST_STOP_S: Final = 40.0
 OPEN_FILES: Final = 400
 SESSION_MS: Final = 6_000
-"""Of members: a longer stop ends their sessions; locks end before."""
+"""The session timeout of members: a longer stop ends their sessions; locks end before."""
 MOST_STOP_S: Final = 20.0
 LOOKS_S: Final = 3.0
 """After each round nothing is asked of the broker for so long: looks at what stays open and in memory."""

@@ -16,7 +16,7 @@ NOISE_MB: Final = 15.0
 """A slope over a short time says little: less growth than this, over all that is looked at, is not called growth."""
 SHORT_S: Final = 300.0
 SHORT_NOISE_MB: Final = 25.0
-"""In so short a run each kind of work is done for the first time, and memory taken for it stays."""
+"""The same for so short a run: in it each kind of work is done for the first time, and memory taken for it stays."""
 MOST_ABOVE_MIDDLE: Final = 1.1
 MOST_MORE_DESCRIPTORS: Final = 12
 """Connections come and go: so many more in the last third than in the middle one are nothing."""

@@ -27,7 +27,7 @@ from tests.campaign.storage.trace import Begun, Call, numbers, strings
 PAGE: Final = 4096
 _FD: Final = re.compile(r"(\d+)")
 VERSIONS: Final = 4
-"""Of a page that are kept between two syncs."""
+"""Versions of a page that are kept between two syncs."""
 
 
 class Names(Enum):
@@ -139,7 +139,7 @@ class Disk:
         self._fds: dict[int, _Open] = {}
         self._opened_and_closed = 0
         self.changes = 0
-        """How many writes, syncs and changes of names there have been."""
+        """The number of writes, syncs and changes of names that there have been."""
         self._syncs: dict[int, tuple[Node, tuple[int, dict[int, bytes]], list[_Change]]] = {}
 
     def new_process(self) -> None:

@@ -31,7 +31,7 @@ from tests.campaign.storage.workload import Workload
 
 EACH_WRITE_SYNCED: Final = {"log.flush.interval.messages": "1"}
 UNSURE_NS: Final = 2_000
-"""Of the end of a call: strace prints how long it took in microseconds."""
+"""The uncertainty of the end of a call: strace prints how long it took in microseconds."""
 _VALUE: Final = re.compile(rb"((?:plain|idempotent)\.\d+)\|")
 
 
@@ -102,7 +102,7 @@ class Run:
 
     folder: Path
     endings: list[dict[str, bytes]]
-    """What was in the data folder after each life."""
+    """The content of the data folder after each life."""
     history: History
     failures: list[str]
 

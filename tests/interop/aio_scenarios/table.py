@@ -22,7 +22,7 @@ END: Final = "<!-- end of what is made -->"
 KINDS: Final[tuple[Kind, ...]] = ("ours", "apache")
 
 Results = dict[str, dict[str, str]]
-"""By broker, then by test (`file::function`): `passed`, `failed` or `skipped`."""
+"""The results by broker, then by test (`file::function`): `passed`, `failed` or `skipped`."""
 
 
 class Redone(NamedTuple):

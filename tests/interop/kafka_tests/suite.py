@@ -67,7 +67,7 @@ INSIDE_ONLY: Final = {
         "starts a broker in its own JVM, and reads its metrics there"
     ),
 }
-"""Why a class of tests cannot be given a broker process."""
+"""The reason for which a class of tests cannot be given a broker process."""
 
 
 def why_not() -> str | None:

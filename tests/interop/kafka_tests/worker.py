@@ -61,7 +61,7 @@ def _run(kind: Kind, suite: Suite, chosen: Sequence[str], jobs: int) -> dict[str
 class _Jvm(NamedTuple):
     process: subprocess.Popen[str]
     commands: TextIO
-    """From the JVM; answers go the same way back."""
+    """The commands from the JVM; answers go the same way back."""
 
     def answer(self, **answer: object) -> None:
         self.commands.write(json.dumps(answer) + "\n")
@@ -84,7 +84,7 @@ class _Worker:
         self._broker: OneBroker | None = None
         self._begun: str | None = None
         self.fault: Exception | None = None
-        """What ended `work` before the queue was empty."""
+        """The exception that ended `work` before the queue was empty."""
 
     def work(self) -> None:
         """Work until no method is left; a JVM that hangs or dies costs the test it was at, and is replaced."""

@@ -12,7 +12,7 @@ from tests.interop.support.listeners import one_listener, scram_users
 from tests.support.clients.access import STANDARD
 
 PASSWORD: Final = "looking-glass"
-"""Of every user."""
+"""The password of every user."""
 
 
 @contextmanager

@@ -32,7 +32,7 @@ USER: Final = "alice"
 PASSWORD: Final = "through-the-looking-glass"
 LOGIN: Final = {"mechanism": "SCRAM-SHA-512", "username": USER, "password": PASSWORD}
 PLAIN_LOGIN: Final = LOGIN | {"mechanism": "PLAIN"}
-"""Of clients that cannot do SCRAM."""
+"""The login of clients that cannot do SCRAM."""
 
 # (module, class), changed by `install`.
 _LIBRDKAFKA: Final = (
@@ -56,7 +56,7 @@ class _Files(NamedTuple):
     server: Path
     """Certificate and key of every broker."""
     properties: Path
-    """For `--command-config`."""
+    """The file for `--command-config`."""
 
 
 _CONFIG_OPTIONS: Final = ("--command-config", "--consumer-config")
@@ -85,7 +85,7 @@ class Listener(NamedTuple):
     settings: Mapping[str, str]
     scram_users: Sequence[str]
     tls: ssl.SSLContext
-    """How a test finds out that the broker answers."""
+    """The context with which a test finds out that the broker answers."""
 
 
 def listener_for(kind: Literal["ours", "apache"], port: int, given: Mapping[str, str]) -> Listener | None:

@@ -15,7 +15,7 @@ from devtools.clients.admin import QUIET
 Place = tuple[int, int]
 """(partition, offset)"""
 Decide = Callable[[Message], AcknowledgeType | None]
-"""What to do with a record; None leaves it unacknowledged, after which only `close` is possible."""
+"""Return what to do with a record; None leaves it unacknowledged, after which only `close` is possible."""
 TERMINAL = frozenset({AcknowledgeType.ACCEPT, AcknowledgeType.REJECT})
 
 
@@ -39,7 +39,7 @@ class Ledger:
     revived: list[Place] = field(default_factory=list)
     """Records that came again after their ACCEPT or REJECT was confirmed: must stay empty."""
     cut_off: int = 0
-    """How many acknowledgements were cut off, whatever became of them later."""
+    """The number of acknowledgements that were cut off, whatever became of them later."""
     errors: set[str] = field(default_factory=set)
     """Names of the errors that acknowledgements ended with."""
     last_delivery: float = 0.0

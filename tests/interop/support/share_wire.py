@@ -55,7 +55,7 @@ NOT_READY = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.FENCED_LEADER_EPOCH,
 }
-"""What a broker may answer for a moment after its start."""
+"""The errors that a broker may answer for a moment after its start."""
 
 
 class Acquired(NamedTuple):
@@ -108,7 +108,7 @@ class Member:
     epoch: int = 0
     member_epoch: int = 0
     acquired: list[Acquired] = field(default_factory=list)
-    """Of the last fetch."""
+    """The ranges of the last fetch."""
 
     def join(self, topics: list[str]) -> None:
         """Heartbeat until the group coordinator has assigned something."""

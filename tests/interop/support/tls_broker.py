@@ -37,10 +37,10 @@ ended. PLAINTEXT is for the tests themselves, too.
 """
 
 USER: Final = "alice"
-"""Of SASL, of the certificate `Pki.client` by `RULES`, and of the token. May do all, as anonymous clients may."""
+"""The user of SASL, of the certificate `Pki.client` by `RULES`, and of the token; may do all, as may anonymous ones."""
 
 CLAIMS: Final = {"aud": "kafka", "iss": "https://issuer.example"}
-"""What the broker expects of a token."""
+"""The claims that the broker expects of a token."""
 
 RULES: Final = "RULE:^CN=([^,]*)-client,OU=Orders.*$/$1/L,DEFAULT"
 

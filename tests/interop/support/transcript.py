@@ -24,7 +24,7 @@ HEADER = f"""\
 """
 
 View = Callable[[list[str]], list[str]]
-"""How a tool's lines are shown in the transcript; standard error's begin with `! `."""
+"""Return a tool's lines as the transcript shows them; standard error's begin with `! `."""
 
 _UUID = re.compile(r"(?<![\w.-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?![\w.-])(?<!Exception)")
 _TIME = re.compile(r"\b1[6-9]\d{11}\b")

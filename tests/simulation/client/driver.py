@@ -21,10 +21,10 @@ from shareq.client.protocol import ConnectionProtocol, Setup
 
 T = TypeVar("T")
 USUAL_MS: Final = 30
-"""Of the slowest part of a way."""
+"""The usual time of the slowest part of a way."""
 MAX_FRAME_BYTES: Final = 1 << 24
 NUMBERS: Final = count(1_000)
-"""Of connections: a broker knows them by these."""
+"""The numbers of connections: a broker knows them by these."""
 
 
 class Later(Generic[T]):

@@ -61,7 +61,7 @@ QUEUE: Final = "dlq.orders"
 GROUP: Final = "packers"
 KAFKA_4_4: Final = KAFKA_4_3._replace(name="4.4.0", unknown_topic_properties=frozenset())
 SETTLED_MS: Final = 300_000
-"""How long the last letters may take when all is well again: a queue that was deleted is known to be after a minute."""
+"""The time of the last letters when all is well again, at most: a deleted queue is known to be so after a minute."""
 
 T = TypeVar("T")
 Place = tuple[int, int]

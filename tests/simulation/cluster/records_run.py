@@ -44,7 +44,7 @@ from tests.support.stored_batches import batch, marker
 BROKERS: Final = (1, 2, 3)
 NODE: Final = "node"
 SETTLED_MS: Final = 60_000
-"""How long readers may take to the ends of the logs when all is well again."""
+"""The time that readers may take to the ends of the logs when all is well again."""
 
 T = TypeVar("T")
 Place = tuple[str, int]

@@ -27,7 +27,7 @@ R = TypeVar("R", bound=Message)
 
 HEARTBEAT_MS: Final = 2_000
 LEAVES: Final = 0.05
-"""How many of its heartbeats say goodbye before they say that it is there."""
+"""The part of its heartbeats that say goodbye before they say that it is there."""
 _AGAIN_MS: Final = 300
 
 

@@ -44,7 +44,7 @@ APPEND_TIMEOUT_MS: Final = 5_000
 AGAIN_MS: Final = 300
 """The pause of a start that is not answered."""
 GOODBYE_MS: Final = 20
-"""How long a clean stop waits for others to hear of it."""
+"""The time that a clean stop waits for others to hear of it."""
 
 _TOPICS: Final = {
     SHARE_GROUP_STATE: WantedTopic(STATES, SLOTS, compacted=False),

@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 BROKERS: Final = (1, 2, 3)
 SETTLED_MS: Final = 120_000
-"""How long consumers may take to the ends of the logs when all is well again."""
+"""The time that consumers may take to the ends of the logs when all is well again."""
 MOST_DELIVERIES: Final = 10
 MOST_UNSEEN: Final = 3
 """So many deliveries of a record may get lost with their answers."""
@@ -64,7 +64,7 @@ CHECKED_EVERY: Final = 10
 MOST_MS_BEHIND: Final = LEASE_MS + APPEND_TIMEOUT_MS + 1_000
 """A node may believe a map for a lease, and what it has sent then may lie in a socket for so long."""
 NOWHERE: Final = 1 << 62
-"""Where a share partition begins that nobody has got a record of: at the end of the log, wherever that is then."""
+"""The start of a share partition that nobody has got a record of: the end of the log, wherever that is then."""
 WATCH_MS: Final = 20
 STEPS_MS: Final = (0, 5, 50, 300, 1_000, 3_000)
 _LOSABLE: Final[tuple[type[Message], ...]] = (

@@ -88,7 +88,7 @@ class Cell:
     step: Step
     ack: Ack
     competitor: bool
-    """Whether a plain share consumer is in the group, too."""
+    """True if a plain share consumer is in the group, too."""
 
     @property
     def name(self) -> str:

@@ -17,7 +17,7 @@ class Feeder:
 
     def __init__(self, bootstrap: str, topic: str, partitions: int, batch_records: int) -> None:
         self.produced: dict[Place, int] = {}
-        """What the broker has confirmed: where each number is."""
+        """The numbers that the broker has confirmed, each by where it is."""
         self._topic, self._partitions = topic, partitions
         self._number = 0
         self._failures: list[object] = []

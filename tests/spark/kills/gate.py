@@ -34,7 +34,7 @@ class Gate:
         self._one_at_a_time = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.failures: list[BaseException] = []
-        """What `heard` raised: looked at by the harness."""
+        """The exceptions that `heard` raised: looked at by the harness."""
         threading.Thread(target=self._serve, daemon=True).start()
 
     @property

@@ -98,13 +98,13 @@ class Witnesses:
     produced: Mapping[Place, int]
     """The value of each record that the broker confirmed."""
     attempts: Sequence[Attempt]
-    """In the order in which they reached the sink."""
+    """The attempts in the order in which they reached the sink."""
     at_kill: Checkpoint
     at_starts: Sequence[Checkpoint]
-    """What each start of the query after the kill found."""
+    """The checkpoint that each start of the query after the kill found."""
     at_end: Checkpoint
     events: Sequence[Event]
-    """Of the source, in order."""
+    """The events of the source, in order."""
     competitor: Mapping[Place, int] = field(default_factory=dict)
     """Records whose ACCEPT by the other member was confirmed."""
     unknown: Mapping[Place, int] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Verdict:
 
     lost: Sequence[Place]
     doubled: Sequence[Place]
-    """In more than one micro-batch of the checkpoint, or twice in one."""
+    """The places of records in more than one micro-batch of the checkpoint, or twice in one."""
     replayed: Sequence[int]
     """Micro-batches that a start found in the offset log and not in the commit log: Spark ran them again."""
     compared: Sequence[int]

@@ -23,11 +23,11 @@ class Outcome:
     took_s: float
     verdict: Verdict | None = None
     query: str = ""
-    """What became of the query: `went on`, `ended`, `ended with the JVM`."""
+    """The fate of the query: `went on`, `ended`, `ended with the JVM`."""
     ended_by: str = ""
     """The error that it ended with."""
     error: str | None = None
-    """Why the cell could not be brought to its end; there is no verdict then."""
+    """The reason for which the cell could not be brought to its end; there is no verdict then."""
 
     @property
     def passed(self) -> bool:

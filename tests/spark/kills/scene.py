@@ -23,11 +23,11 @@ from tests.spark.kills.gate import Gate
 from tests.spark.kills.ledger import Acquired, Checkpoint, Confirmed, Ended, Event, Range, Witnesses
 
 PATIENCE_S = 150.0
-"""For each thing that is waited for. Only a fault uses it up."""
+"""The time for each thing that is waited for. Only a fault uses it up."""
 BUSY = "failed to connect back"
 """Spark gives a Python process ten seconds to start, which a busy machine may not have; no setting changes that."""
 ALONE_S = 20.0
-"""How long the other member has the group for itself at most: longer than a killed member keeps its partitions."""
+"""The longest time that the other member has the group for itself: longer than a killed member keeps its partitions."""
 
 
 class Unfinished(Exception):

@@ -107,4 +107,4 @@ RIGHT_CASES: Final[tuple[tuple[ApiKey, int, Message, Right], ...]] = (
     (ApiKey.REMOVE_RAFT_VOTER, 0, remove_raft_voter.RemoveRaftVoterRequest(None), r.ALTER_CLUSTER),
     (ApiKey.ELECT_LEADERS, 2, elect_leaders_request("t", 0), r.ALTER_CLUSTER),
 )
-"""On topic `t` and group `g`, with broker 1."""
+"""Requests about topic `t` and group `g`, with broker 1."""

@@ -38,4 +38,4 @@ class ClusterSettings:
     replication_ms: int = 0
     latency_ms: tuple[int, int] = (0, 0)
     coordinator_topic_ms: int = 50
-    """How long the first FindCoordinator's topic takes to be made."""
+    """The time that the first FindCoordinator's topic takes to be made."""

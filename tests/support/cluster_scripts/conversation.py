@@ -40,7 +40,7 @@ class Setting(Enum):
     FORGETFUL = "forgetful"
     """Producers and transactional ids expire within a second."""
     GUARDED = "guarded"
-    """With an authorizer, and everything allowed that is not denied."""
+    """An authorizer is there, and everything is allowed that is not denied."""
 
 
 PROPERTIES: dict[Setting, Mapping[str, str]] = {

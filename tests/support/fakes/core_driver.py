@@ -22,7 +22,7 @@ from tests.support.fakes.scripted_peer import EVERYTHING
 T = TypeVar("T")
 MAX_FRAME_BYTES = 1 << 20
 Answer = Callable[[Message], Message | None]
-"""What a broker says to a request; None: its connection ends."""
+"""Return what a broker says to a request; None: its connection ends."""
 
 
 class MemoryWire:

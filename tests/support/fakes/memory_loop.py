@@ -49,7 +49,7 @@ class Asked:
 
 
 Says = Callable[[Asked], None]
-"""What a broker does with a request that is not ApiVersions."""
+"""Do what a broker does with a request that is not ApiVersions."""
 
 
 class MemoryBroker:

@@ -32,7 +32,7 @@ class HangUp(Exception):
 
 
 Script = Callable[[Message], Message | bytes | None]
-"""From a request to its answer, to raw bytes that are sent as they are, or to silence (None)."""
+"""Return the answer to a request, raw bytes that are sent as they are, or None for silence."""
 
 
 class Talk:

@@ -94,7 +94,7 @@ class Log(Generic[ShardT]):
         self.encoded: list[tuple[bytes, bytes | None]] = []
         self.last: tuple[CoordinatorRecord, ...] = ()
         self.answers: dict[int, Message] = {}
-        """What requests that wait were answered, by token."""
+        """The answers to requests that wait, by token."""
         self.shard = new_shard()
         self.shard.on_loaded(time.now_ms)
 

@@ -29,6 +29,18 @@ def test_docstrings_of_modules_classes_and_functions_are_found() -> None:
 
 
 @pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ('MOST = 3\n"""Of one part."""\n', 2),
+        ('class Thing:\n    names: str\n    """Of one part."""\n', 3),
+    ],
+    ids=["constant", "field"],
+)
+def test_a_text_below_a_constant_or_a_field_is_found(source: str, line: int) -> None:
+    assert list(docstrings_of(source)) == [(line, "Of one part.")]
+
+
+@pytest.mark.parametrize(
     ("docstring", "opening"),
     [
         ("What it is.", "what"),

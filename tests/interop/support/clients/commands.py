@@ -96,7 +96,7 @@ JAVA_TOKENS: Final = {
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler"
     )
 }
-"""What has Java's clients read the token."""
+"""The properties that have Java's clients read the token."""
 
 
 def properties_text(properties: Mapping[str, str]) -> str:

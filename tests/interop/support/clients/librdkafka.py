@@ -27,7 +27,7 @@ from tests.interop.support.clients.commands import OAUTHBEARER, librdkafka_secur
 
 TIMEOUT_S = 30
 TOKEN_S = 300
-"""How long a token counts as new."""
+"""The time for which a token counts as new."""
 
 NOBODY = "nobody"
 """The group of consumers that are members of none."""

@@ -89,7 +89,7 @@ _OF_OTHERS = (
     "shareq.coordinator.transaction",
     "sqlite3",
 )
-"""What brokers with a data folder need, and blocking clients."""
+"""Modules that brokers with a data folder need, and blocking clients."""
 
 
 def test_a_node_imports_nothing_that_only_a_data_folder_or_another_client_needs() -> None:
@@ -131,7 +131,7 @@ _WHERE_CONFIGURED = {
     "ctypes": "of a sync of the whole disk: 1 ms, once",
     "termios": "of clients that take no answers",
 }
-"""What is used where it is asked for alone, and costs little then."""
+"""Modules that are used where they are asked for alone, and cost little then."""
 _APART = {"process", "maintenance"}
 """Rooms of the start and the stop, and of other commands."""
 

@@ -41,7 +41,7 @@ PROPERTIES: Final = {
 _START: Final = [ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.FIND_COORDINATOR]
 _MEMBER: Final = [ApiKey.SHARE_GROUP_HEARTBEAT, ApiKey.INIT_PRODUCER_ID, ApiKey.INCREMENTAL_ALTER_CONFIGS]
 HONEST: Final = (frozenset[int](), frozenset[int](_START[:1]), frozenset[int](_START), frozenset[int](_START + _MEMBER))
-"""In turns, so that lies are met on the first contact, and also by those that are far behind it."""
+"""The RPCs with honest answers, in turns: lies are met on the first contact, and also by those far behind it."""
 
 
 async def consumer(bootstrap: str) -> None:

@@ -45,7 +45,7 @@ GIVEN = {
     "top": ["--once"],
     "transactions abort": [],
 }
-"""Where a command does nothing without. A command that is not named here is called with what it demands."""
+"""Options without which a command does nothing. A command that is not named here is called with what it demands."""
 BESIDE = frozenset({"check", "worker run", "console"})
 """Commands that ask a cluster and are called in their own way, below."""
 ASK_NO_CLUSTER = {

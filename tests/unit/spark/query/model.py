@@ -80,8 +80,9 @@ class ModelBroker:
 
 
 AckFate = Literal["answered", "refused", "lost before", "lost after"]
-"""Of a request of acknowledgements: it is answered; it could not be written down, and locks stay; the connection breaks
-before or after the broker took it."""
+"""The fate of a request of acknowledgements: it is answered; it could not be written down, and locks stay; the
+connection breaks before or after the broker took it.
+"""
 
 
 class Query:

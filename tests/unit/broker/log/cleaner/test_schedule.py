@@ -193,7 +193,7 @@ def coordinator_logs(world: LogWorld) -> LogManager:
 
 
 def test_a_coordinators_active_segment_is_sealed_when_most_of_the_log_is_in_it() -> None:
-    """With segments of 100 MiB its log would otherwise be read for seconds at a start."""
+    """Its log, with segments of 100 MiB, would otherwise be read for seconds at a start."""
     world = LogWorld(COMPACTED._replace(segment_bytes=100 << 20))
     logs = coordinator_logs(world)
     log = logs.get(TOPIC, 0)
