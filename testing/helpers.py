@@ -79,7 +79,7 @@ class Helpers(ABC):
     """The operations of a `Broker` beside starting and stopping. One thread at a time."""
 
     client_properties: Mapping[str, str] = {}
-    """Properties that the helpers' own client needs beside the address, for TLS and SASL, named as by Kafka's clients."""
+    """Properties that the helpers' own client needs beside the address, for TLS and SASL, in Kafka's names."""
 
     @property
     @abstractmethod

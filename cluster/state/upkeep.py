@@ -2,8 +2,9 @@
 
 They forget a producer that has written nothing for a day (`producer.id.expiration.ms`): they would take batches of the
 epoch before it then. And they forget a transactional id that has begun no transaction for a week, whatever was written
-(`transactional.id.expiration.ms`): its next owner would get a producer id that fences no owner before it. So an owner that has been
-idle for an interval says that it is alive, and goes on as a new producer once a day. Neither decides what counts.
+(`transactional.id.expiration.ms`): its next owner would get a producer id that fences no owner before it. So an owner
+that has been idle for an interval says that it is alive, and goes on as a new producer once a day. Neither decides what
+counts.
 
 An idle owner notices by the same record that another node has taken the slot over.
 """
