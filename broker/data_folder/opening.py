@@ -2,6 +2,10 @@
 
 The order of a first start: lock, marker (durable), database, journal, and the marker again, which says from then on
 that there is metadata. A crash in between leaves a folder that the next start goes on with.
+
+A commit goes to `meta.db`, then to the journal, with its number and a digest of the whole state. A start believes the
+later one of those whose digest fits, and makes the other of it. When the journal cannot be written, the commit counts
+all the same, and the next one rewrites the journal.
 """
 
 from __future__ import annotations

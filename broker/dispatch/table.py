@@ -21,6 +21,7 @@ def _row(module: str, first: int, last: int, *, advertised_first: int | None = N
 
 
 HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
+    # librdkafka infers from versions 0 to 2 what the broker can do: they are advertised, and not served.
     ApiKey.PRODUCE: _row("records.produce", 3, 13, advertised_first=0),
     ApiKey.FETCH: _row("records.fetch", 4, 18),
     ApiKey.LIST_OFFSETS: _row("records.list_offsets", 1, 11),

@@ -59,7 +59,8 @@ class WantedPartition(NamedTuple):
 
 
 class FetchedPartition(NamedTuple):
-    """The fetch's result for one partition. `records` are whole batches around the acquired ranges.
+    """The fetch's result for one partition. `records` are whole batches around the acquired ranges, never null:
+    librdkafka rejects the whole answer otherwise.
 
     Without an error and without records: the partition was looked at, and had nothing to acquire. `rounded`: with order
     by key, how many records the fetch may have in all, because a record batch that it got some of has so many.

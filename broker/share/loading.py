@@ -1,4 +1,8 @@
-"""Loading a share partition: what is persisted of it, and where one begins of which no start offset is."""
+"""Loading a share partition: what is persisted of it, and where one begins of which no start offset is.
+
+The start offset of a new one is written down at the first acquire. Apache Kafka resolves it again after a crash, and
+with `latest` skips what came in between. Within a state epoch the stored start offset never moves back.
+"""
 
 from __future__ import annotations
 

@@ -96,6 +96,8 @@ class NetworkCore:
     ) -> Exchange:
         """Send a request and do not wait for its answer, which must come within the timeout (request.timeout.ms).
 
+        It is never sent again: share sessions, and the locks taken in them, end with the connection that opened them.
+
         At most one connection is tried, and none while the broker is left alone after a failure: Unreachable comes
         soon then. With `on`, it is sent on that connection or not at all: Disconnected.
         """

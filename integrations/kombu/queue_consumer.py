@@ -227,7 +227,10 @@ class QueueConsumer:
 
 
 class LocksLost(ConnectionError):
-    """A loss of locks: what was handed on and not acknowledged comes again, to some consumer."""
+    """A loss of locks: what was handed on and not acknowledged comes again, to some consumer.
+
+    Celery sees it as a lost connection, though ours may be whole: it then forgets what it has not begun.
+    """
 
 
 class ConsumerEnded(ConnectionError):

@@ -2,6 +2,9 @@
 
 The log knows which transactions those are; a record batch is one producer's, so its header says the rest. Control
 batches stay: their offsets are acquired, and the consumer acknowledges them as gaps.
+
+Aborted records are archived in memory alone, and found again after a reload by `.txnindex`, which is synced even where
+appends are not. When they fill the window, the start offset passes them; Apache Kafka stands still there.
 """
 
 from __future__ import annotations

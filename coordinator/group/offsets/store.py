@@ -1,6 +1,7 @@
 """The offsets that groups have committed, and those of transactions that are still open.
 
-Changed by replay alone, in service as at load.
+Changed by replay alone, in service as at load. Offsets of a transaction are records of `__consumer_offsets` under its
+producer id; they count once the marker in that log is replayed.
 """
 
 from __future__ import annotations

@@ -18,21 +18,22 @@ def test_the_figures_of_the_rooms_are_those_of_the_code() -> None:
         assert said[name.replace("_", " ")] == str(number), name
 
 
-def test_what_the_tree_of_rooms_names_is_there() -> None:
+def test_each_room_is_in_the_tree_and_says_what_it_is() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     tree = text.split("### The rooms of `broker/`")[1].split("```")[1].strip("\n").splitlines()
-    rooms: list[str] = []
+    rooms: set[str] = set()
     for line in tree:
-        names = line.partition("#")[0]
-        depth, words = (len(names) - len(names.lstrip())) // 2, names.split()
-        if depth <= len(rooms):  # else it goes on with the line before
-            first = words.pop(0)
-            rooms = [*rooms[:depth], first.strip("/")] if first.endswith("/") else []
-            words += [] if first.endswith("/") else [first]
-        folder = ROOT.joinpath("broker", *rooms)
-        missing = [name for name in words if not (folder / f"{name}.py").exists() and not (folder / name).is_dir()]
-        assert folder.is_dir(), line
-        assert missing == []
+        name, _, subject = line.strip().partition(" ")
+        assert subject, line
+        if not line.startswith(" "):
+            room = name
+            rooms.add(room.strip("/"))
+        else:
+            name = room + name
+        assert (ROOT / "broker" / (name if name.endswith("/") else f"{name}.py")).exists(), line
+    there = {path.name for path in (ROOT / "broker").iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    there |= {path.stem for path in (ROOT / "broker").glob("*.py")} - {"__init__", "__main__"}
+    assert rooms == there
 
 
 def test_no_folder_of_the_broker_is_full() -> None:

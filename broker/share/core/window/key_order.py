@@ -2,7 +2,8 @@
 
 A record is finished when it is acknowledged or archived and no write can undo that, or archiving likewise. Of each key,
 the lowest unfinished record is its head. Every other available one waits: it has the status that `waiting` returns,
-which does not count as available. Keys are hashes; a record without one waits for nothing.
+which does not count as available: reads go past it, and nothing of it is persisted. Keys are hashes; a record without
+one waits for nothing. A load knows no keys: what is in flight is read before anything is handed out.
 """
 
 from __future__ import annotations
