@@ -42,68 +42,113 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
+define EVERY_DAY
+shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)
+
+  make demo          336,776 flights through one share group, the broker killed half way (2 minutes)
+  make quick         tests of what decides, and of the modules that you edited (30 seconds); BASE=main for a branch
+  make test          every test that needs only Python (5 minutes on two cores)
+  make check         what a change must pass besides: lint | types | imports | gen-check | links | words
+  make interop       every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing
+  make demo-cluster  the flights through two nodes before three brokers of Apache Kafka, one of each killed (90 seconds);
+                     needs Java; ARGS=--cluster=ours: needs none
+  make demo-spark    the flights through Spark and a second member, broker and driver killed; needs no Java
+  make bench         shareq and Apache Kafka side by side; ARGS=--quick for two minutes
+  make docs          the documentation as a site, in build/site/html
+  make help-all      the other targets: campaigns, judges, benchmarks, what is made
+
+  one test:        .venv/bin/pytest tests/unit -k lock_expiry     (after any make target)
+  run the broker:  .venv/bin/shareq serve --data-dir /tmp/shareq-data
+  another Python:  make PYTHON=/usr/bin/python3.12 test
+endef
+
+define THE_REST
+
+Tests in Python alone
+  make sim SEEDS=n                  the broker on virtual time and a disk that forgets, n seeds, n / 10 with dead letters, with
+                                    redrives, with our client (default 1000)
+  make sim-cluster SEEDS=n          nodes before a simulated cluster: kills, stops, cuts, elections, n seeds (default 1000);
+                                    ARGS='--from n'
+  make exhaustive DEPTH=n           every life of n steps of a share partition in small worlds (default 5)
+  make fuzz FRAMES=n                bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process
+  make bad-records RECORDS=n        bad records through worker, Celery, taskiq, asyncio, commands, console, letters (default
+                                    20,000 each); Spark: in test-spark; ARGS=--help
+  make wakeups                      how late a fetch is answered when a delayed record's time has come, of 200 (2 minutes);
+                                    ARGS=--help
+  make mutation ARGS=AREA           small changes of the code, each of which a unit test has to notice; without ARGS: the areas
+  make browser-test                 every view of the console in Chromium: widths, colours, keyboard, contrast, requests (1
+                                    minute)
+  make dashboard                    what the dashboard asks, asked of Prometheus while a broker is at work; one alert fires (4
+                                    minutes)
+
+Other people's clients and tests (Java, Maven, Go, Node, kcat: what is missing is skipped)
+  make interop                      every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is
+                                    missing
+  make interop-apache               the same tests on Apache Kafka 4.4.0, which judges them (7 minutes); KAFKA_VERSION=4.3.1 for
+                                    that one
+  make interop-apache-431           the same on Apache Kafka 4.3.1
+  make interop-all                  both, with clean restarts where make interop has the kill -9 alone
+  make interop-tls                  the same tests, and those that need only Python, with every client behind TLS and a login
+                                    (SASL_SSL); ARGS=--broker=apache
+  make interop-kafka-tests          Apache Kafka's own share tests on this broker (10 minutes); ARGS=--broker=apache: on Apache
+                                    Kafka, ARGS=--broker=node: by way of a node
+  make interop-cluster              the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl
+  make differential                 the same 500 sequences here and at Apache Kafka 4.4.0 (10 minutes); needs Java and Maven
+  make differential-few             15 of them (1 minute)
+
+Nodes before a cluster
+  make interop-nodes                nodes before Apache Kafka 3.9.1 and 4.3.1: clients, a kill, rights that are missing; suites
+                                    that need only Python by way of a node before shareq (4 minutes)
+  make interop-by-node              share consumers of others, workers, Celery, taskiq by way of a node; NODE_CLUSTER=3.9.1 or
+                                    4.3.1, else before shareq; ARGS=--update-node-suites
+  make interop-spark-by-node        Spark's Kafka source and sink likewise; fetches half a gigabyte once
+  make interop-simulated-cluster    Apache Kafka 3.9.1 and 4.3.1 judge the cluster that tests of nodes simulate (2 minutes);
+                                    ARGS=--update-transcripts
+  make cluster-kills                nodes before a cluster killed, stopped, cut off under consumers, and brokers; ARGS='--
+                                    rounds=20 --cluster=4.3.1'; ARGS=--help
+
+Spark (half a gigabyte is fetched once)
+  make test-spark                   the tests of the Spark source (8 minutes); fetches half a gigabyte once, needs no Java
+  make interop-spark                Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches half a gigabyte
+                                    once
+  make spark-kill-matrix            Spark's source, each of its processes and the broker killed at each step; ARGS=--help
+
+Kills and damage
+  make storage-kills                50 kills under mixed load, everything judged by its history; ARGS=--kills=n, ARGS=--help
+  make exactly-once                 transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help
+  make order-kills                  20 kills under 12 members of a group with order by key, 100,000 records; ARGS=--help
+  make dlq-kills KILLS=n            n kills (default 200) under groups with dead-letter queues, and redrives; n / 5 in removals
+                                    (15 minutes); ARGS=--help
+  make celery-kills                 20 kills of Celery's workers and of the broker under load; ARGS=--kills=n, ARGS=--help
+  make crash-images                 50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help
+  make storage-matrix               every kind of file in a data folder, damaged in every way, and pairs (5 minutes on one
+                                    core); writes docs/evidence
+  make soak MINUTES=n               mixed load, clock steps, stops, a slow disk and strangers (default 30 minutes); ARGS=--help
+
+Speed
+  make bench-spark                  our Spark source beside Spark's own; needs Java and Maven, fetches half a gigabyte
+  make bench-nodes                  share groups by way of a node beside those of Apache Kafka 4.3.1, and what a node adds (6
+                                    minutes); ARGS=--help
+  make bench-queues                 jobs: our worker, Celery and taskiq here, beside Celery, RQ, taskiq on Redis and RabbitMQ
+                                    (30 minutes); ARGS=--help
+
+What is made
+  make gen                          schemas/ -> protocol/generated/, after a schema has changed
+  make reference                    docs/reference/ from the code, after a property, request, error or command has changed
+  make screenshots                  the pictures of docs/console.md, made again
+  make dist                         sdist and wheel in dist/, installed and started once outside the checkout
+  make docker-test                  the image, built and run without a daemon; needs root, buildah and debootstrap, else skips
+  make clean                        remove what was built; .venv, its likes and .cache (downloads) stay
+endef
+
 help:
-	@echo "shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)"
-	@echo
-	@echo "  make demo        336,776 flights through one share group, the broker killed half way (2 minutes)"
-	@echo "  make quick       half a minute: tests of what decides, and of the modules that you edited; BASE=main for a branch"
-	@echo "  make test        every test that needs only Python (5 minutes on two cores)"
-	@echo "  make demo-cluster  the flights through two nodes before three Apache Kafka brokers, one of each killed (90 seconds); needs Java; ARGS=--cluster=ours: needs none"
-	@echo "  make demo-spark  the same flights through Spark and a second member, broker and driver killed; needs no Java"
-	@echo "  make test-spark  the tests of the Spark source (8 minutes); fetches half a gigabyte once, needs no Java"
-	@echo "  make check       what a change must pass besides: lint, types, imports, gen-check, links, words"
-	@echo "  make interop     every Kafka client, and Kafka's tools; needs Java, Maven, Go, Node, kcat, skips what is missing"
-	@echo "  make interop-apache  the same tests on Apache Kafka 4.4.0, which judges them (7 minutes); KAFKA_VERSION=4.3.1 for that one"
-	@echo "  make interop-apache-431  the same on Apache Kafka 4.3.1"
-	@echo "  make interop-tls  the same tests, and those that need only Python, with every client behind TLS and a login (SASL_SSL); ARGS=--broker=apache"
-	@echo "  make interop-cluster  the client of the Spark source on three nodes of Apache Kafka; needs Java, Maven, openssl"
-	@echo "  make interop-simulated-cluster  Apache Kafka 3.9.1 and 4.3.1 judge the cluster that tests of nodes simulate (2 minutes); ARGS=--update-transcripts"
-	@echo "  make interop-nodes  nodes before Apache Kafka 3.9.1 and 4.3.1: clients, a kill, rights that are missing; suites that need only Python by way of a node before shareq (4 minutes)"
-	@echo "  make interop-by-node  share consumers of others, workers, Celery, taskiq by way of a node; NODE_CLUSTER=3.9.1 or 4.3.1, else before shareq; ARGS=--update-node-suites"
-	@echo "  make interop-spark-by-node  Spark's Kafka source and sink likewise; fetches half a gigabyte once"
-	@echo "  make interop-kafka-tests  Apache Kafka's own share tests on this broker (10 minutes); ARGS=--broker=apache: on Apache Kafka, ARGS=--broker=node: by way of a node"
-	@echo "  make interop-all both, with clean restarts where make interop has the kill -9 alone"
-	@echo "  make interop-spark  Spark's Kafka source and sink; ours on a cluster of Apache Kafka; fetches half a gigabyte once"
-	@echo "  make spark-kill-matrix  Spark's source, each of its processes and the broker killed at each step; ARGS=--help"
-	@echo "  make exactly-once  transactional jobs, and 20 kills of the broker under each; ARGS=--kills=n, ARGS=--help"
-	@echo "  make storage-kills  50 kills under mixed load, everything judged by its history; ARGS=--kills=n, ARGS=--help"
-	@echo "  make order-kills  20 kills under 12 members of a group with order by key, 100,000 records; ARGS=--help"
-	@echo "  make dlq-kills KILLS=n  n kills (default 200) under groups with dead-letter queues, and redrives; n / 5 in removals (15 minutes); ARGS=--help"
-	@echo "  make cluster-kills  nodes before a cluster killed, stopped, cut off under consumers, and brokers; ARGS='--rounds=20 --cluster=4.3.1'; ARGS=--help"
-	@echo "  make celery-kills  20 kills of Celery's workers and of the broker under load; ARGS=--kills=n, ARGS=--help"
-	@echo "  make crash-images  50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help"
-	@echo "  make docker-test the image, built and run without a daemon; needs root, buildah and debootstrap, else skips"
-	@echo "  make sim SEEDS=n the broker on virtual time and a disk that forgets, n seeds, n / 10 with dead letters, with redrives, with our client (default 1000)"
-	@echo "  make sim-cluster SEEDS=n  nodes before a simulated cluster: kills, stops, cuts, elections, n seeds (default 1000); ARGS='--from n'"
-	@echo "  make exhaustive DEPTH=n  every life of n steps of a share partition in small worlds (default 5)"
-	@echo "  make wakeups     how late a fetch is answered when a delayed record's time has come, of 200 (2 minutes); ARGS=--help"
-	@echo "  make fuzz FRAMES=n  bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process"
-	@echo "  make bad-records RECORDS=n  bad records through worker, Celery, taskiq, asyncio, commands, console, letters (default 20,000 each); Spark: in test-spark; ARGS=--help"
-	@echo "  make soak MINUTES=n  mixed load, clock steps, stops, a slow disk and strangers (default 30 minutes); ARGS=--help"
-	@echo "  make dashboard   what the dashboard asks, asked of Prometheus while a broker is at work; one alert fires (4 minutes)"
-	@echo "  make browser-test  every view of the console in Chromium: widths, colours, keyboard, contrast, requests (1 minute)"
-	@echo "  make screenshots the pictures of docs/console.md, made again"
-	@echo "  make storage-matrix  every kind of file in a data folder, damaged in every way, and pairs (5 minutes on one core); writes docs/evidence"
-	@echo "  make mutation ARGS=AREA  small changes of the code, each of which a unit test has to notice; without ARGS: the areas"
-	@echo "  make differential  the same 500 sequences here and at Apache Kafka 4.4.0 (10 minutes); needs Java and Maven"
-	@echo "  make differential-few  15 of them (1 minute)"
-	@echo "  make bench       shareq and Apache Kafka side by side; ARGS=--quick for two minutes, ARGS=--help"
-	@echo "  make bench-spark our Spark source beside Spark's own; needs Java and Maven, fetches half a gigabyte"
-	@echo "  make bench-nodes  share groups by way of a node beside those of Apache Kafka 4.3.1, and what a node adds (6 minutes); ARGS=--help"
-	@echo "  make bench-queues  jobs: our worker, Celery and taskiq here, beside Celery, RQ, taskiq on Redis and RabbitMQ (30 minutes); ARGS=--help"
-	@echo "  make gen         schemas/ -> protocol/generated/, after a schema has changed"
-	@echo "  make docs        the documentation as a site in build/site/html; broken links and missing pages fail it"
-	@echo "  make reference   docs/reference/ from the code, after a property, request, error or command has changed"
-	@echo "  make dist        sdist and wheel in dist/, installed and started once outside the checkout"
-	@echo "  make clean       remove what was built; .venv, its likes and .cache (downloads) stay"
-	@echo
-	@echo "  parts of check:  make lint | types | imports | gen-check | links | words"
-	@echo "  one test:        .venv/bin/pytest tests/unit -k lock_expiry     (after any make target)"
-	@echo "  run the broker:  .venv/bin/shareq serve --data-dir /tmp/shareq-data"
-	@echo "  another Python:  make PYTHON=/usr/bin/python3.12 test"
+	@: $(info $(EVERY_DAY))
+
+help-all: help
+	@: $(info $(THE_REST))
 
 # Made into compiled modules by the installation.
 COMPILED := hatch_build.py scripts/compile_passes.py $(wildcard protocol/passes/*.py)
