@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from shareq.broker.foundation.environment import Clock
@@ -350,13 +351,20 @@ class Listener:
                 logger.debug("%s: closing: nothing was read for %d ms", connection, self._limits.max_idle_ms)
                 connection.finish()
 
-    def finish(self) -> None:
-        """Answer what is in flight on every connection, then close it."""
-        for socket in list(self._sockets):
+    def finish(self, within_ms: int | None = None) -> None:
+        """Answer what is in flight on every connection, then close it; `within_ms`: then at the latest."""
+        sockets = list(self._sockets)
+        for socket in sockets:
             if socket.connection is not None:
                 socket.connection.finish()
+        if within_ms is not None:
+            self.clock.call_at(self.clock.now_ms() + within_ms, partial(_abort, sockets))
 
     def abort(self) -> None:
         """Close every connection at once."""
-        for socket in [*self._sockets, *self.delayed]:
-            socket.abort()
+        _abort([*self._sockets, *self.delayed])
+
+
+def _abort(sockets: Iterable[SocketConnection]) -> None:
+    for socket in sockets:
+        socket.abort()

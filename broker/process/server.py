@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ANSWER_IN_FLIGHT_S: Final = 5.0  # how long a stop waits for clients that do not take their answers
+SENT_AWAY_MS: Final = 300  # how long clients that are sent away wait for answers
 LEAVE_S: Final = 3.0  # how long a stop waits for other brokers to know of it
 
 
@@ -394,8 +395,9 @@ class Server:
         self._sweeps.append(loop.call_later(interval_ms / 1000, sweep))
 
     def _send_clients_away(self) -> None:
+        """Close all connections, soon: what is in flight may wait for brokers that are not heard."""
         for listener in self._listeners:
-            listener.finish()
+            listener.finish(SENT_AWAY_MS)
 
     async def _finish_connections(self) -> None:
         """Let every connection take its answers; those that do not in time are cut off."""

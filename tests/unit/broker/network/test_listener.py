@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
+from shareq.broker.foundation.environment import TimerHandle
 from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.network.answer_budget import AnswerBudget
-from shareq.broker.network.answers import FrameHandler
+from shareq.broker.network.answers import AnswerSlot, FrameHandler
 from shareq.broker.network.connection import Connection
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.listener import FIRST_READ_BYTES, Listener, ListenerLimits, unsent_in_system
@@ -178,6 +179,52 @@ def test_a_first_request_of_any_size_is_read(size: int, loop_factory: Callable[[
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         taken, frames, closed = runner.run(beginning_with(data, len(data)))
     assert (taken, frames, closed) == (len(data), [request] * 3, False)
+
+
+class HeldTimers(LoopClock):
+    """A clock whose timers fire when the test has them do so."""
+
+    def __init__(self) -> None:
+        super().__init__(asyncio.get_running_loop())
+        self.held: list[Callable[[], None]] = []
+
+    def call_at(self, when_ms: int, callback: Callable[[], None]) -> TimerHandle:
+        self.held.append(callback)
+        return super().call_at(when_ms + 10**9, callback)
+
+
+async def finished_while_an_answer_is_owed(within_ms: int | None) -> list[int]:
+    """Return how many timers there are, and how many connections are open when they have fired: of two one has closed
+    that had no request in flight, and another one came afterwards.
+    """
+    rig = Rig()
+    rig.listener.clock = clock = HeldTimers()
+    rig.listener._handler_for = lambda connection: lambda _frame: AnswerSlot(connection, parks=True)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(rig.listener.protocol, "127.0.0.1", 0)
+    clients = [await rig.connect(server) for _ in range(2)]
+    try:
+        await loop.sock_sendall(clients[0], b"\0\0\0\1x")
+        await comes_true(lambda: len(rig.listener) == 2 and rig.listener.bytes_in == 5)
+        rig.listener.finish(within_ms)
+        await comes_true(lambda: len(rig.listener) == 1)
+        clients.append(await rig.connect(server))
+        await comes_true(lambda: len(rig.listener) == 2)
+        for callback in clock.held:
+            callback()
+        await asyncio.sleep(0.1)
+        return [len(clock.held), len(rig.listener)]
+    finally:
+        for client in clients:
+            client.close()
+        server.close()
+        rig.listener.abort()
+        await comes_true(lambda: not len(rig.listener))
+
+
+def test_a_connection_finishes_when_all_is_answered_or_it_is_time() -> None:
+    assert asyncio.run(finished_while_an_answer_is_owed(None)) == [0, 2]
+    assert asyncio.run(finished_while_an_answer_is_owed(300)) == [1, 1]
 
 
 def test_what_the_system_holds_is_nothing_where_it_does_not_say() -> None:
