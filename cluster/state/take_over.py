@@ -57,15 +57,15 @@ class TakeOver:
     async def run(self, attempt: Attempt, still_wanted: Callable[[], bool]) -> SlotLog | Refused:
         """Return the slot's log, which has not been read yet, or why it is not to be had.
 
-        `still_wanted` is asked before each try: a slot that the membership has given to another node by then must not
-        be taken from it.
+        `still_wanted` is asked before each try, and again before its record: a slot that the membership has given to
+        another node by then must not be taken from it.
         """
         give_up_ms = self._now_ms() + self._settings.limit_ms
         while True:
             if not still_wanted():
-                return Refused(f"{self._slot.name}: another node's by now")
+                return self._anothers()
             proved = attempt()
-            owned = await self._try()
+            owned = await self._try(still_wanted)
             if isinstance(owned, Owned):
                 proved()
                 return SlotLog(
@@ -81,13 +81,18 @@ class TakeOver:
             logger.info("%s; the take-over goes on", owned.text)
             await sleep(self._env.clock, self._settings.retry_ms)
 
-    async def _try(self) -> Owned | Refused:
+    def _anothers(self) -> Refused:
+        return Refused(f"{self._slot.name}: another node's by now")
+
+    async def _try(self, still_wanted: Callable[[], bool]) -> Owned | Refused:
         leader = await self._slot.find_leader()
         if isinstance(leader, Refused):
             return leader
         producer = await self.new_producer()
         if isinstance(producer, Refused):
             return producer
+        if not still_wanted():  # the process may have stood still since, and another node have taken it over
+            return self._anothers()
         record = take_over_batch(
             producer, node_id=self._settings.node_id, sequence=0, now_wall_ms=self._env.clock.wall_ms()
         )

@@ -149,6 +149,25 @@ def test_a_slot_that_is_given_to_another_node_meanwhile_is_not_taken(
     assert len([each for each in cluster.seen if isinstance(each, ProduceRequest)]) == 1
 
 
+def test_a_slot_that_is_given_to_another_node_before_the_record_is_not_taken(
+    clock: VirtualClock, cluster: SmallCluster
+) -> None:
+    """The process stood still while it asked for its producer."""
+    link = cluster.link()
+    link.held = True
+    owner = SlotOwner(clock, link)
+    taken = owner.begin_take_over()
+    for _ in range(2):  # leader, coordinator
+        link.answer_one()
+        clock.run_until_idle()
+    owner.wanted = False
+    link.answer_one()
+    clock.run_until_idle()
+    assert isinstance(taken.value, Refused)
+    assert [type(each) for each in cluster.seen[-1:]] == [InitProducerIdRequest]
+    assert not link.waiting
+
+
 @pytest.mark.parametrize("code", [ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_PRODUCER_EPOCH])
 def test_a_record_that_is_refused_for_good_ends_the_take_over(
     clock: VirtualClock, cluster: SmallCluster, code: ErrorCode
