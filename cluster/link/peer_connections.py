@@ -1,8 +1,9 @@
 """Connections to the other nodes on asyncio, which are there to break when one dies.
 
-A peer that cannot be connected to again at once is lost. One that can has closed the connection for another reason:
-for idleness, or because it has restarted, which the membership sees by itself. A question for versions now and
-then keeps a connection from being idle. Nothing else is said, so TLS without a proof of who is there is enough.
+A peer that cannot be connected to again at once is lost; where its machine refuses the connection, its process has
+ended. One that can has closed the connection for another reason: for idleness, or because it has restarted, which the
+membership sees by itself. A question for versions now and then keeps a connection from being idle. Nothing else is
+said, so TLS without a proof of who is there is enough.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ _QUESTION: Final = pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, 1, -1)
 
 class PeerConnections:
     """One connection to each peer, on the running loop. `opened` and `lost` are called with the peer's id; `lost` also
-    where one could not be opened. `tls`: whether the peers' listener has it.
+    where none could be opened, and with whether the peer's machine refused it. `tls`: whether the listener has it.
     """
 
-    def __init__(self, opened: Callable[[str], None], lost: Callable[[str], None], *, tls: bool) -> None:
+    def __init__(self, opened: Callable[[str], None], lost: Callable[[str, bool], None], *, tls: bool) -> None:
         self._opened: Final = opened
         self._lost: Final = lost
         self._tls: Final = _without_proof() if tls else None
@@ -56,21 +57,22 @@ class PeerConnections:
             self.disconnect(peer)
 
     async def _hold(self, peer: str, host: str, port: int) -> None:
-        was_open, loop = False, asyncio.get_running_loop()
+        is_open: bool | None = None  # not known yet
+        loop = asyncio.get_running_loop()
         while True:
             try:
                 async with asyncio.timeout(CONNECT_S):
                     reader, writer = await asyncio.open_connection(host, port, ssl=self._tls)
-            except (OSError, TimeoutError, ValueError, OverflowError):  # the last two: no address at all
-                if was_open:
-                    was_open = False
-                    self._lost(peer)
+            except (OSError, TimeoutError, ValueError, OverflowError) as error:  # the last two: no address at all
+                if is_open is not False:
+                    is_open = False
+                    self._lost(peer, isinstance(error, ConnectionRefusedError))
                 await asyncio.sleep(AGAIN_S)
                 continue
             began = loop.time()
             try:
-                if not was_open:
-                    was_open = True
+                if not is_open:
+                    is_open = True
                     self._opened(peer)
                 await _until_it_ends(reader, writer)
             finally:

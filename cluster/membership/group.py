@@ -7,12 +7,16 @@
 
 The member that the coordinator elects makes the map of slots, and everybody gets it with SyncGroup. A lost peer is
 dropped by a rebalance that another member begins: to join again with what the coordinator has already does nothing.
+The rebalance waits for it; for one that is known to have ended the others send LeaveGroup. A node that starts looks who
+is a member: nobody else may be there to know that they have ended, its own earlier life among them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment
@@ -23,6 +27,7 @@ from shareq.cluster.link.waits import Wakeup
 from shareq.cluster.membership.nodes import Node, NodeMap, node_from, node_map_from
 from shareq.cluster.membership.slots import Placement, assign
 from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
@@ -53,13 +58,15 @@ _AGAIN: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GE
 class MembershipSettings(NamedTuple):
     """Times in milliseconds. The session timeout is bounded by the cluster (`group.min.session.timeout.ms`, 6 s); a
     rebalance drops those who have not joined again within its timeout. A join waits for both, and for
-    `group.initial.rebalance.delay.ms` of the cluster.
+    `group.initial.rebalance.delay.ms` of the cluster. `ended_ms`: how long one that has ended is waited for. One that
+    stops ends its connections first and leaves by itself, behind the last answers to its clients.
     """
 
     group_id: str = "__shareq"
     placement: Placement = Placement.ONE
     session_timeout_ms: int = 6_000
     rebalance_timeout_ms: int = 1_500
+    ended_ms: int = 200
     heartbeat_interval_ms: int = 500
     heartbeat_timeout_ms: int = 3_000
     join_timeout_ms: int = 30_000
@@ -71,6 +78,11 @@ class MembershipListener(Protocol):
 
     def describe(self) -> Node:
         """Return the node's description of itself, as of now."""
+
+    def on_found(self, members: Mapping[str, Node]) -> None:
+        """Take those that are members when the node is about to join for the first time, by member id; call `ended`
+        with those that are none any more.
+        """
 
     def partitions(self) -> Mapping[str, int]:
         """Return how many slots each state topic has."""
@@ -103,6 +115,7 @@ class Membership:
         self._joins = 0
         self._wants_rebalance = False
         self._leaves = False
+        self._has_looked = False
 
     # -- from outside
 
@@ -113,6 +126,17 @@ class Membership:
             self._joins += 1
             self._news.wake()
 
+    def ended(self, member_id: str) -> None:
+        """Have a member dropped soon that has ended, rather than wait for it."""
+        clock = self._env.clock
+        clock.call_at(clock.now_ms() + self._settings.ended_ms, partial(self._drop, member_id))
+
+    def _drop(self, member_id: str) -> None:
+        if self.member_id:
+            self._take_leave(member_id, "nobody listens at its address")
+        elif not self._leaves:
+            self.ended(member_id)  # later: the first member of a group waits for others to come
+
     def hear_soon(self) -> None:
         """Send a heartbeat now."""
         self._news.wake()
@@ -121,9 +145,15 @@ class Membership:
         """Leave, so that no node waits for a session to time out. Arrives when that was heard, or could not be."""
         self._leaves = True
         self._news.wake()
-        if not self.member_id or self._coordinator is None:
+        return self._take_leave(self.member_id, "the node stops") if self.member_id else completed(None)
+
+    def _take_leave(self, member_id: str, reason: str) -> Pending[None]:
+        """Have a member leave: this one, or one that cannot say so itself. Where that is not heard, its session ends
+        it, or a rebalance that waits for it.
+        """
+        if self._coordinator is None:
             return completed(None)
-        request = LeaveGroupRequest(self._settings.group_id, "", [MemberIdentity(self.member_id)])
+        request = LeaveGroupRequest(self._settings.group_id, "", [MemberIdentity(member_id, None, reason)])
         sent = self._link.send(  # not behind a JoinGroup that waits for the others
             self._coordinator,
             request,
@@ -158,8 +188,23 @@ class Membership:
         self._coordinator = found.node_id
         return True
 
+    async def _look(self) -> None:
+        """See who is a member. Those of a group that is about to change are not described; they are waited for."""
+        request = DescribeGroupsRequest([self._settings.group_id])
+        answer = await self._send(self._coordinator, request, self._settings.heartbeat_timeout_ms)
+        found: dict[str, Node] = {}
+        if isinstance(answer, DescribeGroupsResponse):
+            for member in [each for group in answer.groups for each in group.members]:
+                with contextlib.suppress(MalformedMessage):
+                    found[member.member_id] = node_from(bytes(member.member_metadata))
+                await self._env.budget.breathe()
+        self._listener.on_found(found)
+
     async def _join(self) -> bool:
         settings = self._settings
+        if not self._has_looked:
+            self._has_looked = True
+            await self._look()
         self._wants_rebalance = False
         metadata = self._listener.describe().metadata(self._joins)
         request = JoinGroupRequest(

@@ -1,25 +1,26 @@
 """The other nodes to hold connections to, and when the loss of one is news. The sockets are others' business.
 
 A node that dies resets its connections. Those who notice join the membership again at once, with metadata that has
-changed, and it is dropped after the rebalance timeout instead of the session timeout. A node that cannot be reached and
-goes on as a member is no news a second time, before a connection to it was open again: a cut between two nodes that
-both reach the cluster must not make one rebalance after the other.
+changed, and it is dropped after the rebalance timeout instead of the session timeout; at once if its machine refuses
+connections, since nobody listens there any more. A node that cannot be reached and goes on as a member is no news a
+second time, before a connection to it was open again: a cut between two nodes that both reach the cluster must not make
+one rebalance after the other.
+
+A node that starts connects to those that are members already, to drop those that have ended: all may have been killed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
-from shareq.cluster.membership.nodes import Endpoint, NodeMap
+from shareq.cluster.membership.nodes import Endpoint, Node, NodeMap
 
-__all__ = ["MakePeerLinks", "PeerChanges", "PeerLinks", "Peers"]
+__all__ = ["Found", "Loss", "MakePeerLinks", "PeerChanges", "PeerLinks", "Peers"]
 
 
 class PeerLinks(Protocol):
-    """One connection to each peer. The node is called back when one is open, and when
-    one is lost.
-    """
+    """One connection to each peer. The node is called back when one is open, and when one is lost."""
 
     def connect(self, peer: str, host: str, port: int) -> None:
         """Be connected to a peer from now on, as far as that can be."""
@@ -31,8 +32,10 @@ class PeerLinks(Protocol):
         """Close all connections."""
 
 
-MakePeerLinks = Callable[[Callable[[str], None], Callable[[str], None]], PeerLinks]
-"""Makes them, given what is called with a peer's member id when its connection is open, and when it is lost."""
+MakePeerLinks = Callable[[Callable[[str], None], Callable[[str, bool], None]], PeerLinks]
+"""Makes them, given what is called with a peer's member id when its connection is open, and when it is lost: then also
+with true if its machine refuses connections.
+"""
 
 
 class PeerChanges(NamedTuple):
@@ -42,6 +45,20 @@ class PeerChanges(NamedTuple):
     close: list[str]
 
 
+class Found(NamedTuple):
+    """The members that were there before: those that have ended, and those to connect to."""
+
+    ended: list[str]
+    open: dict[str, Endpoint]
+
+
+class Loss(NamedTuple):
+    """The news that a connection is lost, or was not to be had: whether to join again, and to drop who has ended."""
+
+    joins_again: bool
+    has_ended: bool
+
+
 class Peers:
     """The other members of the last map, as this node sees them. `listener`: the name of the one to connect to."""
 
@@ -49,6 +66,17 @@ class Peers:
         self._listener = listener
         self._wanted: dict[str, Endpoint] = {}
         self._open: set[str] = set()
+        self._unmet: set[str] = set()  # members before this node was one, not connected to yet
+
+    def find(self, own: Node, members: Mapping[str, Node]) -> Found:
+        """Take those that are members before this node is one. What has its number and addresses is an earlier life."""
+        mine = own.node_id, own.listeners
+        ended = [each for each, node in members.items() if (node.node_id, node.listeners) == mine]
+        for member_id, node in members.items():
+            if member_id not in ended and self._listener in node.listeners:
+                self._wanted[member_id] = node.listeners[self._listener]
+        self._unmet.update(self._wanted)
+        return Found(ended, dict(self._wanted))
 
     def update(self, member_id: str, node_map: NodeMap) -> PeerChanges:
         """Take a map; return what to change. A node without such a listener is none to connect to."""
@@ -60,22 +88,24 @@ class Peers:
         before, self._wanted = self._wanted, wanted
         to_close = [other for other, endpoint in before.items() if wanted.get(other) != endpoint]
         self._open.difference_update(to_close)
+        self._unmet.difference_update(to_close)
         return PeerChanges({other: each for other, each in wanted.items() if before.get(other) != each}, to_close)
 
     def opened(self, member_id: str) -> None:
         """Note that the connection to a peer is open."""
+        self._unmet.discard(member_id)
         if member_id in self._wanted:
             self._open.add(member_id)
 
-    def lost(self, member_id: str) -> bool:
-        """Note that it was lost, or could not be opened; return whether to join again at once.
+    def lost(self, member_id: str, *, has_ended: bool) -> Loss:
+        """Note that it was lost, or could not be opened; return what is to be done at once.
 
         The connection is to be tried again as long as the peer is a member.
         """
-        if member_id not in self._open:
-            return False
+        was_open, is_unmet = member_id in self._open, member_id in self._unmet
         self._open.discard(member_id)
-        return True
+        self._unmet.discard(member_id)
+        return Loss(was_open, has_ended and (was_open or is_unmet))
 
     def wants(self, member_id: str) -> Endpoint | None:
         """Return where a peer is to be connected to; None for one that is no member any more."""

@@ -33,7 +33,7 @@ from shareq.cluster.link.counted import CountedLink
 from shareq.cluster.link.versions import Served, features_of_cluster
 from shareq.cluster.membership.group import Membership, MembershipSettings
 from shareq.cluster.membership.lease import LeaseClock, Leases, LeaseWatch
-from shareq.cluster.membership.nodes import NodeMap, SlotId
+from shareq.cluster.membership.nodes import Node, NodeMap, SlotId
 from shareq.cluster.membership.ownership import Ownership
 from shareq.cluster.membership.peers import MakePeerLinks, Peers
 from shareq.cluster.mirror.topics import TopicMirror
@@ -171,7 +171,7 @@ class NodeGround:
             endpoints,
             config.broker_rack,
             cluster.topics,
-            (self.ownership, self._know_nodes),
+            (self.ownership, self._know_nodes, self._find_nodes),
         )
         self.membership: Final = Membership(env, link, member, settings.membership)
         self._peers: Final = Peers(next(iter(endpoints)))
@@ -282,11 +282,25 @@ class NodeGround:
             )
         self._twin = where
 
-    def _peer_lost(self, peer: str) -> None:
-        if self._peers.lost(peer):
+    def _find_nodes(self, own: Node, members: Mapping[str, Node]) -> None:
+        """Have those dropped that were members before this one and have ended, since there may be nobody else."""
+        found = self._peers.find(own, members)
+        for member_id in found.ended:
+            logger.info("member %s was this node before it started: it is dropped", member_id)
+            self.membership.ended(member_id)
+        if not self._is_leaving:
+            for peer, endpoint in found.open.items():
+                self._peer_links.connect(peer, *endpoint)
+
+    def _peer_lost(self, peer: str, has_ended: bool) -> None:
+        loss = self._peers.lost(peer, has_ended=has_ended)
+        if loss.joins_again:
             logger.info("node %s is lost: the others join again", peer)
             self.leaders.lose(peer)
             self.membership.rebalance()
+        if loss.has_ended:
+            logger.info("node %s has ended: it is dropped", peer)
+            self.membership.ended(peer)
 
     def _may_hand_out(self, slot: SlotId) -> bool:
         return self.ownership.may_hand_out(slot)

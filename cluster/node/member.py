@@ -16,7 +16,8 @@ __all__ = ["Member"]
 
 class Member:
     """`MembershipListener` of a node. `slots` are the state topics that are shared out. Of `parts` the second is called
-    with each map, and this node's member id, before slots are taken over and given up by it.
+    with each map, and this node's member id, before slots are taken over and given up by it, the third with this node
+    and those that are members before it.
     """
 
     def __init__(
@@ -26,18 +27,22 @@ class Member:
         endpoints: Mapping[str, Endpoint],
         zone: str | None,
         slots: Mapping[str, StateTopic],
-        parts: tuple[Ownership, Callable[[str, NodeMap], None]],
+        parts: tuple[Ownership, Callable[[str, NodeMap], None], Callable[[Node, Mapping[str, Node]], None]],
     ) -> None:
         self._node_id: Final = node_id
         self._version: Final = version
         self._listeners: Final = {name: MemberEndpoint(each.host, each.port) for name, each in endpoints.items()}
         self._zone: Final = zone
         self._slots: Final = slots
-        self._ownership, self._know_nodes = parts
+        self._ownership, self._know_nodes, self._find_nodes = parts
 
     def describe(self) -> Node:
         """Return the node's description of itself, as of now."""
         return Node(self._node_id, self._version, self._listeners, self._zone, dict(self._ownership.holds))
+
+    def on_found(self, members: Mapping[str, Node]) -> None:
+        """Take those that are members before this node is."""
+        self._find_nodes(self.describe(), members)
 
     def partitions(self) -> Mapping[str, int]:
         """Return how many slots each state topic has."""

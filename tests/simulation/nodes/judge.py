@@ -32,11 +32,12 @@ TERMINAL: Final = (2, 4)
 
 
 class TakenOver(NamedTuple):
-    """A take-over record that counts, and when it was written by the cluster's clock."""
+    """A take-over record that counts. `wall_ms`: when its node decided to write it, however much later it arrived."""
 
     node_id: int
     generation: int
     offset: int
+    wall_ms: int
 
 
 def counting(batches: Sequence[Stored]) -> Iterator[tuple[TakenOver, list[Record]]]:
@@ -55,7 +56,7 @@ def counting(batches: Sequence[Stored]) -> Iterator[tuple[TakenOver, list[Record
                 continue
             if generation < 0:
                 generation = 1 if owner is None else owner.generation + 1
-            producer, owner = mine, TakenOver(node_id, generation, header.base_offset)
+            producer, owner = mine, TakenOver(node_id, generation, header.base_offset, header.max_timestamp)
             yield owner, []
         elif producer == mine and owner is not None:
             yield owner, [record for record in records if record.key is None or not record.key.startswith(b"\x7f\xff")]

@@ -1,4 +1,4 @@
-"""Classic groups: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
+"""Classic groups: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, DescribeGroups.
 
 The state machine is shareq's (`coordinator/group/classic_groups.py`), which interop tests compare with Apache Kafka's:
 an unchanged member gets its old generation, a changed one begins a rebalance, the first members wait for one another.
@@ -11,12 +11,18 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.foundation.environment import TimerHandle
 from shareq.broker.foundation.pending import Pending
+from shareq.coordinator.group.classic.describe import classic_group_error_entry
 from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.shard import AmpleRoom, CoordinatorResult
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.describe_groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupResponse
@@ -118,9 +124,9 @@ class Groups:
         self._slots: dict[LogKey, _Slot] = {}
         self._written: dict[LogKey, dict[str, GroupMetadataValue]] = {}
 
-    def slot(self, call: Call, group_id: str) -> _Slot | ErrorCode:
+    def slot(self, call: Call, group_id: str, right: Operation = Operation.READ) -> _Slot | ErrorCode:
         """Return the group's partition, loaded if this broker has not led it before in this epoch."""
-        if error := self._cluster.rights.error(Resource.GROUP, group_id, Operation.READ):
+        if error := self._cluster.rights.error(Resource.GROUP, group_id, right):
             return error
         led = self._cluster.coordinators.led(call.broker, CoordinatorKind.GROUP, group_id)
         if isinstance(led, ErrorCode):
@@ -194,3 +200,16 @@ def leave_group(call: Call, request: LeaveGroupRequest) -> Answer:
         error = result.response.error_code or result.response.members[0].error_code
         return LeaveGroupResponse(error_code=error)
     return result.response
+
+
+def describe_groups(call: Call, request: DescribeGroupsRequest) -> Answer:
+    """Return the groups and their members; of those that are about to change not what members said of themselves."""
+    groups = call.broker.cluster.groups
+    rows: list[DescribedGroup] = []
+    for group_id in request.groups:
+        slot = groups.slot(call, group_id, Operation.DESCRIBE)
+        if isinstance(slot, ErrorCode):
+            rows.append(classic_group_error_entry(group_id, slot))
+        else:
+            rows.append(slot.groups.describe(group_id, call.version).response)
+    return DescribeGroupsResponse(groups=rows)

@@ -18,6 +18,7 @@ HANDLERS: Final[Mapping[ApiKey, Callable[[Call, Any], Answer]]] = {
     ApiKey.FIND_COORDINATOR: metadata.find_coordinator,
     ApiKey.JOIN_GROUP: groups.join_group,
     ApiKey.HEARTBEAT: groups.heartbeat,
+    ApiKey.DESCRIBE_GROUPS: groups.describe_groups,
     ApiKey.LEAVE_GROUP: groups.leave_group,
     ApiKey.SYNC_GROUP: groups.sync_group,
     ApiKey.API_VERSIONS: metadata.api_versions,

@@ -52,7 +52,9 @@ def run(scene: Callable[[Peer, PeerConnections, list[str]], Awaitable[None]]) ->
     async def play() -> None:
         peer, news = Peer(), list[str]()
         connections = PeerConnections(
-            lambda each: news.append(f"{each} opened"), lambda each: news.append(f"{each} lost"), tls=False
+            lambda each: news.append(f"{each} opened"),
+            lambda each, has_ended: news.append(f"{each} {'ended' if has_ended else 'lost'}"),
+            tls=False,
         )
         try:
             await scene(peer, connections, news)
@@ -72,11 +74,42 @@ def test_a_peer_that_dies_is_lost_once_and_found_again(monkeypatch: pytest.Monke
         connections.connect("a", "127.0.0.1", port)
         await until(lambda: news == ["a opened"] and len(peer.heard) == 14)
         peer.stop()
-        await until(lambda: news == ["a opened", "a lost"])
+        await until(lambda: news == ["a opened", "a ended"])
         await asyncio.sleep(0.05)
-        assert news == ["a opened", "a lost"]
+        assert news == ["a opened", "a ended"]
         await peer.start(port)
-        await until(lambda: news == ["a opened", "a lost", "a opened"])
+        await until(lambda: news == ["a opened", "a ended", "a opened"])
+
+    run(scene)
+
+
+def test_a_peer_that_is_only_not_reached_any_more_has_not_ended_for_all_that_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:
+        connections.connect("a", "127.0.0.1", await peer.start())
+        await until(lambda: news == ["a opened"])
+
+        async def silence(*_where: object, **_how: object) -> None:
+            raise TimeoutError
+
+        monkeypatch.setattr(asyncio, "open_connection", silence)
+        peer.drop()
+        await until(lambda: news == ["a opened", "a lost"])
+
+    run(scene)
+
+
+def test_a_peer_that_was_never_there_is_lost_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peer_connections, "AGAIN_S", 0.001)
+
+    async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:
+        port = await peer.start()
+        peer.stop()
+        connections.connect("a", "127.0.0.1", port)
+        await until(lambda: news == ["a ended"])
+        await asyncio.sleep(0.05)
+        assert news == ["a ended"]
 
     run(scene)
 
@@ -129,9 +162,10 @@ def test_an_address_that_cannot_be_one_is_a_peer_that_is_not_reached(
     async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:
         await peer.start()
         connections.connect("a", *address)
+        await until(lambda: news == ["a lost"])
         await asyncio.sleep(0.05)
         (task,) = connections._tasks.values()
         assert not task.done()
-        assert news == []
+        assert news == ["a lost"]
 
     run(scene)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from random import Random
 
 import pytest
@@ -25,14 +25,18 @@ SESSION_MS, REBALANCE_MS = SETTINGS.session_timeout_ms, SETTINGS.rebalance_timeo
 
 
 class Member:
-    """A node, and what it hears. It holds whatever the map gives it."""
+    """A node, and what it hears. It holds whatever the map gives it. `ended`: nodes that it takes for ended when it
+    begins.
+    """
 
-    def __init__(self, world: ClusterWorld, node_id: int) -> None:
+    def __init__(self, world: ClusterWorld, node_id: int, ended: Collection[int] = ()) -> None:
         self.name = f"node-{node_id}"
         self.node_id = node_id
         self.process = NodeProcess(world.clock, world.new_link(self.name))
         self.maps: list[NodeMap] = []
+        self.found: Mapping[str, Node] = {}
         self.heard = 0
+        self._ended = {node_id, *ended}
         env = Environment(self.process, Random(node_id), MemFs(world.clock.call_soon))
         self.group = Membership(env, self.process.link, self, SETTINGS)
         beginner(env.budget, in_ticks(self.process.call_soon))(self.group.run())
@@ -40,6 +44,12 @@ class Member:
     def describe(self) -> Node:
         holds = dict.fromkeys(self.slots, 1)
         return Node(self.node_id, "1", {"PLAINTEXT": Endpoint(self.name, 9092)}, holds=holds)
+
+    def on_found(self, members: Mapping[str, Node]) -> None:
+        self.found = members
+        for member_id, node in members.items():
+            if node.node_id in self._ended:
+                self.group.ended(member_id)
 
     def partitions(self) -> Mapping[str, int]:
         return {"__shareq_state": 6}
@@ -138,6 +148,87 @@ def test_a_lost_peer_is_dropped_by_a_rebalance(world: ClusterWorld) -> None:
     world.clock.advance(REBALANCE_MS + 100)
     assert first.others == second.others == [1, 2]
     assert len(first.slots) == len(second.slots) == 3
+
+
+def test_a_peer_that_has_ended_is_not_waited_for(world: ClusterWorld) -> None:
+    first, second, third = members_of(world, 1, 2, 3)
+    third.process.kill()
+    for each in (first, second):
+        each.group.rebalance()
+        each.group.ended(third.group.member_id)
+    world.clock.advance(SETTINGS.ended_ms + 100)
+    assert first.others == second.others == [1, 2]
+    assert len(first.slots) == len(second.slots) == 3
+
+
+def test_an_heir_that_ends_as_well_is_not_waited_for(world: ClusterWorld) -> None:
+    first, second, third = members_of(world, 1, 2, 3)
+    for each in (first, second):
+        each.process.kill()
+        third.group.rebalance()
+        third.group.ended(each.group.member_id)
+        world.clock.advance(50)
+    world.clock.advance(SETTINGS.ended_ms + 100)
+    assert third.others == [3]
+    assert len(third.slots) == 6
+
+
+def test_one_that_is_wrongly_taken_for_ended_is_back_with_its_next_heartbeat(world: ClusterWorld) -> None:
+    first, second = members_of(world, 1, 2)
+    before = second.group.member_id
+    second.process.stop()
+    first.group.ended(before)
+    world.clock.advance(SETTINGS.ended_ms + 2 * SETTINGS.heartbeat_interval_ms)
+    assert first.others == [1]
+    second.process.resume()
+    world.clock.advance(2 * SETTINGS.heartbeat_interval_ms + 100)
+    assert first.others == second.others == [1, 2]
+    assert second.group.member_id != before
+
+
+def test_one_that_stops_leaves_by_itself_before_others_do_it_for_it(world: ClusterWorld) -> None:
+    first, second = members_of(world, 1, 2)
+    first.group.rebalance()
+    first.group.ended(second.group.member_id)
+    world.clock.advance(SETTINGS.ended_ms - 50)
+    assert first.others == [1, 2]
+    second.group.leave()
+    world.clock.advance(40)
+    assert first.others == [1]
+
+
+def test_a_node_that_starts_again_does_not_wait_for_what_it_was(world: ClusterWorld) -> None:
+    (first,) = members_of(world, 1)
+    first.process.kill()
+    again = Member(world, 1)
+    world.clock.advance(SETTINGS.ended_ms + 100)
+    assert again.others == [1]
+    assert len(again.slots) == 6
+
+
+def test_of_nodes_that_were_all_killed_the_first_one_back_waits_for_none(world: ClusterWorld) -> None:
+    for each in members_of(world, 1, 2, 3):
+        each.process.kill()
+    again = Member(world, 2, ended={1, 2, 3})
+    assert not again.found
+    world.clock.advance(SETTINGS.ended_ms + 100)
+    assert sorted(node.node_id for node in again.found.values()) == [1, 2, 3]
+    assert again.others == [2]
+
+
+def test_nodes_that_end_while_they_join_are_waited_for(world: ClusterWorld) -> None:
+    """Of a group that is about to change nobody says who is in it. They have to join, then to ask for the map."""
+    first, second = members_of(world, 1, 2)
+    second.process.kill()
+    first.group.rebalance()
+    world.clock.advance(10)
+    first.process.kill()
+    again = Member(world, 1, ended={2})
+    world.clock.advance(REBALANCE_MS - 100)
+    assert not again.found
+    assert not again.maps
+    world.clock.advance(REBALANCE_MS + 200)
+    assert again.others == [1]
 
 
 def test_without_a_rebalance_a_lost_peer_stays_for_its_session(world: ClusterWorld) -> None:
