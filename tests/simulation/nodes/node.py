@@ -114,7 +114,7 @@ class Life:
     def _lease_clock(self) -> LeaseClock:
         return self._world.clock  # which goes on while a machine is suspended
 
-    def _make_peers(self, opened: Callable[[str], None], lost: Callable[[str], None]) -> NodePeers:
+    def _make_peers(self, opened: Callable[[str], None], lost: Callable[[str, bool], None]) -> NodePeers:
         self.peers = NodePeers(self._world, self.clock, opened, lost)
         return self.peers
 
@@ -139,6 +139,8 @@ class NodeProcess:
         self.name: Final = f"node-{number}"
         self.endpoint: Final = Endpoint(self.node_id, self.name, 9092)
         self.life: Life | None = None
+        self.refuses = False
+        """Whether connections from other nodes are refused on their way to it: it is taken for ended."""
         self._world = world
         self._lives = 0
 
@@ -198,6 +200,10 @@ class NodeProcess:
         self._world.note_map()
         self.life.end(clean=clean)
         self.life = None
+        self.reset()
+
+    def reset(self) -> None:
+        """End the connections from other nodes to it."""
         for node in self._world.nodes.values():
             if node.life is not None and node.life.peers is not None:
                 node.life.peers.reset(self.name)

@@ -18,7 +18,7 @@ class NodePeers:
     """`PeerLinks` of one process of a node. A peer that is stopped is connected to: its machine answers."""
 
     def __init__(
-        self, world: NodesWorld, clock: ProcessClock, opened: Callable[[str], None], lost: Callable[[str], None]
+        self, world: NodesWorld, clock: ProcessClock, opened: Callable[[str], None], lost: Callable[[str, bool], None]
     ) -> None:
         self._world = world
         self._clock = clock
@@ -33,11 +33,12 @@ class NodePeers:
     def _try(self, peer: str) -> None:
         if peer not in self._hosts or peer in self._open:
             return
-        if any(node.name == self._hosts[peer] and node.listens for node in self._world.nodes.values()):
+        host = self._hosts[peer]
+        if any(node.name == host and node.listens and not node.refuses for node in self._world.nodes.values()):
             self._open.add(peer)
             self._clock.call_soon(partial(self._opened, peer))
         else:
-            self._clock.call_soon(partial(self._lost, peer))
+            self._clock.call_soon(partial(self._lost, peer, True))
             self._clock.call_at(self._clock.now_ms() + AGAIN_MS, partial(self._try, peer))
 
     def reset(self, host: str) -> None:

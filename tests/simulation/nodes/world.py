@@ -9,7 +9,7 @@ acknowledged by a consumer, and the state topics, read by rule (a), have to say 
 from __future__ import annotations
 
 import logging
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from random import Random
@@ -39,9 +39,9 @@ from shareq.protocol.generated.sync_group import SyncGroupRequest
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import RecordData, build_batch, decode_records
 from tests.simulation.nodes.consumer import Consumer
-from tests.simulation.nodes.judge import States, counting, forgotten, is_done, latest
+from tests.simulation.nodes.judge import States, TakenOver, counting, forgotten, is_done, latest
 from tests.simulation.nodes.ledger import Broken, Delivery, Ledger, Place
-from tests.simulation.nodes.node import APPEND_TIMEOUT_MS, FIRST_NODE_ID, LEASE_MS, SLOTS, NodeProcess
+from tests.simulation.nodes.node import FIRST_NODE_ID, LEASE_MS, SLOTS, NodeProcess
 from tests.simulation.nodes.producer import NodeProducer
 from tests.support.cluster.cluster import SimulatedCluster
 from tests.support.cluster.faults import Direction
@@ -61,8 +61,11 @@ MOST_UNSEEN: Final = 3
 MOST_TOPICS: Final = 4
 OFTEN: Final = 10
 CHECKED_EVERY: Final = 10
-MOST_MS_BEHIND: Final = LEASE_MS + APPEND_TIMEOUT_MS + 1_000
-"""A node may believe a map for a lease, and what it has sent then may lie in a socket for so long."""
+MOST_MS_BEHIND: Final = LEASE_MS + 1_000
+"""A node may believe a map for a lease, and decide by it to take a slot over. When its record arrives is not bounded:
+it may lie in a network that is cut. Who owns the slot by then loses it to one that may have given up, and takes it back
+when it notices: the log decides, and nothing that was confirmed is lost.
+"""
 NOWHERE: Final = 1 << 62
 """The start of a share partition that nobody has got a record of: the end of the log, wherever that is then."""
 WATCH_MS: Final = 20
@@ -86,6 +89,13 @@ class _Owned(NamedTuple):
 
     node_id: int
     seen_ms: int
+
+
+class _Span(NamedTuple):
+    """The time in which the newest map gave a slot to a node."""
+
+    first_ms: int
+    last_ms: int
 
 
 class _Image:
@@ -137,7 +147,7 @@ class NodesWorld:
         self._made = 0
         self._reached: dict[Place, int] = {}  # where logs ended that have lost records
         self._owners: dict[int, list[_Owned]] = {slot: [] for slot in range(SLOTS)}
-        self._mapped: dict[tuple[int, int], int] = {}  # when a map last gave a slot to a node
+        self._mapped: dict[tuple[int, int], list[_Span]] = defaultdict(list)  # when maps gave a slot to a node
         self._watched: dict[int, int] = dict.fromkeys(range(SLOTS), -1)
         self.nodes = {FIRST_NODE_ID + each: NodeProcess(self, each) for each in range(rng.choice([1, 2, 2, 3, 3]))}
         groups = ("g", "h")[: rng.choice([1, 1, 2])]
@@ -233,6 +243,7 @@ class NodesWorld:
             (self._hold, 3),
             (self._suspend, 1),
             (self._make_zombie, 2),
+            (self._refuse, 1),
             (self._go_on, 6),
             (self._cut, 3),
             (self._heal, 5),
@@ -396,8 +407,19 @@ class NodesWorld:
         newest = max((ground.membership.generation for _, ground in grounds), default=-1)
         for node_id, ground in grounds:
             if ground.membership.generation == newest:
-                mine = [slot.partition for slot in ground.ownership.mine if slot.topic == STATES]
-                self._mapped.update(((slot, node_id), self.clock.now_ms()) for slot in mine)
+                for slot in [each.partition for each in ground.ownership.mine if each.topic == STATES]:
+                    self._note_mapped(self._mapped[slot, node_id])
+
+    def _note_mapped(self, spans: list[_Span]) -> None:
+        now_ms = self.clock.now_ms()
+        first_ms = spans.pop().first_ms if spans and now_ms - spans[-1].last_ms <= WATCH_MS else now_ms
+        spans.append(_Span(first_ms, now_ms))
+
+    def _could_decide(self, owner: TakenOver, slot: int) -> bool:
+        """Return whether a node had a map not long ago that gave it the slot, when it decided to take that over."""
+        at_ms = owner.wall_ms - self.clock.wall_ms() + self.clock.now_ms()
+        spans = self._mapped[slot, owner.node_id]
+        return any(first_ms - WATCH_MS <= at_ms <= last_ms + MOST_MS_BEHIND for first_ms, last_ms in spans)
 
     def _note_owners(self, slot: int) -> None:
         owners = self._owners[slot]
@@ -405,10 +427,9 @@ class NodesWorld:
         for owner, _ in counting(self.cluster.log(STATES, slot).batches):
             last = owner
         if last is not None and (not owners or owners[-1].node_id != last.node_id):
-            now_ms = self.clock.now_ms()
-            owners.append(_Owned(last.node_id, now_ms))
+            owners.append(_Owned(last.node_id, self.clock.now_ms()))
             self.happened["owners of slots"] += 1
-            if now_ms - self._mapped.get((slot, last.node_id), -MOST_MS_BEHIND) > MOST_MS_BEHIND:
+            if not self._could_decide(last, slot):
                 raise Broken(f"slot {slot} was taken over by node {last.node_id}, and no map says so")
 
     def _may_repeat(self, delivery: Delivery) -> bool:
@@ -513,6 +534,16 @@ class NodesWorld:
             self.clock.advance(1)
 
     # -- faults of the network
+
+    def _refuse(self) -> None:
+        """Have a node be taken for ended by the others: something before it ends connections, and refuses more."""
+        node = self._node()
+        if node.listens and len(self.nodes) > 1:
+            self.happened["nodes taken for ended"] += 1
+            node.refuses = True
+            node.reset()
+            self.clock.advance(1)
+            node.refuses = False
 
     def _cut(self) -> None:
         node = self._node()
