@@ -142,14 +142,14 @@ def _heir_dies(scene: Scene, fault: Fault) -> None:
 
 
 def _both_die(scene: Scene, fault: Fault) -> None:
-    """One after the other, and both are started again."""
+    """One after the other, and both are started again. The clock starts when the first one listens."""
     first = _owner(scene)
     second = next(node for node in scene.nodes if node is not first)
     first.kill()
     time.sleep(fault.rng.uniform(0, 3))
     second.kill()
-    fault.now()
     first.start(STARTS_S)
+    fault.now()
     second.start(STARTS_S)
     _recovers(scene, fault.at)
 
@@ -224,7 +224,7 @@ CELLS: Final = {
         Cell("waiting node, SIGKILL", _ends(signal.SIGKILL, owner=False), 3.0),
         Cell("waiting node, SIGTERM", _ends(signal.SIGTERM, owner=False), 1.5),
         Cell("owner and its heir at its take-over, SIGKILL", _heir_dies, 3.0, nodes=3),
-        Cell("both nodes, SIGKILL, from their start", _both_die, 5.0),
+        Cell("both nodes, SIGKILL, from their start", _both_die, 3.0),
         Cell("owner cut off from the cluster", _cut_off(there=True, back=True), 9.0, by_proxies=True),
         Cell("owner's requests get lost", _cut_off(there=True, back=False), 9.0, by_proxies=True),
         Cell("the owner's answers get lost", _cut_off(there=False, back=True), 9.0, by_proxies=True),
@@ -238,6 +238,7 @@ CELLS: Final = {
         Cell("brokers restart one by one", _brokers_restart, BROKER_MISSED_S + 3, three_brokers=True),
     )
 }
-"""The bounds: 3 s after a killed process, 1.5 s after SIGTERM, 9 s after one that stands still or is cut off, 5 s after
-the return of what was away; with a broker that is gone its session comes on top, which is the cluster's own.
+"""The bounds: 3 s after a killed process, or the first start where all were killed, 1.5 s after SIGTERM, 9 s after
+one that stands still or is cut off, 5 s after the return of what was away; with a broker that is gone its session comes
+on top, which is the cluster's own.
 """
