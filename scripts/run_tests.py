@@ -13,7 +13,8 @@ LIMIT_S: Final = 5_400
 PROCESSES: Final = min(max(os.cpu_count() or 1, 4), 8)
 """The processes of pytest. More than the cores of a small machine: tests of brokers that are processes mostly wait."""
 OPTIONS: Final = (
-    *("-q", f"--numprocesses={PROCESSES}", "--dist=loadfile", "--no-loadscope-reorder", "--ignore=tests/spark"),
+    *("-q", f"--numprocesses={PROCESSES}", "--dist=loadfile", "--no-loadscope-reorder", "--file-by-file"),
+    "--ignore=tests/spark",
     *("-m", "not interop and not container and not spark and not browser"),
     *("-o", "tmp_path_retention_policy=failed"),  # all of them together would be gigabytes
 )

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
+from tests.support import file_by_file
 from tests.support.file_order import in_order
-from tests.support.shared_rewriting import import_all, share_of
 
 pytest.register_assert_rewrite("tests.support.scenarios")
 
@@ -72,6 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="with test_security_matrix.py, test_source_tls.py: write docs/evidence/security-matrix.md",
     )
+    file_by_file.add_option(parser)
 
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -80,11 +81,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Clients are made to talk SASL_SSL before any test module has imported them."""
+    """Make clients talk SASL_SSL before any test module has imported them."""
     if config.getoption("--protocol") == "SASL_SSL":
         from tests.interop.support.protocol import install
 
         install()
+    file_by_file.install(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -99,19 +101,11 @@ def _file_of(item: pytest.Item) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collect without the garbage collector, which would look again and again at what stays until
-    the end of the run.
-    """
-    config = session.config
-    gc.disable()
-    try:
-        if (worker := getattr(config, "workerinput", None)) is not None:
-            import_all(share_of(worker, config.args, config.getoption("ignore") or (), config.rootpath))
-        return (yield)
-    finally:
-        gc.enable()
-        gc.freeze()
+def pytest_collection() -> Generator[None, object, object]:
+    with file_by_file.without_collector():
+        result = yield
+    gc.freeze()
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,0 +1,156 @@
+"""Test files that are collected when their turn comes: `--file-by-file`, with pytest-xdist.
+
+Each process of pytest-xdist collects every test before the first is run. With this option it finds the names of files
+alone, and collects a file when it takes it: a module of tests is imported by the one process that runs it.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.file_order import in_order
+
+
+class Turn(pytest.Item):
+    """The place of a file in the order of a run. `FileByFile` runs the tests of the file when it comes to this."""
+
+    def runtest(self) -> None:
+        raise AssertionError(f"{self.nodeid} is not a test, and nobody has collected its tests")
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        return self.path, None, self.nodeid
+
+
+class _Later(pytest.File):
+    """A file of tests that is not imported yet."""
+
+    def collect(self) -> Iterator[Turn]:
+        yield Turn.from_parent(self, name=self.name, nodeid=self.nodeid)
+
+
+class FileByFile:
+    """A plugin of a process that runs tests."""
+
+    def __init__(self) -> None:
+        self._items: dict[Turn, list[pytest.Item]] = {}
+        self._is_turn = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> _Later | None:
+        return None if self._is_turn else _Later.from_parent(parent, path=module_path)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
+        """Keep the files from those that choose among tests, and bring them into one order."""
+        turns = {item.nodeid: item for item in items if isinstance(item, Turn)}
+        items[:] = [item for item in items if not isinstance(item, Turn)]
+        result = yield
+        items += [turns[file] for file in in_order(list(turns))]
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        if not isinstance(item, Turn):
+            return None
+        hook, session = item.ihook, item.session
+        place = session.items.index(item)
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        items = self._collected(item)
+        for at, test in enumerate(items, 1):
+            following = self._collected(nextitem) if at == len(items) and isinstance(nextitem, Turn) else items[at:]
+            session.items[place] = test  # pytest-xdist looks there for the test that a report is about
+            hook.pytest_runtest_protocol(item=test, nextitem=following[0] if following else None)
+            if session.shouldfail or session.shouldstop:
+                break
+        session.items[place] = item
+        del self._items[item]
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+    def _collected(self, turn: Turn) -> list[pytest.Item]:
+        """Return the tests of a file, those alone that are chosen. Collect them when asked for the first time."""
+        if turn not in self._items:
+            later, session = turn.getparent(_Later), turn.session
+            assert later is not None
+            assert later.parent is not None
+            with without_collector(), self._at_its_turn():
+                module = later.ihook.pytest_pycollect_makemodule(module_path=later.path, parent=later.parent)
+                items = list(session.genitems(module))
+                session.config.hook.pytest_collection_modifyitems(session=session, config=session.config, items=items)
+            self._items[turn] = items
+        return self._items[turn]
+
+    @contextmanager
+    def _at_its_turn(self) -> Iterator[None]:
+        self._is_turn = True
+        try:
+            yield
+        finally:
+            self._is_turn = False
+
+
+class FilesDone:
+    """A plugin of the process that reports: shows how many files are done, as nobody knows the number of tests."""
+
+    def __init__(self) -> None:
+        self._files = self._done = self._tests = 0
+        self._session: pytest.Session | None = None
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        self._session = session
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
+        self._files = len(ids)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._tests += report.when == "setup"
+        self._estimate()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        self._done += "::" not in nodeid
+        self._estimate()
+
+    def _estimate(self) -> None:
+        if self._session is not None:
+            self._session.testscollected = self._tests * self._files // max(self._done, 1)
+
+
+def add_option(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--file-by-file",
+        action="store_true",
+        help="with pytest-xdist: collect the tests of a file in the process that runs them, when it takes the file",
+    )
+
+
+def install(config: pytest.Config) -> None:
+    """Collect files later if that is asked for, and possible: not where tests are named, or chosen among those of all
+    files.
+    """
+    named = any("::" in argument for argument in config.args)
+    chosen = any(config.getoption(name, False) for name in ("lf", "failedfirst", "newfirst"))
+    if not config.getoption("--file-by-file") or named or chosen:
+        return
+    if hasattr(config, "workerinput"):
+        config.pluginmanager.register(FileByFile())
+    elif config.getoption("dist", "no") != "no":
+        config.pluginmanager.register(FilesDone())
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Keep the garbage collector from looking again and again at modules, which stay until the end of the run."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
