@@ -20,6 +20,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 from shareq.testing.broker import child_environment
+from tests.support.clients.shareq_cli import Shell
 from tests.support.processes import finished
 
 COMMAND: Final = re.compile(r"`shareq (verify [^`]*)`")
@@ -127,11 +128,11 @@ def test_the_command_in_a_refusal_makes_a_start_possible(reason: str, folders: F
     assert "Traceback" not in refused.stderr
     (command,) = COMMAND.findall(refused.stderr.splitlines()[-1])
     assert command == f"verify {shlex.quote(str(data))} --repair {options}".rstrip()
-    repaired = run(*shlex.split(command))
+    repaired = Shell("unused:1").run(*shlex.split(command))
     loses_late = reason == "a symbolic link"
-    assert repaired.returncode == (1 if loses_late else 0), repaired
-    assert "repaired: " in repaired.stdout
-    assert (LOST_PARTITION in repaired.stdout.rpartition("left: ")[2]) is loses_late
+    assert repaired.code == (1 if loses_late else 0), repaired
+    assert "repaired: " in repaired.out
+    assert (LOST_PARTITION in repaired.out.rpartition("left: ")[2]) is loses_late
     with Broker(data_dir=data, mode="thread") as broker, WireClient(broker.address) as client:
         answer = client.call(MetadataRequest(None), 9, MetadataResponse)
         assert {topic.name for topic in answer.topics} >= {"kept", "late"}
