@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -65,23 +65,22 @@ class Broker:
         ground, waits = self.services.ground, self.services.fetch_waits
         ground.fetched.add_listener(waits.on_high_watermark)
         ground.fetched.add_log_start_listener(waits.on_log_start)
-        ground.metadata.on_topic_created(self._topic_changed)
-        ground.metadata.on_topic_grown(lambda topic, _before: self._topic_changed(topic))
-        ground.metadata.on_topic_deleted(self._topic_deleted)
+        ground.metadata.on_topics_changed(self._topics_changed)
+        ground.metadata.on_topics_deleted(self._topics_deleted)
         ground.metadata.on_features_changed(self._features_changed)
         ground.leaders.on_move(self._leader_moved)
 
-    def _topic_changed(self, topic: TopicImage) -> None:
+    def _topics_changed(self, topics: Sequence[TopicImage]) -> None:
         for service in self.services.made:
-            service.topic_changed(topic)
+            service.topics_changed(topics)
 
-    def _topic_deleted(self, topic: TopicImage) -> None:
-        """Let the other parts forget a topic that the metadata has forgotten, and the ground, too."""
-        self.services.fetch_waits.topic_deleted(topic.topic_id)
+    def _topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        """Let the other parts forget topics that the metadata has forgotten, and the ground, too."""
+        self.services.fetch_waits.topics_deleted({topic.topic_id for topic in topics})
         for service in self.services.made:
-            service.topic_goes(topic)
+            service.topics_go(topics)
         for service in self.services.made:
-            service.topic_deleted(topic)
+            service.topics_deleted(topics)
 
     def _leader_moved(self, topic: str, partition: int) -> None:
         self.services.fetch_waits.leader_moved(topic, partition)

@@ -129,7 +129,7 @@ class DataFolderGround:
         self.made_transactions: TransactionService | None = None
         self.made_redrives: RedriveService | None = None
         self._services: Services | None = None
-        self.metadata.on_topic_deleted(self._topic_deleted)
+        self.metadata.on_topics_deleted(self._topics_deleted)
         self.configs.on_change(self._config_changed)
 
     def queues(self, turns: Turns) -> BrokerQueues:
@@ -176,12 +176,13 @@ class DataFolderGround:
 
     # -- news
 
-    def _topic_deleted(self, topic: TopicImage) -> None:
-        """Remove the folders of a topic that the metadata has forgotten.
+    def _topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        """Remove the folders of topics that the metadata has forgotten.
 
-        Its folders go before others hear of it: the rest can be repeated.
+        Their folders go before others hear of it: the rest can be repeated.
         """
-        self.logs.delete_topic(topic.name, topic.topic_id)
+        for topic in topics:
+            self.logs.delete_topic(topic.name, topic.topic_id)
 
     def _config_changed(self, resource: ResourceName) -> None:
         if resource.kind == TOPIC:

@@ -7,7 +7,7 @@ are not.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from shareq.broker.config import group_config, topic_config
 from shareq.broker.config.broker_config import BrokerConfig, dynamic_key
@@ -15,7 +15,7 @@ from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.settings import LogSettings
 from shareq.broker.metadata.changes import ResourceName
 from shareq.broker.metadata.ports import Metadata
-from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings
+from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings, TopicImage
 from shareq.protocol.config_def import ConfigError, ConfigValue
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class ConfigService:
         self._refresh_broker()
         metadata.on_config_changed(self._changed)
         metadata.on_features_changed(self._share_groups.clear)
-        metadata.on_topic_deleted(lambda topic: self._forget_topic(topic.name))
+        metadata.on_topics_deleted(self._forget_topics)
 
     def topic(self, name: str) -> Mapping[str, ConfigValue]:
         """Return a topic's effective properties; the broker's defaults for a topic that does not exist."""
@@ -124,6 +124,10 @@ class ConfigService:
             self._consumer_groups.pop(resource.name, None)
         for listener in self._listeners:
             listener(resource)
+
+    def _forget_topics(self, topics: Sequence[TopicImage]) -> None:
+        for topic in topics:
+            self._forget_topic(topic.name)
 
     def _forget_topic(self, name: str) -> None:
         self._topics.pop(name, None)

@@ -6,7 +6,7 @@ and answered when one of its topics is deleted or another broker leads one of it
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from shareq.broker.fetch.sessions import SessionPartition
@@ -67,9 +67,9 @@ class FetchWaits:
         """Answer the fetches that wait below the log start, which moved."""
         self.on_high_watermark(log)
 
-    def topic_deleted(self, topic_id: bytes) -> None:
-        """Answer the fetches that wait for a topic that was deleted."""
-        gone = [fetch for log, fetches in self._by_log.items() if log.topic_id == topic_id for fetch in fetches]
+    def topics_deleted(self, topic_ids: Collection[bytes]) -> None:
+        """Answer the fetches that wait for topics that were deleted."""
+        gone = [fetch for log, fetches in self._by_log.items() if log.topic_id in topic_ids for fetch in fetches]
         for fetch in dict.fromkeys(gone):
             fetch.finish()
 

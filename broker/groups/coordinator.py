@@ -4,7 +4,7 @@ brings them the news of topics.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -128,20 +128,22 @@ class GroupCoordinatorService:
         self.partitions.load()
         self._finish_deletions()
 
-    def topic_created(self, topic: TopicImage) -> None:
-        """Let the groups that subscribe to the topic look again at the next heartbeat."""
+    def topics_changed(self, topics: Sequence[TopicImage]) -> None:
+        """Let the groups that subscribe to the topics look again at the next heartbeat."""
+        names = frozenset(topic.name for topic in topics)
         for partition in self.partitions:
-            partition.shard.topics_changed((topic.name,))
+            partition.shard.topics_changed(names)
 
-    def topic_deleted(self, topic: TopicImage) -> None:
-        """Forget the topic's share partitions and offsets in all groups; with the states' topic all share partitions,
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        """Forget the topics' share partitions and offsets in all groups; with the states' topic all share partitions,
         with the groups' own topic all groups.
         """
-        if topic.name == CONSUMER_OFFSETS:
+        names = {topic.topic_id: topic.name for topic in topics}
+        if CONSUMER_OFFSETS in names.values():
             self.partitions.resign()
-        elif topic.name == SHARE_GROUP_STATE:
+        if SHARE_GROUP_STATE in names.values():
             self._forget_states()
-        self._forget({topic.topic_id: topic.name})
+        self._forget(names)
 
     def _finish_deletions(self) -> None:
         """Forget topics that metadata does not know, if that can be believed: a crash cut off their deletion."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.service import Service
@@ -58,13 +60,13 @@ class GroupService(Service):
         """Load the groups, and finish deletions of topics that a crash cut off."""
         self.coordinator.recover()
 
-    def topic_changed(self, topic: TopicImage) -> None:
-        """Let the groups that subscribe to the topic look again at their next heartbeat."""
-        self.coordinator.topic_created(topic)
+    def topics_changed(self, topics: Sequence[TopicImage]) -> None:
+        """Let the groups that subscribe to the topics look again at their next heartbeat."""
+        self.coordinator.topics_changed(topics)
 
-    def topic_deleted(self, topic: TopicImage) -> None:
-        """Forget the topic in all groups."""
-        self.coordinator.topic_deleted(topic)
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        """Forget the topics in all groups."""
+        self.coordinator.topics_deleted(topics)
 
     def leader_moved(self, topic: str, partition: int) -> None:
         """Give up a partition of the groups' topic; a later use begins with its log."""

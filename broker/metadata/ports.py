@@ -106,13 +106,11 @@ class Metadata(TopicNames, Protocol):
 
     # -- news
 
-    def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None: ...
+    def on_topics_changed(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
+        """Call the listener with topics that are new, or have more partitions, as they are now."""
 
-    def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
-        """Call the listener with the topic as it was; `topic(name)` does not find it any more."""
-
-    def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
-        """Call the listener with the topic as it is now and the partition count before."""
+    def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
+        """Call the listener with topics as they were; `topic(name)` finds none of them any more."""
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None: ...
 

@@ -115,9 +115,8 @@ class MetadataStore:
         self._by_id: dict[bytes, TopicImage] = {}
         self._by_name: dict[str, TopicImage] = {}
         self._collisions: dict[str, set[str]] = {}
-        self._created: list[Callable[[TopicImage], None]] = []
-        self._deleted: list[Callable[[TopicImage], None]] = []
-        self._grown: list[Callable[[TopicImage, int], None]] = []
+        self._changed: list[Callable[[Sequence[TopicImage]], None]] = []
+        self._deleted: list[Callable[[Sequence[TopicImage]], None]] = []
         self._features_changed: list[Callable[[], None]] = []
         self._news: Final = News()
         self._forgettable: set[bytes] = set()
@@ -238,8 +237,7 @@ class MetadataStore:
             logger.info(
                 "topic %s: created, id %s, partitions %d", image.name, uuid_to_text(image.topic_id), image.partitions
             )
-        for image in images:
-            notify(f"topic {image.name}", self._created, image)
+        notify(_named(images), self._changed, images)
         return images
 
     def create_topic(self, topic: NewTopic) -> TopicImage:
@@ -259,8 +257,7 @@ class MetadataStore:
             self._unindex(image)
         for image in few(logger, images, "topics deleted"):
             logger.info("topic %s: deleted, id %s", image.name, uuid_to_text(image.topic_id))
-        for image in images:
-            notify(f"topic {image.name}", self._deleted, image)
+        notify(_named(images), self._deleted, images)
 
     def create_partitions(self, counts: Mapping[str, int]) -> None:
         """Raise partition counts (the new totals) in one commit. KeyError, ValueError for fewer, OSError as above."""
@@ -274,9 +271,8 @@ class MetadataStore:
         self._commit(changes)
         for name in few(logger, list(counts), "topics grown"):
             logger.info("topic %s: partitions %d -> %d", name, before[name], counts[name])
-        for name in counts:
-            image = self._index(self._state.topics[name])
-            notify(f"topic {name}", self._grown, image, before[name])
+        images = [self._index(self._state.topics[name]) for name in counts]
+        notify(_named(images), self._changed, images)
 
     def alter_configs(self, changes: Sequence[PutConfig]) -> Pending[ApiError]:
         """Set and remove properties in one commit; the caller has checked them."""
@@ -333,16 +329,15 @@ class MetadataStore:
 
     # -- listeners, called after the commit, in the order they were added
 
-    def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None:
-        self._created.append(listener)
+    def on_topics_changed(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
+        """Call the listener with the topics that one commit creates, or gives more partitions, as they are now."""
+        self._changed.append(listener)
 
-    def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
-        """Call the listener with the topic as it was; `topic(name)` does not find it any more."""
+    def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
+        """Call the listener with the topics that one commit deletes as they were; `topic(name)` finds none of them any
+        more.
+        """
         self._deleted.append(listener)
-
-    def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
-        """Call the listener with the topic as it is now and the partition count before."""
-        self._grown.append(listener)
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
         """Not called for the properties a topic is created with or deleted with."""
@@ -437,3 +432,7 @@ class MetadataStore:
         self._collisions[key].discard(image.name)
         if not self._collisions[key]:
             del self._collisions[key]
+
+
+def _named(topics: Sequence[TopicImage]) -> str:
+    return f"topic {topics[0].name}" if len(topics) == 1 else f"{len(topics)} topics"

@@ -206,10 +206,11 @@ class RedriveService(Service):
         for group_id in self._world.group_ids(REDRIVES):
             self._begin_work(self._resume(group_id))
 
-    def topic_deleted(self, topic: TopicImage) -> None:
-        """End the redrives of a deleted queue."""
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        """End the redrives of deleted queues."""
+        names = {topic.name for topic in topics}
         for redrive in list(self._running.values()):
-            if redrive.spec.queue == topic.name:
+            if redrive.spec.queue in names:
                 redrive.queue_deleted()
 
     def stop_waiting(self) -> None:

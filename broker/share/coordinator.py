@@ -11,8 +11,10 @@ from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
 from shareq.broker.foundation.durations import Durations, Longest
+from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
 from shareq.broker.foundation.pending import Pending, completed, join
 from shareq.broker.foundation.service import Service
+from shareq.broker.foundation.turn_budget import PIECE
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.persister import PersistedState
 from shareq.coordinator.ports import TopicImage
@@ -78,6 +80,8 @@ class ShareCoordinatorService(Service):
         self._believes_absence = host.believes_absence
         self._write_letters = write_letters
         self._now_ns = host.env.clock.now_ns
+        self._breathe = host.env.budget.breathe
+        self._begin = beginner(host.env.budget, in_ticks(host.env.clock.call_soon))
         self.writes = Durations()
         self.longest_write = Longest()
         self._routes: dict[bytes, dict[SharePartitionKey, int]] = {}  # by topic id
@@ -211,15 +215,14 @@ class ShareCoordinatorService(Service):
         """Stop all timers."""
         self.partitions.close()
 
-    def topic_goes(self, topic: TopicImage) -> None:
-        """Have the dead letters written that the states owe which `topic_deleted` will forget."""
-        if topic.name == SHARE_GROUP_STATE:
+    def topics_go(self, topics: Sequence[TopicImage]) -> None:
+        """Have the dead letters written that the states owe which `topics_deleted` will forget."""
+        if any(topic.name == SHARE_GROUP_STATE for topic in topics):
             self._hand_over_letters(self._all_states())
-        else:
-            shards = [partition.shard for partition in self.partitions]
-            self._hand_over_letters(
-                (shard, key) for shard in shards for key in shard.share_partitions_of(topic.topic_id)
-            )
+            return
+        shards = [partition.shard for partition in self.partitions]
+        topic_ids = [topic.topic_id for topic in topics]
+        self._hand_over_letters((shard, key) for shard in shards for key in shard.share_partitions_of(topic_ids))
 
     def states_of(self, topic_id: bytes) -> int:
         """Return how many share partitions of a topic have a state."""
@@ -234,18 +237,29 @@ class ShareCoordinatorService(Service):
         if owed:
             self._write_letters(owed)
 
-    def topic_deleted(self, topic: TopicImage) -> None:
-        """Forget the topic's states; with the states' own topic, all states."""
-        if topic.name == SHARE_GROUP_STATE:
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        """Forget the topics' states; with the states' own topic, all states."""
+        if any(topic.name == SHARE_GROUP_STATE for topic in topics):
             self.partitions.resign()
             self._routes.clear()
-        self._forget(frozenset({topic.topic_id}))
+        self._forget(frozenset(topic.topic_id for topic in topics))
 
     def _forget(self, topic_ids: frozenset[bytes]) -> None:
-        for partition in self.partitions:
-            partition.notify(lambda shard: shard.topics_deleted(topic_ids))
+        self._begin(self._forget_states(topic_ids))
         for topic_id in topic_ids:
             self._routes.pop(topic_id, None)
+
+    async def _forget_states(self, topic_ids: frozenset[bytes]) -> None:
+        """Forget the states of topics, from now on if they are many: there is no way to them any more."""
+        for partition in self.partitions:
+            left = sum(map(partition.shard.count_of, topic_ids))
+            while left > PIECE:
+                partition.notify(lambda shard: shard.topics_deleted(topic_ids, PIECE))
+                left -= PIECE
+                await self._breathe(PIECE)
+            partition.notify(lambda shard: shard.topics_deleted(topic_ids))
+            if left:
+                await self._breathe(left)
 
     def owes_letters(self, key: SharePartitionKey) -> Pending[bool]:
         """Return True if dead letters of the share partition are owed, for the persister's port."""

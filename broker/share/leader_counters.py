@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from shareq.broker.foundation.durations import Durations
 from shareq.broker.share.core.counters import SharePartitionCounters
@@ -89,8 +89,9 @@ class ShareCounters:
             if counters is not None:
                 self.ended.add(counters)
 
-    def end_topic(self, topic_id: bytes) -> None:
-        """Forget a topic that was deleted."""
-        self.topics.pop(topic_id, None)
-        for key in [key for key in self.partitions if key.topic_id == topic_id]:
+    def end_topics(self, topic_ids: Collection[bytes]) -> None:
+        """Forget topics that were deleted."""
+        for topic_id in topic_ids:
+            self.topics.pop(topic_id, None)
+        for key in [key for key in self.partitions if key.topic_id in topic_ids]:
             self.ended.add(self.partitions.pop(key))

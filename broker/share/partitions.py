@@ -269,13 +269,14 @@ class SharePartitionManager:
         self.state_replaced(keys)
         self.counters.end(keys)
 
-    def topic_deleted(self, topic: TopicImage) -> None:
-        """Drop every share partition of a deleted topic; with the topic of their states, all of them."""
-        for leader in [leader for key, leader in self._leaders.items() if key.topic_id == topic.topic_id]:
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        """Drop every share partition of deleted topics; with the topic of their states, all of them."""
+        topic_ids = {topic.topic_id for topic in topics}
+        for leader in [leader for key, leader in self._leaders.items() if key.topic_id in topic_ids]:
             leader.orphaned = True
             self._give_up(leader, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        self.counters.end_topic(topic.topic_id)
-        if topic.name == SHARE_GROUP_STATE:
+        self.counters.end_topics(topic_ids)
+        if any(topic.name == SHARE_GROUP_STATE for topic in topics):
             self.state_replaced(list(self._leaders))
             self.counters.end(list(self.counters.partitions))
 

@@ -118,9 +118,9 @@ class ShareService(Service):
         queues = self.dead_letters.queues
         return "" if queues is None else queues.trouble(leader)
 
-    def topic_deleted(self, topic: TopicImage) -> None:
-        """Drop the topic's share partitions."""
-        self.partitions.topic_deleted(topic)
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        """Drop the topics' share partitions."""
+        self.partitions.topics_deleted(topics)
 
     def leader_moved(self, topic: str, partition: int) -> None:
         """Drop the share partitions of a partition that another broker leads."""

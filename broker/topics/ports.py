@@ -28,14 +28,11 @@ class TopicMetadata(TopicNames, Protocol):
     def create_topics(self, topics: Sequence[NewTopic]) -> list[TopicImage]:
         """Create topics durably. Raises ValueError for an illegal or taken name, OSError."""
 
-    def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None:
-        """Call back with each new topic."""
+    def on_topics_changed(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
+        """Call back with topics that are new, or have more partitions."""
 
-    def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
-        """Call back with each topic that has more partitions, and how many it had before."""
-
-    def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
-        """Call back with each topic that is gone."""
+    def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
+        """Call back with topics that are gone."""
 
 
 class CoordinatorTopics(Protocol):

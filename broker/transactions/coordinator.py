@@ -4,7 +4,7 @@ has the markers written that an operation asks for, and looks for transactions t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -176,9 +176,9 @@ class TransactionCoordinatorService:
         self._watch_timeouts()
         self._watch_expiry()
 
-    def topic_deleted(self, topic: TopicImage) -> None:
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
         """Resign if the coordinator's own topic was deleted: all transactional ids are gone."""
-        if topic.name == TRANSACTION_STATE:
+        if any(topic.name == TRANSACTION_STATE for topic in topics):
             self.partitions.resign()
 
     def close(self) -> None:

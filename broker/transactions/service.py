@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
@@ -74,9 +74,9 @@ class TransactionService(Service):
         """Load the transactions, and end those whose outcome was decided."""
         self.coordinator.recover()
 
-    def topic_deleted(self, topic: TopicImage) -> None:
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
         """Pass on the deletion: with the coordinator's own topic all transactional ids are gone."""
-        self.coordinator.topic_deleted(topic)
+        self.coordinator.topics_deleted(topics)
 
     def leader_moved(self, topic: str, partition: int) -> None:
         """Give up a partition of the transactions' topic; a later use begins with its log."""

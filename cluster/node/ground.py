@@ -181,7 +181,7 @@ class NodeGround:
         self._is_closed = False
         self._is_leaving = False
         self._twin: str | None = None
-        self.metadata.on_topic_deleted(self.sources.topic_deleted)
+        self.metadata.on_topics_deleted(self.sources.topics_deleted)
 
     def queues(self, turns: Turns) -> ClusterQueues:
         """Return the topics of the cluster, as those that dead letters are written to."""

@@ -108,7 +108,7 @@ class NodeMetadata:
         self._internal_by_id: Final = {image.topic_id: image for image in self._internal.values()}
         self._deleted: Final[deque[TopicImage]] = deque(maxlen=MOST_DELETED)
         self._news: Final = News()
-        self.on_topic_deleted(self._deleted.append)
+        self.on_topics_deleted(self._deleted.extend)
         kept.on_change(self._news.notify)
 
     # -- features
@@ -247,17 +247,14 @@ class NodeMetadata:
 
     # -- news
 
-    def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None:
-        """Call back with each topic of the cluster that is known from now on."""
-        self._mirror.on_topic_created(lambda image: None if is_hidden(image.name) else listener(image))
+    def on_topics_changed(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
+        """Call back with each topic of the cluster that is known from now on, or has more partitions."""
+        self._mirror.on_topic_created(lambda image: None if is_hidden(image.name) else listener((image,)))
+        self._mirror.on_topic_grown(lambda image, _before: None if is_hidden(image.name) else listener((image,)))
 
-    def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
+    def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
         """Call back with each topic that was proved to be deleted."""
-        self._mirror.on_topic_deleted(lambda image: None if is_hidden(image.name) else listener(image))
-
-    def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
-        """Call back with each topic that has more partitions, and how many it had before."""
-        self._mirror.on_topic_grown(lambda image, before: None if is_hidden(image.name) else listener(image, before))
+        self._mirror.on_topic_deleted(lambda image: None if is_hidden(image.name) else listener((image,)))
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
         """Call back with each resource whose properties changed."""

@@ -8,7 +8,7 @@ OffsetForLeaderEpoch says whether the log was cut before anything more is read; 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from shareq.broker.foundation.environment import Environment
@@ -127,9 +127,10 @@ class RecordFeed:
         """Call back when a log was cut: what was read of it from its high watermark on is not there any more."""
         self._on_truncation.append(on_truncated)
 
-    def topic_deleted(self, topic: TopicImage) -> None:
-        """Let go of a topic's sources: nothing of them can be read any more."""
-        for place in [place for place in self._sources if place.topic_id == topic.topic_id]:
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        """Let go of the topics' sources: nothing of them can be read any more."""
+        topic_ids = {topic.topic_id for topic in topics}
+        for place in [place for place in self._sources if place.topic_id in topic_ids]:
             source = self._sources.pop(place)
             self._leave(source)
             source.generation += 1

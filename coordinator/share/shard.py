@@ -12,8 +12,9 @@ batches: until the first acknowledgement no client sees the start offset that th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TypeVar
 
 from shareq.coordinator.ports import MetadataImage
@@ -118,9 +119,12 @@ class ShareCoordinatorShard:
         """Return the share partitions that have a state."""
         return list(self._states)
 
-    def share_partitions_of(self, topic_id: bytes) -> list[SharePartitionKey]:
-        """Return the share partitions of the topic that have a state."""
-        return list(self._of_topic.get(topic_id, ()))
+    def share_partitions_of(self, topic_ids: Iterable[bytes]) -> list[SharePartitionKey]:
+        """Return the share partitions of the topics that have a state."""
+        return list(self._keys_of(topic_ids))
+
+    def _keys_of(self, topic_ids: Iterable[bytes]) -> Iterator[SharePartitionKey]:
+        return (key for topic_id in topic_ids for key in self._of_topic.get(topic_id, ()))
 
     def count_of(self, topic_id: bytes) -> int:
         """Return how many share partitions of the topic have a state."""
@@ -288,9 +292,9 @@ class ShareCoordinatorShard:
             return CoordinatorResult(refusal)
         return CoordinatorResult(NO_ERROR, (tombstone(key),) if key in self._states else ())
 
-    def topics_deleted(self, topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
-        """Remove every state of topics that were deleted."""
-        records = tuple(tombstone(key) for topic_id in topic_ids for key in self._of_topic.get(topic_id, ()))
+    def topics_deleted(self, topic_ids: Collection[bytes], most: int | None = None) -> CoordinatorResult[None]:
+        """Remove every state of topics that were deleted, or `most` of them."""
+        records = tuple(map(tombstone, islice(self._keys_of(topic_ids), most)))
         return CoordinatorResult(None, records, atomic=False)
 
     # -- CoordinatorShard

@@ -89,7 +89,7 @@ def topic_ids_are_not_looked_at() -> AbstractContextManager[object]:
 
 
 def readers_of_a_deleted_topic_go_on_waiting() -> AbstractContextManager[object]:
-    return replaced((FetchWaits, "topic_deleted", lambda _self, _topic_id: None))
+    return replaced((FetchWaits, "topics_deleted", lambda _self, _topic_ids: None))
 
 
 # -- offsets and groups

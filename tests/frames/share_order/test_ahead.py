@@ -239,7 +239,7 @@ def test_without_order_by_key_nothing_is_done() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda rig: rig.manager.topic_deleted(rig.topics.topics()[0]),
+        lambda rig: rig.manager.topics_deleted([rig.topics.topics()[0]]),
         lambda rig: rig.manager.forget_all(),
         lambda rig: rig.manager.close(),
         lambda rig: setattr(rig.source(), "refusal", ErrorCode.KAFKA_STORAGE_ERROR),

@@ -19,9 +19,8 @@ class MemoryTopics:
         self._topics: dict[str, TopicImage] = {}
         self._number = 0
         self.gate = CommitGate(lambda call: call())
-        self._created: list[Callable[[TopicImage], None]] = []
-        self._grown: list[Callable[[TopicImage, int], None]] = []
-        self._deleted: list[Callable[[TopicImage], None]] = []
+        self._changed: list[Callable[[Sequence[TopicImage]], None]] = []
+        self._deleted: list[Callable[[Sequence[TopicImage]], None]] = []
         self.failure: OSError | None = None
         self.created: list[str] = []
         for name, count in partitions.items():
@@ -49,19 +48,18 @@ class MemoryTopics:
         image = TopicImage(topic.name, self._number.to_bytes(16, "big"), topic.partitions, topic.internal)
         self._topics[topic.name] = image
         self.created.append(topic.name)
-        for listener in self._created:
-            listener(image)
+        for listener in self._changed:
+            listener([image])
         return image
 
     def add(self, name: str, partitions: int = 1) -> TopicImage:
         return self.create_topic(NewTopic(name, partitions, internal=name.startswith("__")))
 
     def grow(self, name: str, partitions: int) -> TopicImage:
-        before = self._topics[name]
-        assert partitions > before.partitions
-        image = self._topics[name] = before._replace(partitions=partitions)
-        for listener in self._grown:
-            listener(image, before.partitions)
+        assert partitions > self._topics[name].partitions
+        image = self._topics[name] = self._topics[name]._replace(partitions=partitions)
+        for listener in self._changed:
+            listener([image])
         return image
 
     def lag_behind(self, name: str, partitions: int) -> None:
@@ -72,14 +70,11 @@ class MemoryTopics:
     def delete(self, name: str) -> TopicImage:
         image = self._topics.pop(name)
         for listener in self._deleted:
-            listener(image)
+            listener([image])
         return image
 
-    def on_topic_created(self, listener: Callable[[TopicImage], None]) -> None:
-        self._created.append(listener)
+    def on_topics_changed(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
+        self._changed.append(listener)
 
-    def on_topic_grown(self, listener: Callable[[TopicImage, int], None]) -> None:
-        self._grown.append(listener)
-
-    def on_topic_deleted(self, listener: Callable[[TopicImage], None]) -> None:
+    def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
         self._deleted.append(listener)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import cast
 
@@ -34,11 +34,11 @@ class Noting(Service):
     def __init__(self, name: str, news: list[str]) -> None:
         self._note: Callable[[str], None] = lambda what: news.append(f"{name} {what}")
 
-    def topic_changed(self, topic: TopicImage) -> None:
-        self._note(f"changed {topic.name} {topic.partitions}")
+    def topics_changed(self, topics: Sequence[TopicImage]) -> None:
+        self._note(f"changed {', '.join(f'{topic.name} {topic.partitions}' for topic in topics)}")
 
-    def topic_deleted(self, topic: TopicImage) -> None:
-        self._note(f"deleted {topic.name}")
+    def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
+        self._note(f"deleted {', '.join(topic.name for topic in topics)}")
 
     def leader_moved(self, topic: str, partition: int) -> None:
         self._note(f"moved {topic}-{partition}")

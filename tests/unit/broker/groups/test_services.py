@@ -362,7 +362,7 @@ def test_offsets_go_with_their_topics_also_those_without_an_id() -> None:
     committed(rig, "u", topic_id=ZERO_UUID)
     rig.ports.topics.add("v")
     committed(rig, "v", topic_id=ZERO_UUID)
-    rig.service.topic_deleted(rig.ports.topics.delete("t"))
+    rig.service.topics_deleted([rig.ports.topics.delete("t")])
     rig.ports.logs.flush()
     assert offsets_of(rig) == {"u", "v"}
     rig.ports.topics.delete("u")
@@ -375,13 +375,13 @@ def test_offsets_go_with_their_topics_also_those_without_an_id() -> None:
 def test_news_of_topics_reach_all_partitions() -> None:
     rig = GroupRig(OFFSETS, STATES)
     rig.join()
-    rig.service.topic_deleted(rig.ports.topics.delete("t"))
+    rig.service.topics_deleted([rig.ports.topics.delete("t")])
     rig.ports.logs.flush()
     group = rig.shard().share.group("g")
     assert group is not None
     assert group.initialized == {}
     again = rig.ports.topics.add("t", 1)
-    rig.service.topic_changed(again)
+    rig.service.topics_changed([again])
     pending = rig.beat(heartbeat("m", 2))
     rig.ports.logs.flush()
     assert pending.value.assignment is not None
@@ -389,7 +389,7 @@ def test_news_of_topics_reach_all_partitions() -> None:
 
 def test_without_the_states_topic_no_state_is_left(rig: GroupRig) -> None:
     rig.join()
-    rig.service.topic_deleted(rig.ports.topics.delete(STATES))
+    rig.service.topics_deleted([rig.ports.topics.delete(STATES)])
     rig.ports.logs.flush()
     group = rig.shard().share.group("g")
     assert group is not None
@@ -399,7 +399,7 @@ def test_without_the_states_topic_no_state_is_left(rig: GroupRig) -> None:
 def test_without_the_groups_own_topic_no_group_is_left(rig: GroupRig) -> None:
     rig.join()
     pending = rig.beat(heartbeat("m2", 0, "t"))
-    rig.service.topic_deleted(rig.ports.topics.delete(OFFSETS))
+    rig.service.topics_deleted([rig.ports.topics.delete(OFFSETS)])
     assert pending.value.error_code == LOST
     assert list(rig.service.coordinator.partitions) == []
 
@@ -543,9 +543,9 @@ def test_what_happens_to_groups_is_counted_and_what_they_may_append_is_bounded()
 
 def test_news_that_cannot_be_written_harm_nobody(rig: GroupRig) -> None:
     rig.join()
-    rig.service.topic_deleted(rig.ports.topics.delete("t"))
+    rig.service.topics_deleted([rig.ports.topics.delete("t")])
     rig.ports.logs.lose_all()
-    rig.service.topic_deleted(rig.ports.topics.delete(STATES))
+    rig.service.topics_deleted([rig.ports.topics.delete(STATES)])
     rig.ports.logs.lose_all()
     group = rig.shard().share.group("g")
     assert group is not None

@@ -185,9 +185,8 @@ def test_a_crash_around_a_commit_leaves_all_of_it_or_nothing(
     before = db.load()
     heard: list[object] = []
     dying = store(db, seed=7)
-    dying.on_topic_created(heard.append)
-    dying.on_topic_deleted(heard.append)
-    dying.on_topic_grown(lambda *change: heard.append(change))
+    dying.on_topics_changed(heard.append)
+    dying.on_topics_deleted(heard.append)
     if committed:
         db.after_commit = crash
     else:
@@ -270,17 +269,23 @@ def test_listeners_hear_after_the_image_changed_and_one_failing_does_not_stop_th
     def fails(*_arguments: object) -> None:
         raise OSError("rename failed")
 
-    for add in (metadata.on_topic_created, metadata.on_topic_deleted):
+    def hears(what: str) -> Callable[[Sequence[TopicImage]], None]:
+        return lambda topics: heard.append((what, [(each, metadata.topic(each.name) == each) for each in topics]))
+
+    for add, what in ((metadata.on_topics_changed, "changed"), (metadata.on_topics_deleted, "deleted")):
         add(fails)
-    metadata.on_topic_created(lambda topic: heard.append(("created", topic.name, metadata.topic(topic.name) == topic)))
-    metadata.on_topic_grown(lambda topic, before: heard.append(("grown", topic.partitions, before)))
-    metadata.on_topic_deleted(lambda topic: heard.append(("deleted", topic.name, metadata.topic(topic.name))))
-    metadata.create_topic(NewTopic("a", 1))
+        add(hears(what))
+    a, b = metadata.create_topics([NewTopic("a", 1), NewTopic("b", 1)])
     metadata.create_partitions({"a": 3})
-    metadata.delete_topics(["a"])
-    assert heard == [("created", "a", True), ("grown", 3, 1), ("deleted", "a", None)]
+    grown = a._replace(partitions=3)
+    metadata.delete_topics(["b", "a"])
+    assert heard == [
+        ("changed", [(a, True), (b, True)]),
+        ("changed", [(grown, True)]),
+        ("deleted", [(b, False), (grown, False)]),
+    ]
     errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-    assert errors == ["topic a: a listener failed"] * 2
+    assert errors == ["2 topics: a listener failed", "topic a: a listener failed", "2 topics: a listener failed"]
 
 
 def test_the_log_reports_rights_in_words(caplog: pytest.LogCaptureFixture) -> None:

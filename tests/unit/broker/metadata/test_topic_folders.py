@@ -44,7 +44,11 @@ class Cluster:
         self.metadata = MetadataStore(self.db, self.env)
         self.logs = LogManager(self.env, "data", lambda _: LogSettings(), lambda: True)
         self.logs.open_all(self.metadata)
-        self.metadata.on_topic_deleted(lambda topic: self.logs.delete_topic(topic.name, topic.topic_id))
+        self.metadata.on_topics_deleted(self._remove_folders)
+
+    def _remove_folders(self, topics: Sequence[TopicImage]) -> None:
+        for topic in topics:
+            self.logs.delete_topic(topic.name, topic.topic_id)
 
     def die(self, model: CrashModel) -> None:
         self.clock.drop_everything()
@@ -101,7 +105,7 @@ def incarnations(seed: int) -> tuple[dict[bytes, bytes], int, int]:
     """Topic ids of an undisturbed life with what their records begin with, and its numbers of steps and commits."""
     cluster = Cluster(seed)
     created: list[TopicImage] = []
-    cluster.metadata.on_topic_created(created.append)
+    cluster.metadata.on_topics_changed(created.extend)
     before, commits = cluster.fs.steps, cluster.db.commits
     cluster.life()
     assert sorted(cluster.values()) == [b"new-0", b"new-1"]

@@ -277,7 +277,7 @@ def test_a_start_that_cannot_believe_that_a_topic_is_gone_keeps_its_states(rig: 
     rig.service.recover()
     rig.ports.logs.flush()
     assert rig.log_ends() == ends
-    rig.service.topic_deleted(back)
+    rig.service.topics_deleted([back])
     rig.ports.logs.flush()
     assert sum(rig.log_ends()) == sum(ends) + 1, "news of a deletion are another thing"
 
@@ -310,7 +310,7 @@ def test_a_start_with_all_its_topics_writes_nothing(rig: Rig) -> None:
 def test_a_deleted_topic_takes_its_states_with_it(rig: Rig) -> None:
     gone = [rig.key(0, "u", group) for group in "abcdef"]
     rig.initialized(rig.key(), *gone)
-    rig.service.topic_deleted(rig.ports.topics.delete("u"))
+    rig.service.topics_deleted([rig.ports.topics.delete("u")])
     rig.ports.logs.flush()
     states = [key for partition in rig.service.partitions for key in partition.shard.share_partitions()]
     assert states == [rig.key()]
@@ -333,20 +333,20 @@ def test_the_deletion_of_a_topic_looks_at_its_own_states_alone(monkeypatch: pyte
     monkeypatch.setattr(ShareCoordinatorShard, "archiving", noted)
     monkeypatch.setattr(ShareCoordinatorShard, "share_partitions", all_of_them)
     topic = rig.ports.topics.delete("u")
-    rig.service.topic_goes(topic)
-    rig.service.topic_deleted(topic)
+    rig.service.topics_go([topic])
+    rig.service.topics_deleted([topic])
     rig.ports.logs.flush()
     assert looked_at == [gone]
     shards = [partition.shard for partition in rig.service.partitions]
-    assert not any(shard.share_partitions_of(gone.topic_id) for shard in shards)
-    assert sum(len(shard.share_partitions_of(others[0].topic_id)) for shard in shards) == 50
+    assert not any(shard.share_partitions_of([gone.topic_id]) for shard in shards)
+    assert sum(len(shard.share_partitions_of([others[0].topic_id])) for shard in shards) == 50
 
 
 def test_with_their_own_topic_all_states_are_gone_and_routes_are_made_again(rig: Rig) -> None:
     key = next(key for n in range(99) if partition_for(key := rig.key(group=f"g{n}"), 4) == 3)
     rig.initialized(key)
     pending = rig.service.write(key, 1, 0, 6, 0, ())
-    rig.service.topic_deleted(rig.ports.topics.delete(STATES))
+    rig.service.topics_deleted([rig.ports.topics.delete(STATES)])
     assert pending.value.code is ErrorCode.NOT_COORDINATOR
     assert rig.service.read(key, 0).value.error is UNAVAILABLE
     rig.ports.topics.add(STATES, 2)
@@ -380,7 +380,7 @@ def test_an_older_state_is_initialized_again_unless_it_was_asked_for_before(rig:
 
 def test_a_forgetting_that_cannot_be_written_harms_nobody(rig: Rig) -> None:
     rig.initialized(rig.key(0, "u"))
-    rig.service.topic_deleted(rig.ports.topics.delete("u"))
+    rig.service.topics_deleted([rig.ports.topics.delete("u")])
     rig.ports.logs.lose_all()
     assert rig.service.read_summary(rig.key()).value == SummaryResult()
 

@@ -112,7 +112,7 @@ def test_a_load_that_fails_is_reported_when_time_is_up() -> None:
 
 def test_a_topic_that_is_deleted_ends_the_wait(rig: ShareRig) -> None:
     pending = rig.start(0, 1, wait_ms=100)
-    rig.manager.topic_deleted(rig.topics.delete("t"))
+    rig.manager.topics_deleted([rig.topics.delete("t")])
     rig.clock.run_until_idle()
     error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert pending.value == [FetchedPartition(rig.topic_id, each, error) for each in (0, 1)]

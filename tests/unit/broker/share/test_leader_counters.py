@@ -34,7 +34,7 @@ def test_what_ends_is_added_to_what_has_ended() -> None:
     counters.of_topic(TWO)
     counters.end([keys[0], SharePartitionKey("nobody", ONE, 5)])
     assert (counters.ended.lock_timeouts, set(counters.partitions), set(counters.groups)) == (1, set(keys[1:]), {"h"})
-    counters.end_topic(ONE)
+    counters.end_topics([ONE])
     assert (counters.ended.lock_timeouts, set(counters.partitions), set(counters.topics)) == (4, {keys[1]}, {TWO})
-    counters.end_topic(ONE)
+    counters.end_topics([ONE])
     assert counters.ended.lock_timeouts == 4

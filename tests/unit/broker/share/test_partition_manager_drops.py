@@ -40,7 +40,7 @@ def test_waiting_fetches_are_notified_of_a_deleted_topic() -> None:
     leader, waiter = rig.leader(0), Waiter()
     rig.manager.counters.of_topic(rig.topic_id)
     rig.manager.park(waiter, [leader])
-    rig.manager.topic_deleted(rig.topics.delete("t"))
+    rig.manager.topics_deleted([rig.topics.delete("t")])
     rig.clock.run_until_idle()
     assert (in_memory(rig), waiter.looks) == ([], 1)
     assert (leader.error, leader.is_gone) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True)
@@ -49,9 +49,9 @@ def test_waiting_fetches_are_notified_of_a_deleted_topic() -> None:
 
 def test_another_topic_that_is_deleted_takes_nothing_with_it() -> None:
     rig = with_two_groups()
-    rig.manager.topic_deleted(rig.topics.add("other"))
+    rig.manager.topics_deleted([rig.topics.add("other")])
     assert len(in_memory(rig)) == 3
-    rig.manager.topic_deleted(rig.topics.add("__share_group_state"))
+    rig.manager.topics_deleted([rig.topics.add("__share_group_state")])
     assert (in_memory(rig), rig.manager.counters.partitions) == ([], {})
 
 

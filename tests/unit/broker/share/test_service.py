@@ -85,7 +85,7 @@ def test_news_of_topics_and_leaders_reach_the_partitions() -> None:
     assert rig.service.partitions.get(rig.key()) is None
     rig.leader_map.move("t", 0, None)
     rig.fetching()
-    rig.service.topic_deleted(rig.topics.delete("t"))
+    rig.service.topics_deleted([rig.topics.delete("t")])
     assert rig.service.partitions.get(rig.key()) is None
 
 

@@ -398,10 +398,10 @@ def test_an_empty_start_looks_after_nothing(rig: TransactionRig) -> None:
 
 
 def test_without_its_topic_nothing_is_left(rig: TransactionRig, producer: ProducerEpoch) -> None:
-    rig.transactions.topic_deleted(rig.ports.topics.delete("u"))
+    rig.transactions.topics_deleted([rig.ports.topics.delete("u")])
     assert rig.state() == "Ongoing"
     pending = rig.transactions.coordinator.add_partitions("x", *producer, [T1], 2)
-    rig.transactions.topic_deleted(rig.ports.topics.delete(STATE))
+    rig.transactions.topics_deleted([rig.ports.topics.delete(STATE)])
     assert (pending.value, list(rig.transactions.coordinator.partitions)) == (LOST, [])
 
 

@@ -332,7 +332,7 @@ def test_a_deleted_topic_is_refused() -> None:
     fill(rig, 3)
     source = rig.open("orders")
     rig.read(source, 0)
-    rig.feed.topic_deleted(TopicImage("orders", source.topic_id, 1))
+    rig.feed.topics_deleted([TopicImage("orders", source.topic_id, 1)])
     assert source.read(0, 1, upto=3) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert rig.feed.cache.held_bytes == 0
     assert rig.feed.sources() == []

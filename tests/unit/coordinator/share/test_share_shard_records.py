@@ -153,8 +153,8 @@ def test_a_deleted_topic_takes_its_states_with_it() -> None:
     world.log.run(world.shard.topics_deleted([KEY.topic_id]))
     assert world.log.value_types() == ["-ShareSnapshotKey"] * 2
     assert world.shard.share_partitions() == [other]
-    assert world.shard.share_partitions_of(KEY.topic_id) == []
-    assert world.shard.share_partitions_of(other.topic_id) == [other]
+    assert world.shard.share_partitions_of([KEY.topic_id]) == []
+    assert world.shard.share_partitions_of([other.topic_id]) == [other]
 
 
 # -- replay
