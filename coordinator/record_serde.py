@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
 from typing import Final, TypeVar
 
-from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords
+from shareq.coordinator.shard import CoordinatorRecord, InconsistentRecords, Steps
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.primitives import Message
+from shareq.protocol.stepped_writing import STEP_ELEMENTS, SteppedWriter
 
 _INT16: Final = Struct(">h")
 
@@ -43,6 +44,16 @@ class TypedRecordSerde:
         value = bytearray(_INT16.pack(record.value_version))
         record.value.encode_into(value, record.value_version)
         return bytes(key), bytes(value)
+
+    def encode_in_steps(self, record: CoordinatorRecord) -> Steps[tuple[bytes, bytes | None]]:
+        """`encode` with pauses where the value has a long array."""
+        value = record.value
+        if value is None or not _is_long(value):
+            return self.encode(record)
+        writer = SteppedWriter(type(value), record.value_version)
+        written = yield from writer.message(_INT16.pack(record.value_version), value)
+        key, _ = self.encode(record._replace(value=None))
+        return key, b"".join(written.pieces())
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         """Return the record, or None when its type is unknown (to be skipped with a warning).
@@ -79,6 +90,12 @@ def expect(record: CoordinatorRecord, what: str, numbers: Iterable[int], least: 
     lowest = min(numbers, default=least)
     if lowest < least:
         raise InconsistentRecords(f"a {type(record.value).__name__} with {what} {lowest}")
+
+
+def _is_long(value: Message) -> bool:
+    return any(
+        isinstance(each, list) and len(each) > STEP_ELEMENTS for each in map(value.__getattribute__, value.FIELDS)
+    )
 
 
 def _int16(data: bytes, what: str) -> int:

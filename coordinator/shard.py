@@ -94,6 +94,9 @@ class LogRoom(Protocol):
     def encoded(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...] | None]:
         """Return the records for `CoordinatorResult.encoded`, each in a step of its own; None if they do not fit."""
 
+    def written(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...]]:
+        """Return the records for `CoordinatorResult.encoded`, whether or not they fit, long ones in several steps."""
+
 
 class AmpleRoom:
     """Room for whatever a test appends."""
@@ -110,6 +113,10 @@ class AmpleRoom:
     def encoded(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...] | None]:
         yield
         return () if self.fits(records) else None
+
+    def written(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...]]:
+        yield from ()
+        return ()
 
 
 class CoordinatorShard(Protocol):
@@ -143,6 +150,9 @@ class RecordSerde(Protocol):
     """Records of one coordinator's topic to bytes and back."""
 
     def encode(self, record: CoordinatorRecord) -> tuple[bytes, bytes | None]: ...
+
+    def encode_in_steps(self, record: CoordinatorRecord) -> Steps[tuple[bytes, bytes | None]]:
+        """`encode` with pauses where the value is long."""
 
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         """Decode a record; None for an unknown record type, skipped with a warning.

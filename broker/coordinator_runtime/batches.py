@@ -97,6 +97,13 @@ class LogBatchRoom:
             yield
         return tuple(written) if self._limit().takes(written) else None
 
+    def written(self, records: Sequence[CoordinatorRecord]) -> Steps[tuple[RecordData, ...]]:
+        written: list[RecordData] = []
+        for record in records:
+            data = yield from self._serde.encode_in_steps(record)
+            written.append(RecordData(*data))
+        return tuple(written)
+
 
 def encoded_bytes(records: Sequence[RecordData]) -> int:
     """Return the size of the records in a batch without compression, rounded up."""

@@ -187,11 +187,15 @@ class CoordinatorPartition(Generic[ShardT]):
         self._arm()
         return pending
 
-    def run(self, operation: Callable[[ShardT], CoordinatorResult[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
+    def run(
+        self,
+        operation: Callable[[ShardT], CoordinatorResult[T] | Steps[CoordinatorResult[T]]],
+        failed: Callable[[ErrorCode], T],
+    ) -> Pending[T]:
         """`schedule` of an operation on the shard that there is when its turn comes."""
         return self.schedule(lambda: operation(self.shard), failed)
 
-    def notify(self, operation: Callable[[ShardT], CoordinatorResult[None]]) -> None:
+    def notify(self, operation: Callable[[ShardT], CoordinatorResult[None] | Steps[CoordinatorResult[None]]]) -> None:
         """`run` an operation that no client asks for. It waits for the end of a load whatever that refuses: news have
         to be heard by the state that was loaded.
         """

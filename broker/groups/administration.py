@@ -24,7 +24,7 @@ from shareq.coordinator.group.share.change_plans import AlterOffsetsPlan, Delete
 from shareq.coordinator.group.share.group import ShareGroup, TopicsById
 from shareq.coordinator.group.share.initialization import StateInitialization
 from shareq.coordinator.ports import MetadataImage
-from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.shard import CoordinatorResult, Steps
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.share_state import UNSET, lag_of
@@ -144,7 +144,9 @@ class GroupAdministration:
         if not self._groups.partitions.count:
             return completed(ApiError(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found."))
 
-        def begin(shard: GroupCoordinatorShard) -> CoordinatorResult[DeleteGroupPlan | ApiError]:
+        def begin(
+            shard: GroupCoordinatorShard,
+        ) -> CoordinatorResult[DeleteGroupPlan | ApiError] | Steps[CoordinatorResult[DeleteGroupPlan | ApiError]]:
             if shard.group_kind(group_id) is GroupKind.SHARE:
                 return shard.share.begin_delete_group(group_id)
             return shard.delete_group(group_id)
@@ -350,12 +352,15 @@ class GroupAdministration:
         return self._groups.partition(group_id).shard.share_group(group_id)
 
     def _finish(
-        self, group_id: str, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[None]]
+        self, group_id: str, operation: Callable[[GroupCoordinatorShard], Steps[CoordinatorResult[None]]]
     ) -> Pending[ApiError]:
         """Finish with a second step that can fail only with the coordinator's log."""
-        return self._groups.schedule(
-            group_id, lambda shard: CoordinatorResult(NO_ERROR, operation(shard).records), _log_failed
-        )
+
+        def finish(shard: GroupCoordinatorShard) -> Steps[CoordinatorResult[ApiError]]:
+            result = yield from operation(shard)
+            return CoordinatorResult(NO_ERROR, result.records, encoded=result.encoded)
+
+        return self._groups.schedule(group_id, finish, _log_failed)
 
 
 def _first_error(results: Iterable[ApiError]) -> ApiError:

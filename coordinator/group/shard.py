@@ -30,7 +30,14 @@ from shareq.coordinator.group.share.groups import ShareGroupLimits, ShareGroups
 from shareq.coordinator.group.share.records import SHARE_GROUP_RECORDS
 from shareq.coordinator.ports import GroupSettingsSource, TopicNames
 from shareq.coordinator.record_serde import typed_value
-from shareq.coordinator.shard import AmpleRoom, CoordinatorRecord, CoordinatorResult, InconsistentRecords, LogRoom
+from shareq.coordinator.shard import (
+    AmpleRoom,
+    CoordinatorRecord,
+    CoordinatorResult,
+    InconsistentRecords,
+    LogRoom,
+    Steps,
+)
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
 from shareq.protocol.generated.legacy_offset_commit import LegacyOffsetCommitKey
@@ -73,7 +80,7 @@ class GroupCoordinatorShard:
         believes_absence: bool = True,
     ) -> None:
         counters = counters or GroupCounters()
-        room = room or AmpleRoom()
+        self._room = room = room or AmpleRoom()
         self._groups: dict[str, Group] = {}
         self.share = ShareGroups(
             groups=self._groups,
@@ -151,11 +158,11 @@ class GroupCoordinatorShard:
         self.share.topics_changed(topic_names)
         self.consumer.topics_changed(topic_names)
 
-    def topics_deleted(self, topics: Mapping[bytes, str]) -> CoordinatorResult[None]:
+    def topics_deleted(self, topics: Mapping[bytes, str]) -> Steps[CoordinatorResult[None]]:
         """Topics, id to name, exist no longer."""
         self.topics_changed(topics.values())
-        records = self.share.topics_deleted(topics) + self.offsets.topics_deleted(topics)
-        return CoordinatorResult(None, records, atomic=False)
+        records = (yield from self.share.topics_deleted(topics)) + self.offsets.topics_deleted(topics)
+        return CoordinatorResult(None, records, atomic=False, encoded=(yield from self._room.written(records)))
 
     def topics(self) -> dict[bytes, str]:
         """Return the topics, id to name, that groups have share state of or offsets in."""

@@ -6,49 +6,17 @@ that does a whole array at once, fifteen calls for each element, is over the bou
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType
 from typing import Final
 
 import pytest
 
-from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.protocol.api_keys import ApiKey
 from tests.fuzz import largest
-from tests.support.metered_clock import MeteredClock
+from tests.support.metered_clock import CountingClock
 
 ELEMENTS: Final = 3_000
 MOST_CALLS: Final = 45_000
-
-
-class CountingClock(MeteredClock):
-    """`longest` is the most calls that were made in one tick."""
-
-    longest = 0
-    ticks = 0
-
-    def measured(self, call: Callable[[], object]) -> None:
-        calls = 0
-
-        def count(_frame: FrameType, event: str, _argument: object) -> None:
-            nonlocal calls
-            calls += event == "call"
-
-        before = sys.getprofile()
-        sys.setprofile(count)
-        try:
-            call()
-        finally:
-            sys.setprofile(before)
-        self.longest = max(self.longest, calls)
-        self.ticks += 1
-
-    def run_tick(self) -> int:
-        done: list[int] = []
-        self.measured(lambda: done.append(VirtualClock.run_tick(self)))
-        return done[0]
 
 
 HEAVY: Final = {ApiKey.PRODUCE: 300, ApiKey.WRITE_TXN_MARKERS: 900, ApiKey.CREATE_TOPICS: 1_000}

@@ -22,6 +22,7 @@ from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.shard import GroupCoordinatorShard
 from shareq.coordinator.group.share import assignor, change_plans, heartbeat
 from shareq.coordinator.group.share.assignor import AssignorMember
+from shareq.coordinator.group.share.change_plans import DeleteOffsetsPlan
 from shareq.coordinator.group.share.group import CurrentAssignment, ShareGroup
 from shareq.coordinator.group.share.records import (
     assignment_epoch_tombstone,
@@ -29,7 +30,7 @@ from shareq.coordinator.group.share.records import (
     member_gone_records,
     state_partitions_record,
 )
-from shareq.coordinator.shard import CoordinatorResult
+from shareq.coordinator.shard import CoordinatorResult, Steps
 from shareq.coordinator.share.records import snapshot_batches
 from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorShard
@@ -230,16 +231,15 @@ def alteration_is_answered_before_it_is_durable() -> AbstractContextManager[obje
 def deleted_offsets_count_as_initialized() -> AbstractContextManager[object]:
     original = change_plans.begin_delete_offsets
 
+    def begin(*arguments: Any) -> Steps[CoordinatorResult[DeleteOffsetsPlan]]:
+        return CoordinatorResult((yield from original(*arguments)).response)
+
     def delete(self: GroupAdministration, key: Any) -> Pending[ApiError]:
         self._leaders.state_deleted((key,))
         return self._states.delete(key)
 
     return replaced(
-        (
-            change_plans,
-            "begin_delete_offsets",
-            lambda *arguments: CoordinatorResult(original(*arguments).response),
-        ),
+        (change_plans, "begin_delete_offsets", begin),
         (GroupAdministration, "_delete", delete),  # it would ask the group
     )
 

@@ -3,7 +3,7 @@
 Each takes two steps around calls to the share coordinator, so that a crash in between leaves a record of what was under
 way, and doing it again completes it. The shell schedules the first step; when it is durable and has no error it makes
 the calls that the plan names, and schedules the second step with their outcome. Only a group without members can be
-changed; that is checked again in the second step where it matters.
+changed; that is checked again in the second step where it matters. Steps that go through many topics pause.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from shareq.coordinator.group.share.group import (
+    MANY_TOPICS,
     ShareGroup,
     StatePartitions,
     TopicPartitions,
     TopicsById,
     intersection,
+    pauses,
     united,
 )
 from shareq.coordinator.group.share.initialization import StateInitialization
@@ -24,9 +26,10 @@ from shareq.coordinator.group.share.records import (
     assignment_epoch_tombstone,
     group_tombstone,
     state_partitions_record,
+    state_partitions_steps,
 )
 from shareq.coordinator.ports import MetadataImage
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, Steps
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 
@@ -74,7 +77,7 @@ def not_empty(group_id: str) -> ApiError:
     return ApiError(ErrorCode.NON_EMPTY_GROUP, f"Share group {group_id} has members.")
 
 
-def begin_delete_group(group: ShareGroup, metadata: MetadataImage) -> CoordinatorResult[DeleteGroupPlan]:
+def begin_delete_group(group: ShareGroup, metadata: MetadataImage) -> Steps[CoordinatorResult[DeleteGroupPlan]]:
     """Everything the group has share state of is to be deleted. Errors: NON_EMPTY_GROUP."""
     if group.members:
         return CoordinatorResult(DeleteGroupPlan(not_empty(group.group_id)))
@@ -82,10 +85,13 @@ def begin_delete_group(group: ShareGroup, metadata: MetadataImage) -> Coordinato
     if partitions is None:
         return CoordinatorResult(DeleteGroupPlan(NO_ERROR))
     topics = _existing(united(partitions.initializing, partitions.initialized), metadata)
+    yield from pauses(partitions.size)
     topics = united(topics, _whole_topics(partitions.deleting, metadata))
+    yield from pauses(partitions.size)
     deleting = {topic_id: topic.topic_name for topic_id, topic in topics.items()}
-    record = state_partitions_record(group.group_id, StatePartitions(deleting=deleting))
-    return CoordinatorResult(DeleteGroupPlan(NO_ERROR, _keys(group.group_id, topics)), (record,))
+    record = yield from state_partitions_steps(group.group_id, StatePartitions(deleting=deleting))
+    keys = yield from _keys(group.group_id, topics)
+    return CoordinatorResult(DeleteGroupPlan(NO_ERROR, keys), (record,))
 
 
 def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResult[ApiError]:
@@ -109,7 +115,7 @@ def finish_delete_group(group: ShareGroup, error: ErrorCode) -> CoordinatorResul
 
 def begin_alter_offsets(
     group: ShareGroup, offsets: Mapping[str, Mapping[int, int]], metadata: MetadataImage
-) -> CoordinatorResult[AlterOffsetsPlan]:
+) -> Steps[CoordinatorResult[AlterOffsetsPlan]]:
     """Begin to set start offsets, by topic name and partition; whatever state there is will be wiped.
 
     Errors: NON_EMPTY_GROUP.
@@ -120,28 +126,32 @@ def begin_alter_offsets(
         return CoordinatorResult(AlterOffsetsPlan(not_empty(group.group_id)))
     topics: dict[bytes, TopicPartitions] = {}
     unknown: set[tuple[str, int]] = set()
-    for name, by_partition in offsets.items():
+    for at, (name, by_partition) in enumerate(offsets.items(), 1):
         topic = metadata.topic(name)
         count = 0 if topic is None else topic.partitions
         there = frozenset(partition for partition in by_partition if 0 <= partition < count)
         unknown.update((name, partition) for partition in by_partition if partition not in there)
         if topic is not None and there:
             topics[topic.topic_id] = TopicPartitions(name, there)
+        if at % MANY_TOPICS == 0:
+            yield
     records: tuple[CoordinatorRecord, ...] = ()
     if topics:
         before = group.state_partitions or StatePartitions()
         partitions = before.with_initializing(topics)
+        yield from pauses(partitions.size)
         # A deletion that was cut off has the whole topic to delete; what is altered is perhaps only a part of it.
         unfinished = {t: name for t, name in before.deleting.items() if not _covers(partitions, t, metadata)}
         partitions = replace(partitions, deleting={**partitions.deleting, **unfinished})
-        records = (state_partitions_record(group.group_id, partitions),)
+        yield from pauses(partitions.size)
+        records = ((yield from state_partitions_steps(group.group_id, partitions)),)
     plan = AlterOffsetsPlan(NO_ERROR, topics, frozenset(unknown), group.group_id, group.group_epoch, offsets)
     return CoordinatorResult(plan, records)
 
 
 def finish_alter_offsets(
     group: ShareGroup, plan: AlterOffsetsPlan, failed: Collection[SharePartitionKey]
-) -> CoordinatorResult[None]:
+) -> Steps[CoordinatorResult[None]]:
     """All but the `failed` have state now. Those that had none before stay as initialising; the others still have
     theirs, or the new one if only the answer was lost.
     """
@@ -151,18 +161,28 @@ def finish_alter_offsets(
     failed_of: dict[bytes, set[int]] = {}
     for key in failed:
         failed_of.setdefault(key.topic_id, set()).add(key.partition)
-    done = {
-        topic_id: replace(topic, partitions=kept)
+    done: TopicsById = {
+        topic_id: TopicPartitions(topic.topic_name, kept)
         for topic_id, topic in plan.topics.items()
         if (kept := topic.partitions.difference(failed_of.get(topic_id, ())))
     }
-    after = partitions.with_initialized(united(done, intersection(plan.topics, partitions.initialized)))
-    return CoordinatorResult(None, () if after == partitions else (state_partitions_record(group.group_id, after),))
+    topics = len(plan.topics) + partitions.size
+    yield from pauses(topics)
+    known = intersection(plan.topics, partitions.initialized)
+    yield from pauses(topics)
+    done = united(done, known)
+    yield from pauses(topics)
+    after = partitions.with_initialized(done)
+    yield from pauses(topics)
+    if after == partitions:
+        return CoordinatorResult(None)
+    yield from pauses(topics)
+    return CoordinatorResult(None, ((yield from state_partitions_steps(group.group_id, after)),))
 
 
 def begin_delete_offsets(
     group: ShareGroup, topic_names: Iterable[str], metadata: MetadataImage
-) -> CoordinatorResult[DeleteOffsetsPlan]:
+) -> Steps[CoordinatorResult[DeleteOffsetsPlan]]:
     """Whole topics are to be forgotten. Errors: NON_EMPTY_GROUP; of a topic: UNKNOWN_TOPIC_OR_PARTITION."""
     if group.members:
         return CoordinatorResult(DeleteOffsetsPlan(not_empty(group.group_id)))
@@ -170,20 +190,23 @@ def begin_delete_offsets(
     refused: dict[str, ApiError] = {}
     partitions = group.state_partitions
     moving: dict[bytes, str] = {}
-    for name in topic_names:
+    for at, name in enumerate(topic_names, 1):
         topic = metadata.topic(name)
+        if at % MANY_TOPICS == 0:
+            yield
         if topic is None:
             refused[name] = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The topic does not exist.")
         elif partitions is None:
             continue
         elif topic.topic_id in partitions.deleting:
             moving[topic.topic_id] = name
-            delete[name] = _keys(group.group_id, _whole_topics({topic.topic_id: name}, metadata))
+            delete[name] = yield from _keys(group.group_id, _whole_topics({topic.topic_id: name}, metadata))
         elif topic.topic_id in partitions.initialized:
             moving[topic.topic_id] = name
-            # What is noted as initialising may have a state, too.
-            known = united(partitions.initializing, partitions.initialized)[topic.topic_id]
-            delete[name] = _keys(group.group_id, {topic.topic_id: known})
+            known: TopicsById = {topic.topic_id: partitions.initialized[topic.topic_id]}
+            if topic.topic_id in partitions.initializing:  # what is noted so may have a state, too
+                known = united({topic.topic_id: partitions.initializing[topic.topic_id]}, known)
+            delete[name] = yield from _keys(group.group_id, known)
         else:
             refused[name] = ApiError(
                 ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The share group has no offsets of the topic to delete."
@@ -193,12 +216,13 @@ def begin_delete_offsets(
         # Nothing stays noted as initialising: an initialisation under way must not count for what is deleted after it.
         left = partitions.without_topics(moving)
         after = replace(left, deleting={**partitions.deleting, **moving})
+        yield from pauses(partitions.size)
         if after != partitions:
-            records = (state_partitions_record(group.group_id, after),)
+            records = ((yield from state_partitions_steps(group.group_id, after)),)
     return CoordinatorResult(DeleteOffsetsPlan(NO_ERROR, delete, refused), records)
 
 
-def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
+def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes]) -> Steps[CoordinatorResult[None]]:
     """Forget the states of these topics, which are gone; the others stay as deleting, so that a repetition retries
     them.
     """
@@ -206,14 +230,26 @@ def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes
     if partitions is None or partitions.deleting.keys().isdisjoint(deleted_topic_ids):
         return CoordinatorResult(None)
     left = {t: name for t, name in partitions.deleting.items() if t not in deleted_topic_ids}
-    return CoordinatorResult(None, (state_partitions_record(group.group_id, replace(partitions, deleting=left)),))
+    record = yield from state_partitions_steps(group.group_id, replace(partitions, deleting=left))
+    return CoordinatorResult(None, (record,))
+
+
+def topics_deleted(group: ShareGroup, topics: Collection[bytes]) -> Steps[tuple[CoordinatorRecord, ...]]:
+    """Return the record, if there is one, that forgets the states of topics, by id, that exist no longer."""
+    before = group.state_partitions
+    if before is None or (left := before.without_topics(topics)).size == before.size:
+        return ()
+    yield from pauses(before.size)
+    return ((yield from state_partitions_steps(group.group_id, left)),)
 
 
 def _covers(partitions: StatePartitions, topic_id: bytes, metadata: MetadataImage) -> bool:
     """Return True if every partition of the topic has state, or is to have it: then nothing is left to delete."""
     topic = metadata.topic_by_id(topic_id)
-    known = united(partitions.initializing, partitions.initialized).get(topic_id)
-    return topic is None or (known is not None and len(known.partitions) == topic.partitions)
+    known = [
+        each[topic_id].partitions for each in (partitions.initializing, partitions.initialized) if topic_id in each
+    ]
+    return topic is None or len(frozenset[int]().union(*known)) == topic.partitions
 
 
 def _existing(topics: TopicsById, metadata: MetadataImage) -> TopicsById:
@@ -230,9 +266,11 @@ def _whole_topics(topic_ids: Iterable[bytes], metadata: MetadataImage) -> Topics
     }
 
 
-def _keys(group_id: str, topics: TopicsById) -> tuple[SharePartitionKey, ...]:
-    return tuple(
-        SharePartitionKey(group_id, topic_id, partition)
-        for topic_id in sorted(topics)
-        for partition in sorted(topics[topic_id].partitions)
-    )
+def _keys(group_id: str, topics: TopicsById) -> Steps[tuple[SharePartitionKey, ...]]:
+    keys: list[SharePartitionKey] = []
+    for topic_id in sorted(topics):
+        for partition in sorted(topics[topic_id].partitions):
+            keys.append(SharePartitionKey(group_id, topic_id, partition))
+            if len(keys) % MANY_TOPICS == 0:
+                yield
+    return tuple(keys)

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
 from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.groups import FIRST_EPOCH, NO_EPOCH, GroupKind, settled_epoch
@@ -35,8 +35,13 @@ class CurrentAssignment:
     assigned: Assignment = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class TopicPartitions:
+T = TypeVar("T")
+
+MANY_TOPICS: Final = 1_000
+"""Topics that are gone through at once: a millisecond or two."""
+
+
+class TopicPartitions(NamedTuple):  # a tuple: each replay makes one for every topic of the group
     """Partitions of one topic."""
 
     topic_name: str
@@ -58,6 +63,11 @@ class StatePartitions:
     initialized: TopicsById = field(default_factory=dict)
     deleting: Mapping[bytes, str] = field(default_factory=dict)
 
+    @property
+    def size(self) -> int:
+        """The number of topics, one that is in two of the mappings counted twice."""
+        return len(self.initializing) + len(self.initialized) + len(self.deleting)
+
     def with_initializing(self, topics: TopicsById) -> StatePartitions:
         """`topics` are being initialised, whatever was to be deleted of them."""
         deleting = {topic_id: name for topic_id, name in self.deleting.items() if topic_id not in topics}
@@ -77,14 +87,17 @@ class StatePartitions:
         present = {**self.initializing, **self.initialized}
         return {**self.deleting, **{topic_id: topic.topic_name for topic_id, topic in present.items()}}
 
-    def without_topics(self, topic_ids: Iterable[bytes]) -> StatePartitions:
+    def without_topics(self, topic_ids: Collection[bytes]) -> StatePartitions:
         """`topic_ids` exist no longer."""
-        gone = frozenset(topic_ids)
         return StatePartitions(
-            {t: partitions for t, partitions in self.initializing.items() if t not in gone},
-            {t: partitions for t, partitions in self.initialized.items() if t not in gone},
-            {t: name for t, name in self.deleting.items() if t not in gone},
+            _left(self.initializing, topic_ids), _left(self.initialized, topic_ids), _left(self.deleting, topic_ids)
         )
+
+
+def pauses(topics: int) -> Iterator[None]:
+    """Pause so that others may have their turn, if so many topics are gone through."""
+    if topics > MANY_TOPICS:
+        yield
 
 
 def united(one: TopicsById, other: TopicsById) -> TopicsById:
@@ -92,20 +105,41 @@ def united(one: TopicsById, other: TopicsById) -> TopicsById:
     result = dict(one)
     for topic_id, topic in other.items():
         known = one.get(topic_id)
-        result[topic_id] = topic if known is None else replace(topic, partitions=known.partitions | topic.partitions)
+        if known is None:
+            result[topic_id] = topic
+        else:
+            result[topic_id] = TopicPartitions(topic.topic_name, known.partitions | topic.partitions)
     return result
 
 
 def intersection(one: TopicsById, other: TopicsById) -> TopicsById:
     """Return the partitions that are in both; no topic without partitions. The names of `one` count."""
-    common = {t: topic.partitions & other[t].partitions for t, topic in one.items() if t in other}
-    return {t: replace(one[t], partitions=partitions) for t, partitions in common.items() if partitions}
+    common: dict[bytes, TopicPartitions] = {}
+    for topic_id, topic in one.items():
+        if topic_id in other and (partitions := topic.partitions & other[topic_id].partitions):
+            common[topic_id] = TopicPartitions(topic.topic_name, partitions)
+    return common
 
 
 def without(one: TopicsById, other: TopicsById) -> TopicsById:
     """Return the partitions of `one` that are not in `other`; no topic without partitions."""
-    left = {t: topic.partitions - other[t].partitions if t in other else topic.partitions for t, topic in one.items()}
-    return {t: replace(one[t], partitions=partitions) for t, partitions in left.items() if partitions}
+    left: dict[bytes, TopicPartitions] = {}
+    for topic_id, topic in one.items():
+        partitions = topic.partitions - other[topic_id].partitions if topic_id in other else topic.partitions
+        if partitions:
+            left[topic_id] = TopicPartitions(topic.topic_name, partitions)
+    return left
+
+
+def _left(topics: Mapping[bytes, T], gone: Collection[bytes]) -> Mapping[bytes, T]:
+    """Return what is left without topics that are gone: itself if it has none of them."""
+    named = topics.keys() & gone
+    if not named:
+        return topics
+    left = dict(topics)
+    for topic_id in named:
+        del left[topic_id]
+    return left
 
 
 def _within(topics: TopicsById, partitions_of: Callable[[bytes], int | None]) -> TopicsById:
@@ -114,7 +148,7 @@ def _within(topics: TopicsById, partitions_of: Callable[[bytes], int | None]) ->
     for topic_id, topic in topics.items():
         count = partitions_of(topic_id)
         if count is not None and max(topic.partitions, default=0) >= count:
-            topic = replace(topic, partitions=topic.partitions & frozenset(range(count)))
+            topic = TopicPartitions(topic.topic_name, topic.partitions & frozenset(range(count)))
         if topic.partitions:
             result[topic_id] = topic
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from shareq.coordinator.group.groups import Client, Group, GroupKind
 from shareq.coordinator.group.share import change_plans, heartbeat
@@ -23,6 +24,8 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 from shareq.protocol.share import JOIN_EPOCH, LEAVE_EPOCH
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +181,12 @@ class ShareGroups:
 
     # -- administration; see `administration` for the two steps
 
-    def begin_delete_group(self, group_id: str) -> CoordinatorResult[DeleteGroupPlan]:
+    def begin_delete_group(self, group_id: str) -> Steps[CoordinatorResult[DeleteGroupPlan]]:
         """Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(DeleteGroupPlan(self._no_share_group(group_id)))
-        return change_plans.begin_delete_group(group, self._metadata)
+        return (yield from self._written(change_plans.begin_delete_group(group, self._metadata)))
 
     def finish_delete_group(self, group_id: str, error: ErrorCode) -> CoordinatorResult[ApiError]:
         """`error`: the first that deleting the plan's share states gave. Errors: it, and those of the first step."""
@@ -197,7 +200,7 @@ class ShareGroups:
 
     def begin_alter_offsets(
         self, group_id: str, offsets: Mapping[str, Mapping[int, int]], now_ms: int
-    ) -> CoordinatorResult[AlterOffsetsPlan]:
+    ) -> Steps[CoordinatorResult[AlterOffsetsPlan]]:
         """Begin to set start offsets; create the group if need be.
 
         Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND (other kind), NON_EMPTY_GROUP, GROUP_MAX_SIZE_REACHED.
@@ -207,7 +210,7 @@ class ShareGroups:
         group = self._groups.get(group_id) or ShareGroup(group_id)
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(AlterOffsetsPlan(self._no_share_group(group_id)))
-        result = change_plans.begin_alter_offsets(group, offsets, self._metadata)
+        result = yield from self._written(change_plans.begin_alter_offsets(group, offsets, self._metadata))
         full = self._no_more_groups(group_id) if result.records and group_id not in self._groups else None
         if full is not None:
             return CoordinatorResult(AlterOffsetsPlan(full))
@@ -217,26 +220,37 @@ class ShareGroups:
 
     def finish_alter_offsets(
         self, group_id: str, plan: AlterOffsetsPlan, failed: Collection[SharePartitionKey]
-    ) -> CoordinatorResult[None]:
+    ) -> Steps[CoordinatorResult[None]]:
         """`failed`: the share partitions of the plan that could not be initialised."""
         group = self.group(group_id)
-        return CoordinatorResult(None) if group is None else change_plans.finish_alter_offsets(group, plan, failed)
+        if group is None:
+            return CoordinatorResult(None)
+        return (yield from self._written(change_plans.finish_alter_offsets(group, plan, failed)))
 
-    def begin_delete_offsets(self, group_id: str, topic_names: Collection[str]) -> CoordinatorResult[DeleteOffsetsPlan]:
+    def begin_delete_offsets(
+        self, group_id: str, topic_names: Collection[str]
+    ) -> Steps[CoordinatorResult[DeleteOffsetsPlan]]:
         """Errors: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP."""
         if not group_id:
             return CoordinatorResult(DeleteOffsetsPlan(_EMPTY_GROUP_ID))
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(DeleteOffsetsPlan(self._no_share_group(group_id)))
-        return change_plans.begin_delete_offsets(group, topic_names, self._metadata)
+        return (yield from self._written(change_plans.begin_delete_offsets(group, topic_names, self._metadata)))
 
-    def finish_delete_offsets(self, group_id: str, deleted_topic_ids: Collection[bytes]) -> CoordinatorResult[None]:
+    def finish_delete_offsets(
+        self, group_id: str, deleted_topic_ids: Collection[bytes]
+    ) -> Steps[CoordinatorResult[None]]:
         """`deleted_topic_ids`: the topics of the plan whose share states are all gone."""
         group = self.group(group_id)
         if group is None:
             return CoordinatorResult(None)
-        return change_plans.finish_delete_offsets(group, deleted_topic_ids)
+        return (yield from self._written(change_plans.finish_delete_offsets(group, deleted_topic_ids)))
+
+    def _written(self, steps: Steps[CoordinatorResult[T]]) -> Steps[CoordinatorResult[T]]:
+        """Take the steps of a decision, and write what it appends: the states of many topics with pauses."""
+        result = yield from steps
+        return result._replace(encoded=(yield from self._room.written(result.records)))
 
     # -- news of topics
 
@@ -265,14 +279,11 @@ class ShareGroups:
             for topic_id, name in group.state_partitions.topics().items()
         }
 
-    def topics_deleted(self, topics: Mapping[bytes, str]) -> tuple[CoordinatorRecord, ...]:
+    def topics_deleted(self, topics: Mapping[bytes, str]) -> Steps[tuple[CoordinatorRecord, ...]]:
         """Topics, id to name, exist no longer: no group has state of them."""
         records: list[CoordinatorRecord] = []
         for group in self.all():
-            if group.state_partitions is not None:
-                left = group.state_partitions.without_topics(topics)
-                if left != group.state_partitions:
-                    records.append(state_partitions_record(group.group_id, left))
+            records += yield from change_plans.topics_deleted(group, topics)
         return tuple(records)
 
     def states_lost(self) -> CoordinatorResult[None]:

@@ -31,6 +31,7 @@ from shareq.coordinator.group.replay import (
     target_row,
 )
 from shareq.coordinator.group.share.group import (
+    MANY_TOPICS,
     CurrentAssignment,
     ShareGroup,
     ShareMember,
@@ -38,7 +39,7 @@ from shareq.coordinator.group.share.group import (
     TopicPartitions,
     TopicsById,
 )
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, Steps, at_once
 from shareq.protocol.generated import share_group_current_member_assignment as current_assignment
 from shareq.protocol.generated import share_group_target_assignment_member as target_assignment
 from shareq.protocol.generated.share_group_current_member_assignment import (
@@ -130,17 +131,18 @@ def current_record(group_id: str, member_id: str, current: CurrentAssignment | N
 
 def state_partitions_record(group_id: str, partitions: StatePartitions | None) -> CoordinatorRecord:
     """Build the record of the partitions with share state; None: there are none, and the group is going."""
+    return at_once(state_partitions_steps(group_id, partitions))
+
+
+def state_partitions_steps(group_id: str, partitions: StatePartitions | None) -> Steps[CoordinatorRecord]:
+    """Build that record with pauses, where the topics are many."""
     key = ShareGroupStatePartitionMetadataKey(group_id)
     if partitions is None:
         return CoordinatorRecord(key, None)
-    value = ShareGroupStatePartitionMetadataValue(
-        initializing_topics=_topic_infos(partitions.initializing),
-        initialized_topics=_topic_infos(partitions.initialized),
-        deleting_topics=[
-            TopicInfo(topic_id, partitions.deleting[topic_id]) for topic_id in sorted(partitions.deleting)
-        ],
-    )
-    return CoordinatorRecord(key, value)
+    initializing = yield from _topic_infos(partitions.initializing)
+    initialized = yield from _topic_infos(partitions.initialized)
+    deleting = [TopicInfo(topic_id, partitions.deleting[topic_id]) for topic_id in sorted(partitions.deleting)]
+    return CoordinatorRecord(key, ShareGroupStatePartitionMetadataValue(initializing, initialized, deleting))
 
 
 def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecord, ...]:
@@ -152,11 +154,14 @@ def member_gone_records(group_id: str, member_id: str) -> tuple[CoordinatorRecor
     )
 
 
-def _topic_infos(topics: TopicsById) -> list[TopicPartitionsInfo]:
-    return [
-        TopicPartitionsInfo(topic_id, topics[topic_id].topic_name, sorted(topics[topic_id].partitions))
-        for topic_id in sorted(topics)
-    ]
+def _topic_infos(topics: TopicsById) -> Steps[list[TopicPartitionsInfo]]:
+    infos: list[TopicPartitionsInfo] = []
+    for topic_id in sorted(topics):
+        name, partitions = topics[topic_id]
+        infos.append(TopicPartitionsInfo(topic_id, name, sorted(partitions)))
+        if len(infos) % MANY_TOPICS == 0:
+            yield
+    return infos
 
 
 # -- replaying

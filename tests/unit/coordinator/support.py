@@ -11,7 +11,14 @@ from shareq.coordinator.group.offsets.commit import PreparedCommit, refused
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings, TopicImage
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde
+from shareq.coordinator.shard import (
+    CoordinatorRecord,
+    CoordinatorResult,
+    CoordinatorShard,
+    RecordSerde,
+    Steps,
+    at_once,
+)
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from shareq.protocol.primitives import Message
 from tests.support.worlds.cleaner import Reported
@@ -98,8 +105,9 @@ class Log(Generic[ShardT]):
         self.shard = new_shard()
         self.shard.on_loaded(time.now_ms)
 
-    def run(self, result: CoordinatorResult[T]) -> T:
-        """Append and replay what an operation decided; `last` holds its records."""
+    def run(self, operation: CoordinatorResult[T] | Steps[CoordinatorResult[T]]) -> T:
+        """Append and replay what an operation decides; `last` holds its records."""
+        result = operation if isinstance(operation, CoordinatorResult) else at_once(operation)
         self.last = result.records
         for record in result.records:
             self.encoded.append(self._serde.encode(record))

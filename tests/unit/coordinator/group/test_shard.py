@@ -8,7 +8,7 @@ import pytest
 
 from shareq.coordinator.group.offsets.offset import NO_PRODUCER, CommittedOffset
 from shareq.coordinator.group.offsets.records import offset_record
-from shareq.coordinator.shard import AmpleRoom, CoordinatorRecord, InconsistentRecords, RecordsTooLarge
+from shareq.coordinator.shard import AmpleRoom, CoordinatorRecord, InconsistentRecords, RecordsTooLarge, at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.group_metadata import GroupMetadataKey
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest
@@ -90,7 +90,7 @@ def test_a_transaction_has_no_records_but_offsets() -> None:
 
 
 def test_what_goes_with_a_topic_may_take_several_batches() -> None:
-    assert ConsumerWorld().log.shard.topics_deleted({bytes(16): "foo"}).atomic is False
+    assert at_once(ConsumerWorld().log.shard.topics_deleted({bytes(16): "foo"})).atomic is False
 
 
 def test_a_heartbeat_whose_records_have_no_room_changes_nothing() -> None:

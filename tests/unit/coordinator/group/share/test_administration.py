@@ -8,6 +8,7 @@ from shareq.coordinator.group.shard import GroupCoordinatorSettings
 from shareq.coordinator.group.share.group import StatePartitions
 from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.group.share.initialization import StateInitialization
+from shareq.coordinator.shard import at_once
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import NO_ERROR, ErrorCode
 from shareq.protocol.generated.list_groups import ListedGroup
@@ -87,8 +88,8 @@ def test_list_filters_by_state_and_type_whatever_the_case() -> None:
 
 def test_a_group_with_members_cannot_be_deleted(world: GroupWorld) -> None:
     world.join("a")
-    assert world.shard.share.begin_delete_group(GROUP).response.error.code is ErrorCode.NON_EMPTY_GROUP
-    assert world.shard.share.begin_delete_group("h").response.error.code is ErrorCode.GROUP_ID_NOT_FOUND
+    assert at_once(world.shard.share.begin_delete_group(GROUP)).response.error.code is ErrorCode.NON_EMPTY_GROUP
+    assert at_once(world.shard.share.begin_delete_group("h")).response.error.code is ErrorCode.GROUP_ID_NOT_FOUND
 
 
 def test_deleting_a_group_takes_two_stages() -> None:
@@ -185,13 +186,13 @@ def test_altering_offsets_makes_no_group_beyond_group_share_max_groups() -> None
     world = GroupWorld(coordinator=GroupCoordinatorSettings(ShareGroupLimits(max_groups=1)))
     begin = world.shard.share.begin_alter_offsets
     world.log.run(begin(GROUP, {"t": {0: 5}}, 0))
-    one_too_many = begin("h", {"t": {0: 5}}, 0)
+    one_too_many = at_once(begin("h", {"t": {0: 5}}, 0))
     assert one_too_many.records == ()
     assert not one_too_many.response.topics
     assert one_too_many.response.error.code is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert "group.share.max.groups=1" in str(one_too_many.response.error.message)
-    assert begin(GROUP, {"t": {1: 6}}, 0).response.error.code is ErrorCode.NONE
-    assert begin("h", {"x": {0: 1}}, 0).response.unknown == {("x", 0)}, "which makes no group anyway"
+    assert at_once(begin(GROUP, {"t": {1: 6}}, 0)).response.error.code is ErrorCode.NONE
+    assert at_once(begin("h", {"x": {0: 1}}, 0)).response.unknown == {("x", 0)}, "which makes no group anyway"
 
 
 def test_unknown_partitions_do_not_stop_the_others(world: GroupWorld) -> None:
@@ -201,7 +202,7 @@ def test_unknown_partitions_do_not_stop_the_others(world: GroupWorld) -> None:
 
 
 def test_nothing_but_unknown_partitions_creates_no_group(world: GroupWorld) -> None:
-    assert world.shard.share.begin_alter_offsets(GROUP, {"x": {0: 1}}, 0).records == ()
+    assert at_once(world.shard.share.begin_alter_offsets(GROUP, {"x": {0: 1}}, 0)).records == ()
 
 
 def test_partitions_that_could_not_be_initialised_stay_as_initialising(world: GroupWorld) -> None:
@@ -227,9 +228,10 @@ def test_what_had_state_before_is_not_initialising_any_more_when_altering_it_fai
 def test_only_an_empty_groups_offsets_can_be_altered(world: GroupWorld) -> None:
     world.join("a")
     assert (
-        world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5}}, 0).response.error.code is ErrorCode.NON_EMPTY_GROUP
+        at_once(world.shard.share.begin_alter_offsets(GROUP, {"t": {0: 5}}, 0)).response.error.code
+        is ErrorCode.NON_EMPTY_GROUP
     )
-    assert world.shard.share.begin_alter_offsets("", {}, 0).response.error.code is ErrorCode.INVALID_GROUP_ID
+    assert at_once(world.shard.share.begin_alter_offsets("", {}, 0)).response.error.code is ErrorCode.INVALID_GROUP_ID
 
 
 # -- delete offsets
@@ -294,7 +296,7 @@ def test_deleting_offsets_again_retries_the_whole_topic() -> None:
 
 def test_topics_without_offsets_are_refused_one_by_one() -> None:
     world = emptied("t", t=1, u=1)
-    plan = world.shard.share.begin_delete_offsets(GROUP, ["t", "u", "x"]).response
+    plan = at_once(world.shard.share.begin_delete_offsets(GROUP, ["t", "u", "x"])).response
     assert plan.error == NO_ERROR
     assert plan.delete.keys() == {"t"}
     assert {name: outcome.code for name, outcome in plan.refused.items()} == {
@@ -306,14 +308,15 @@ def test_topics_without_offsets_are_refused_one_by_one() -> None:
 
 def test_a_group_that_never_had_share_state_answers_without_the_topics() -> None:
     world = emptied("nothing", t=1)
-    plan = world.shard.share.begin_delete_offsets(GROUP, ["t"]).response
+    plan = at_once(world.shard.share.begin_delete_offsets(GROUP, ["t"])).response
     assert (plan.error, plan.delete, plan.refused) == (NO_ERROR, {}, {})
 
 
 def test_only_an_empty_groups_offsets_can_be_deleted(world: GroupWorld) -> None:
     world.join("a")
     errors = [
-        world.shard.share.begin_delete_offsets(group_id, ["t"]).response.error.code for group_id in (GROUP, "h", "")
+        at_once(world.shard.share.begin_delete_offsets(group_id, ["t"])).response.error.code
+        for group_id in (GROUP, "h", "")
     ]
     assert errors == [ErrorCode.NON_EMPTY_GROUP, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.INVALID_GROUP_ID]
 

@@ -11,6 +11,7 @@ from shareq.coordinator.group.shard import GroupCoordinatorSettings, GroupCoordi
 from shareq.coordinator.group.share.group import CurrentAssignment, ShareGroup, StatePartitions, TopicPartitions
 from shareq.coordinator.group.share.groups import ShareGroupLimits
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.coordinator.shard import at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.offset_commit import (
     OffsetCommitRequest,
@@ -79,12 +80,12 @@ def test_groups_of_another_kind_are_named_as_such(world: GroupWorld) -> None:
     share, now = world.shard.share, world.time.now_ms
     for group_id, message in (("simple", "Group simple is not a share group."), ("x", "Group x not found.")):
         errors = [
-            share.begin_delete_group(group_id).response.error,
+            at_once(share.begin_delete_group(group_id)).response.error,
             share.finish_delete_group(group_id, ErrorCode.NONE).response,
-            share.begin_delete_offsets(group_id, ["t"]).response.error,
+            at_once(share.begin_delete_offsets(group_id, ["t"])).response.error,
         ]
         if group_id == "simple":
-            errors.append(share.begin_alter_offsets(group_id, {"t": {0: 5}}, now).response.error)
+            errors.append(at_once(share.begin_alter_offsets(group_id, {"t": {0: 5}}, now)).response.error)
         assert [(error.code, error.message) for error in errors] == [(ErrorCode.GROUP_ID_NOT_FOUND, message)] * len(
             errors
         )
