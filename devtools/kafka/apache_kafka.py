@@ -47,6 +47,8 @@ JVM_FLAGS = (
     "-Djava.awt.headless=true",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 )
+META_PROPERTIES = "meta.properties"
+"""The file of a data folder that names its cluster, itself and its node."""
 _FIRST_WITH_SHARE_GROUPS = (4, 1)
 _API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # size, key, version, correlation id, null client id
 
@@ -159,12 +161,44 @@ def new_cluster_id() -> str:
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
+class FormattedFolders:
+    """Data folders that Kafka's tool made ready, to be copied for other brokers: each takes a JVM less."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[object, ...], dict[Path, bytes]] = {}
+
+    def copy(self, kafka: ApacheKafka, data: Path) -> bool:
+        """Make `data` as the tool would, with ids of its own. Returns False if no folder like it was made before."""
+        files = self._kept.get(_formatted_by(kafka))
+        if files is None:
+            return False
+        for path, content in files.items():
+            (data / path).parent.mkdir(parents=True, exist_ok=True)
+            (data / path).write_bytes(content)
+        ids = {"cluster.id": kafka.cluster_id, "directory.id": new_cluster_id()}
+        lines = [line.partition("=") for line in (data / META_PROPERTIES).read_text().splitlines()]
+        text = "".join(f"{key}{equals}{ids.get(key, value)}\n" for key, equals, value in lines)
+        (data / META_PROPERTIES).write_text(text)
+        return True
+
+    def keep(self, kafka: ApacheKafka, data: Path) -> None:
+        """Keep what the tool made."""
+        files = [path for path in data.rglob("*") if path.is_file()]
+        self._kept[_formatted_by(kafka)] = {path.relative_to(data): path.read_bytes() for path in files}
+
+
+def _formatted_by(kafka: ApacheKafka) -> tuple[object, ...]:
+    """Return what the tool's files depend on, but for their ids."""
+    settings = {key: value for key, value in kafka.settings.items() if key.startswith(("unstable.", "node.id"))}
+    return kafka.version, tuple(kafka.format_options), tuple(sorted(settings.items()))
+
+
 @dataclass(slots=True)
 class ApacheKafka:
     """A broker process over `folder`. `start` may be called again after `stop` or `kill`: same data, same port.
 
     `format_options` are given to the tool that makes the data folder ready; `cluster_id`, for a node of several.
-    `tls` where the listener at `port` has TLS. `version`: the broker's.
+    `tls` where the listener at `port` has TLS. `version`: the broker's. `formatted`: where to find a folder to copy.
     """
 
     folder: Path
@@ -175,6 +209,7 @@ class ApacheKafka:
     cluster_id: str = field(default_factory=new_cluster_id)
     tls: ssl.SSLContext | None = None
     version: str = KAFKA_VERSION
+    formatted: FormattedFolders = field(default_factory=FormattedFolders)
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -226,12 +261,17 @@ class ApacheKafka:
             self.folder.mkdir(parents=True, exist_ok=True)
             values = {**self._defaults(free_port()), "log.dirs": str(data), **self.settings}
             properties.write_text("".join(f"{key}={value}\n" for key, value in values.items()))
-            # With "=", since one id in 64 begins with "-" and would be taken for an option.
-            arguments = (f"--cluster-id={self.cluster_id}", "-c", str(properties), *self.format_options)
-            done = _java(broker_class_path(self.version), "kafka.tools.StorageTool", "format", *arguments)
-            if done.returncode:
-                raise RuntimeError(f"kafka.tools.StorageTool format failed:\n{done.stdout}{done.stderr}")
+            if not self.formatted.copy(self, data):
+                self._format_by_tool(properties)
+                self.formatted.keep(self, data)
         return properties
+
+    def _format_by_tool(self, properties: Path) -> None:
+        # With "=", since one id in 64 begins with "-" and would be taken for an option.
+        arguments = (f"--cluster-id={self.cluster_id}", "-c", str(properties), *self.format_options)
+        done = _java(broker_class_path(self.version), "kafka.tools.StorageTool", "format", *arguments)
+        if done.returncode:
+            raise RuntimeError(f"kafka.tools.StorageTool format failed:\n{done.stdout}{done.stderr}")
 
     def _defaults(self, controller_port: int) -> dict[str, str]:
         return {

@@ -399,7 +399,7 @@ def test_a_broker_does_not_start_out_of_bounds(broker_kind: Kind, named: str) ->
     try:
         with pytest.raises(RuntimeError, match=named.replace(".", r"\.")):
             refused.start()
-        if broker_kind == "ours":  # Apache Kafka refuses already to format the data folder
+        if broker_kind == "ours":  # Apache Kafka refuses already to format a data folder of which it has no copy
             assert refused.last_exit_code == 2
     finally:
         refused.remove()

@@ -16,7 +16,7 @@ from typing import Literal
 import pytest
 
 from devtools.clients.wire import WireClient
-from devtools.kafka.apache_kafka import ApacheKafka, small_jvm, why_unavailable
+from devtools.kafka.apache_kafka import ApacheKafka, FormattedFolders, small_jvm, why_unavailable
 from devtools.ports import free_port
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -28,6 +28,7 @@ Kind = Literal["ours", "apache", "node"]
 
 # Small and quick, for tests only: no thread pools for hundreds of clients, few internal partitions, short heartbeats.
 APACHE_JVM = small_jvm(128, 384)
+_FORMATTED = FormattedFolders()
 APACHE_SETTINGS = {
     "offsets.topic.num.partitions": "4",
     "transaction.state.log.num.partitions": "4",
@@ -71,7 +72,8 @@ class BrokerUnderTest:
             case "ours":
                 self._process = OurProcess(self.folder, given, port, ours, tls)
             case "apache":
-                self._process = ApacheKafka(self.folder, {**APACHE_SETTINGS, **given}, APACHE_JVM, port, added, tls=tls)
+                every = {**APACHE_SETTINGS, **given}
+                self._process = ApacheKafka(self.folder, every, APACHE_JVM, port, added, tls=tls, formatted=_FORMATTED)
             case "node":
                 self._process = NodeProcess(self.folder, {**APACHE_SETTINGS, **given}, port, APACHE_JVM, options=ours)
 
