@@ -13,7 +13,7 @@ from tests.simulation.nodes.world import run
 from tests.support.fixed_seeds import FixedSeeds
 from tests.support.planting import Fault
 
-SEEDS: Final = FixedSeeds(run, range(4, 12), chunk=2)
+SEEDS: Final = FixedSeeds(run, range(8), chunk=2)
 OTHER_SEEDS: Final = 100
 AT_LEAST: Final = {
     "confirmed": 1_000,
@@ -21,6 +21,7 @@ AT_LEAST: Final = {
     "nodes killed": 5,
     "nodes held": 3,
     "zombies": 4,
+    "nodes taken for ended": 1,
     "machines suspended": 1,
     "cuts": 5,
     "silences": 1,
