@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"not over SASL_SSL: {why}"))
             if item.config.getoption("--broker") == "node" and (why := by_node.why_not(item.nodeid)) is not None:
                 item.add_marker(pytest.mark.skip(reason=why))
+            if item.config.getoption("--broker") == "apache" and is_the_same_on_any_broker(item):
+                item.add_marker(pytest.mark.skip(reason="asks no broker that --broker chooses: `make interop` has it"))
+
+
+def is_the_same_on_any_broker(item: pytest.Item) -> bool:
+    """Return True if a test has neither the broker that is chosen, nor jars of a chosen version."""
+    chosen = {"broker_kind", "both_brokers"}.intersection(getattr(item, "fixturenames", ()))
+    return not chosen and "KAFKA_VERSION" not in os.environ
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
