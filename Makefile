@@ -42,7 +42,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 define EVERY_DAY
@@ -309,8 +309,12 @@ interop-all: $(READY)
 docker-test: $(READY)
 	$(RUN) scripts/within.py 600 $(BIN)/pytest -q -rfEs -m container $(ARGS) tests/container
 
-interop-spark: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py --in-memory 120 $(SPARK_BIN)/pytest -q -rfEs tests/interop/test_spark.py $(ARGS)
+interop-spark: interop-spark-here interop-spark-apache
+
+interop-spark-here: $(SPARK_READY)
+	$(SPARK_RUN) scripts/within.py --in-memory 240 $(SPARK_BIN)/pytest -q -rfEs tests/interop/test_spark.py $(ARGS)
+
+interop-spark-apache: $(SPARK_READY)
 	$(SPARK_RUN) scripts/within.py --in-memory 300 $(SPARK_BIN)/pytest -q -rfEs --broker=apache tests/interop/test_spark.py tests/spark/test_source_cluster.py $(ARGS)
 
 spark-kill-matrix: $(SPARK_READY)
