@@ -174,29 +174,6 @@ def test_an_answer_names_no_broker_of_the_cluster_and_the_next_batch_finds_the_n
     assert node.log() == [b"first", b"again"]
 
 
-def test_what_has_no_answer_may_be_there_and_what_was_not_sent_is_not() -> None:
-    node = Node()
-    cluster = node.world.cluster
-    node.add(b"first")
-    node.let()
-    leader = cluster.leader("orders")
-    cluster.lose_answer("node", leader, ProduceRequest)
-    node.add(b"handled")
-    node.let()
-    assert node.error(b"handled") is ErrorCode.REQUEST_TIMED_OUT
-    assert node.log() == [b"first", b"handled"]
-    cluster.kill(leader)
-    node.add(b"nowhere")
-    node.let(2_000)
-    assert node.error(b"nowhere") in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.LEADER_NOT_AVAILABLE)
-    node.let(10_000)
-    node.add(b"has the mirror look")  # as a producer tries again
-    node.let()
-    node.add(b"after the election")
-    node.let()
-    assert node.error(b"after the election") is ErrorCode.NONE
-
-
 @pytest.mark.parametrize("seed", range(40))
 def test_whatever_happens_each_batch_is_answered_once_and_truly(seed: int) -> None:
     rng = Random(seed)

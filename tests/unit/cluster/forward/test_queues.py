@@ -30,7 +30,6 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from shareq.protocol.generated.metadata import MetadataRequest
-from shareq.protocol.generated.produce import ProduceRequest
 from shareq.protocol.names import DLQ_GROUP_ENABLE
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import decode_records
@@ -220,18 +219,6 @@ def test_a_cluster_that_does_not_answer() -> None:
     assert node.find() == QueueTopic(QUEUE, 1, True, DEFAULT_MESSAGE_BYTES)
 
 
-def test_answers_that_are_lost() -> None:
-    node = Node()
-    node.make(errors_deadletterqueue_group_enable="true")
-    for broker in (1, 2, 3):
-        node.cluster.lose_answer("node", broker, DescribeConfigsRequest)
-    error = node.find()
-    assert isinstance(error, ApiError)
-    assert error.code is ErrorCode.REQUEST_TIMED_OUT
-    node.cluster.faults.losses.clear()
-    assert isinstance(node.find(), QueueTopic)
-
-
 # -- creating
 
 
@@ -275,16 +262,6 @@ def test_many_lanes_create_a_queue_once() -> None:
     assert node.count(CreateTopicsRequest) == 1
 
 
-def test_a_creation_whose_answer_is_lost_is_found_done() -> None:
-    node = Node()
-    for broker in (1, 2, 3):
-        node.cluster.lose_answer("node", broker, CreateTopicsRequest)
-    assert node.create().code in node.queues.retriable
-    node.cluster.faults.losses.clear()
-    assert node.create() == NO_ERROR
-    assert isinstance(node.find(), QueueTopic)
-
-
 def test_a_queue_that_no_broker_has_heard_of_for_seconds() -> None:
     node = Node()
     for broker in (1, 2, 3):
@@ -322,29 +299,6 @@ def test_a_creation_that_is_refused() -> None:
 
 
 # -- appending
-
-
-def test_batches_are_appended_by_leader_with_all_replicas() -> None:
-    node = Node()
-    node.make(partitions=3, errors_deadletterqueue_group_enable="true")
-    assert [node.append(b"%d" % each, each % 3) for each in range(6)] == [ErrorCode.NONE] * 6
-    assert [node.values(partition) for partition in range(3)] == [[b"0", b"3"], [b"1", b"4"], [b"2", b"5"]]
-    assert {each.acks for each in node.sent if isinstance(each, ProduceRequest)} == {-1}
-
-
-def test_an_election_and_a_lost_answer_are_errors_that_may_be_over() -> None:
-    node = Node()
-    node.make(errors_deadletterqueue_group_enable="true")
-    assert node.append(b"a") is ErrorCode.NONE
-    leader = node.cluster.leader(QUEUE)
-    node.cluster.elect(QUEUE, leader % 3 + 1)
-    error = node.append(b"b")
-    assert error in node.queues.retriable
-    node.world.clock.advance(500)
-    node.cluster.lose_answer("node", node.cluster.leader(QUEUE), ProduceRequest)
-    assert node.append(b"c") is ErrorCode.REQUEST_TIMED_OUT
-    assert node.append(b"c") is ErrorCode.NONE
-    assert node.values() == [b"a", b"c", b"c"]
 
 
 def test_letters_under_way_are_bounded_and_who_waits_is_answered_in_turn() -> None:
@@ -399,19 +353,6 @@ def test_batches_that_fail_at_once_make_room_for_all_that_wait() -> None:
 
 
 # -- deletions
-
-
-def test_a_queue_that_was_deleted_is_created_again_at_once() -> None:
-    """Its creation is the proof that the first one is gone."""
-    node = Node()
-    node.make(errors_deadletterqueue_group_enable="true")
-    assert node.append(b"a") is ErrorCode.NONE
-    node.delete()
-    assert node.append(b"b") in node.queues.retriable
-    assert node.find() is None
-    assert node.create() == NO_ERROR
-    assert node.append(b"b") is ErrorCode.NONE
-    assert node.values() == [b"b"]
 
 
 def test_a_queue_that_was_deleted_and_may_not_be_created_is_missing_when_that_is_proved() -> None:

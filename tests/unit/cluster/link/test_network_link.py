@@ -12,7 +12,7 @@ import pytest
 
 from shareq.client.config import ClientConfig
 from shareq.cluster.link.network import NetworkLink
-from shareq.cluster.link.ports import BrokerAddress, Failure, Link, LinkFailure, Purpose
+from shareq.cluster.link.ports import BrokerAddress, Failure, LinkFailure, Purpose
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersion
@@ -115,14 +115,6 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-def test_it_is_a_link() -> None:
-    async def scene(world: World) -> None:
-        link: Link = world.link
-        assert link.brokers == {}
-
-    in_world(scene)
-
-
 def test_each_broker_and_purpose_has_one_connection_and_the_general_one_is_that_of_the_first_contact() -> None:
     async def scene(world: World) -> None:
         for number, (node, purpose) in enumerate(
@@ -149,40 +141,6 @@ def test_on_an_open_connection_a_request_is_written_in_the_call_and_needs_no_tas
         assert asyncio.all_tasks() == tasks
         await settle()
         assert world.ended == [0, 1, 2]
-
-    in_world(scene)
-
-
-def test_requests_that_wait_for_a_connection_go_before_those_that_came_later() -> None:
-    async def scene(world: World) -> None:
-        for number in range(200):  # more than are sent in one turn
-            world.ask(number)
-            if number % 20 == 0:
-                await asyncio.sleep(0)
-        await settle()
-        assert world.numbers(1) == world.ended == list(range(200))
-
-    in_world(scene)
-
-
-def test_an_answer_that_stays_out_ends_the_connection_and_all_that_wait_for_it_in_order() -> None:
-    async def scene(world: World) -> None:
-        world.brokers[1].says = keeps([])
-        world.ask(0)
-        await asyncio.sleep(0.4)
-        world.ask(1)
-        world.ask(2, timeout_ms=5_000)
-        await asyncio.sleep(0.59)
-        assert world.ended == []
-        await asyncio.sleep(0.02)
-        assert world.ended == [0, 1, 2]
-        assert world.failure(0) == (Failure.LOST, "b1:9092 did not answer in time (during Heartbeat)")
-        assert world.failure(2) == (Failure.LOST, "b1:9092 did not answer in time (during Heartbeat)")
-        assert world.lost == [(1, Purpose.GENERAL)]
-        world.brokers[1].says = says_back
-        world.ask(3)
-        await settle()
-        assert world.outcomes[3] == HeartbeatResponse(3)
 
     in_world(scene)
 

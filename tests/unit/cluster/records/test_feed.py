@@ -222,19 +222,6 @@ def test_committed_readers_get_chunks_that_know_what_was_aborted() -> None:
     assert found.batches[-1].is_control
 
 
-def test_the_log_start_moves() -> None:
-    rig = RecordsRig()
-    rig.create("orders")
-    fill(rig, 10)
-    source = rig.open("orders")
-    rig.cluster.log("orders").delete_before(6)
-    assert source.read(0, 1 << 20, upto=10) is NOT_HERE_YET
-    rig.clock.advance(5)
-    assert rig.starts == [6]
-    assert source.read(0, 1 << 20, upto=10) is ErrorCode.OFFSET_OUT_OF_RANGE
-    assert rig.read(source, 6).batches[0].base_offset == 6
-
-
 def test_an_offset_beyond_the_end_is_refused_once_the_cluster_says_so() -> None:
     """A consumer may know more than this node: it is asked for first."""
     rig = RecordsRig()
@@ -307,23 +294,6 @@ def test_an_unclean_election_cuts_where_the_logs_part() -> None:
     assert source.high_watermark == 6
     found = rig.read(source, 0)
     assert found.records == b"".join(each.data for each in rig.cluster.log("orders").batches)
-
-
-def test_a_clean_election_loses_nothing_of_the_cache() -> None:
-    rig = RecordsRig()
-    rig.create("orders")
-    source = rig.open("orders")
-    fill(rig, 10)
-    rig.clock.advance(1)
-    for leader in (1, 2, 3):
-        rig.cluster.elect("orders", leader)
-        rig.clock.advance(1_000)
-    assert rig.cut == []
-    assert isinstance(source.read(0, 1 << 20, upto=10), ReadResult)
-    rig.heard.clear()
-    fill(rig, 1)
-    rig.clock.advance(60)
-    assert rig.heard
 
 
 def test_a_deleted_topic_is_refused() -> None:

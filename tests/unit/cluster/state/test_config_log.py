@@ -97,45 +97,6 @@ def test_a_node_that_begins_later_reads_what_there_is_compacted_or_not(world: Cl
     assert {node.log.secret, late.log.secret, later.log.secret} == {node.log.secret}
 
 
-def test_two_nodes_that_begin_together_have_one_secret(world: ClusterWorld) -> None:
-    """The credentials invented for a missing user are made of it, and must be the same at every node."""
-    nodes = [Node(world, name) for name in "abc"]
-    for node in nodes:
-        node.open()
-    assert len({node.log.secret for node in nodes}) == 1
-    assert len(nodes[0].log.secret) == 32
-    world.cluster.compact(CONFIG_TOPIC)
-    assert Node(world, "d").open().log.secret == nodes[0].log.secret
-
-
-def test_two_nodes_that_write_at_once_agree(world: ClusterWorld) -> None:
-    node, other = Node(world, "a").open(), Node(world, "b").open()
-    answers = [each.log.write([config("k", name)]) for _ in range(20) for name, each in (("a", node), ("b", other))]
-    assert [world.wait(answer) for answer in answers] == [NO_ERROR] * 40
-    world.clock.advance(10)
-    assert node.news == other.news
-    assert node.log.state == other.log.state
-
-
-def test_a_leader_that_moves_costs_no_write(world: ClusterWorld) -> None:
-    node, other = Node(world, "a").open(), Node(world, "b").open()
-    for number in range(6):
-        answer = node.log.write([config("k", str(number))])
-        world.cluster.elect(CONFIG_TOPIC, 1 + (world.cluster.leader(CONFIG_TOPIC)) % 3)
-        assert world.wait(answer) == NO_ERROR
-        assert node.log.state.configs[GROUP] == {"k": str(number)}
-    world.clock.advance(1_000)
-    assert other.log.state == node.log.state
-
-
-def test_a_write_whose_answer_is_lost_is_found_in_the_log(world: ClusterWorld) -> None:
-    node = Node(world, "a").open()
-    world.cluster.lose_answer("a", world.cluster.leader(CONFIG_TOPIC), ProduceRequest)
-    assert node.write(config("k", "v")) == NO_ERROR
-    assert node.log.state.configs[GROUP] == {"k": "v"}
-    assert node.news == [[config("k", "v")]]
-
-
 def test_a_write_that_nobody_got_is_doubtful_and_not_sent_again(world: ClusterWorld) -> None:
     """It might come after a later change of the same client."""
     node = Node(world, "a").open()
@@ -146,17 +107,6 @@ def test_a_write_that_nobody_got_is_doubtful_and_not_sent_again(world: ClusterWo
     assert world.clock.now_ms() - before <= WRITE_MS
     world.clock.advance(60_000)
     assert node.log.state.configs == {}
-    assert node.write(config("k", "w")) == NO_ERROR
-
-
-def test_a_cluster_that_is_gone_for_a_while_times_a_write_out(world: ClusterWorld) -> None:
-    node = Node(world, "a").open()
-    for broker in (1, 2, 3):
-        world.cluster.kill(broker)
-    assert node.write(config("k", "v")).code is ErrorCode.REQUEST_TIMED_OUT
-    for broker in (1, 2, 3):
-        world.cluster.start(broker)
-    world.clock.advance(30_000)
     assert node.write(config("k", "w")) == NO_ERROR
 
 
@@ -309,18 +259,6 @@ def test_a_thousand_users_are_one_batch_and_many_turns(world: ClusterWorld) -> N
     world.clock.advance(10)
     assert [len(changes) for changes in other.news] == [1_000]
     assert other.log.state.scram == {user.key: credential for user in users}
-
-
-def test_a_lost_fetch_reads_again_and_says_nothing_twice(world: ClusterWorld) -> None:
-    node, other = Node(world, "a").open(), Node(world, "b").open()
-    node.write(config("k", "v"))
-    for _ in range(3):
-        world.cluster.lose_answer("b", world.cluster.leader(CONFIG_TOPIC), FetchRequest)
-        node.write(config("k", "w"))
-        world.clock.advance(6_000)
-    assert other.log.reads > 1
-    assert other.news.count([config("k", "v")]) == 1
-    assert other.log.state == node.log.state
 
 
 def test_what_is_not_the_nodes_is_not_written(world: ClusterWorld) -> None:
