@@ -95,25 +95,6 @@ def controller(answer: Message) -> int:
     return answer.controller_id
 
 
-def test_answers_can_be_asked_for_in_any_order(connect: Open) -> None:
-    connection, _ = connect({ApiKey.METADATA: numbered()})
-    exchanges = [submit(connection, MetadataRequest([]), after(LATER)) for _ in range(3)]
-    assert connection.in_flight == 3
-    assert [controller(result(exchanges[which])) for which in (2, 0, 1, 0)] == [2, 0, 1, 0]
-    assert connection.in_flight == 0
-
-
-def test_a_peer_that_says_nothing_is_given_up_at_the_deadline(connect: Open) -> None:
-    connection, _ = connect({ApiKey.METADATA: lambda _: None})
-    first = submit(connection, MetadataRequest([]), after(SOON))
-    second = submit(connection, MetadataRequest([]), after(LATER))
-    for exchange in (first, second, first):
-        with pytest.raises(Disconnected, match=r"^broker 1 did not answer in time \(during Metadata\)$"):
-            result(exchange)
-    with pytest.raises(Disconnected, match="before Metadata"):
-        submit(connection, MetadataRequest([]), after(LATER))
-
-
 def test_a_peer_that_sends_half_an_answer_is_given_up_at_the_deadline(connect: Open) -> None:
     connection, _ = connect({ApiKey.METADATA: lambda _: struct.pack(">i", 100) + bytes(99)})
     with pytest.raises(Disconnected, match="did not answer in time"):
@@ -132,22 +113,6 @@ def test_a_peer_that_hangs_up_fails_all_that_is_in_flight(connect: Open) -> None
     for exchange in exchanges:
         with pytest.raises(Disconnected, match="closed the connection"):
             result(exchange)
-
-
-@pytest.mark.parametrize(
-    ("raw", "why"),
-    [
-        (struct.pack(">i", -1), "an answer of -1 bytes"),
-        (struct.pack(">i", 0x48545450), "an answer of 1213486160 bytes, and receive.message.max.bytes allows 1048576"),
-        (struct.pack(">i", 3) + b"abc", "not understood"),
-        (struct.pack(">iib", 5, 12345, 0), "not understood: answer to request 12345"),
-    ],
-)
-def test_what_is_not_an_answer_ends_the_connection(connect: Open, raw: bytes, why: str) -> None:
-    connection, _ = connect({ApiKey.METADATA: lambda _: raw})
-    with pytest.raises(Disconnected, match=why):
-        result(submit(connection, MetadataRequest([]), after(LATER)))
-    assert not connection.alive()
 
 
 def test_a_large_answer_is_not_copied(connect: Open) -> None:
@@ -222,18 +187,6 @@ def sasl_scripts(lifetime_ms: int, refuse_from: int = 100) -> dict[ApiKey, Scrip
 
 def names(requests: list[Message]) -> list[str]:
     return [type(request).__name__.removesuffix("Request") for request in requests]
-
-
-def test_a_login_that_runs_out_is_renewed_behind_the_answers_that_are_due(connect: Open) -> None:
-    """KIP-368: share sessions live as long as the connection, so it must not be closed by the broker."""
-    clock = Clock()
-    connection, requests = connect(sasl_scripts(lifetime_ms=100_000), sasl=True, clock=clock)
-    before = submit(connection, MetadataRequest([]), clock() + LATER)
-    clock.ahead = 90.0
-    behind = submit(connection, MetadataRequest([]), clock() + LATER)
-    assert (controller(result(before)), controller(result(behind))) == (0, 1)
-    login = ["SaslHandshake", "SaslAuthenticate"]
-    assert names(requests) == [*login, "Metadata", *login, "Metadata"]
 
 
 def test_a_login_without_an_end_is_not_renewed(connect: Open) -> None:

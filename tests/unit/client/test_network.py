@@ -150,29 +150,6 @@ def test_what_is_submitted_is_not_sent_again(world: World) -> None:
     assert fetches(broker) == 1
 
 
-def test_what_belongs_to_a_connection_is_sent_on_no_other(world: World) -> None:
-    """A share session, and the locks it holds, end with the connection that opened it."""
-    broker = world.broker(1)
-    network = world.network(broker)
-    first = network.connection(1)
-    assert network.submit(1, FetchRequest(), on=first).result() == FetchResponse(session_id=7)
-    lost: Callable[[Message], Message] = world.metadata
-
-    def hang_up(_: Message) -> Message:
-        raise HangUp
-
-    broker.scripts[ApiKey.METADATA] = hang_up
-    with pytest.raises(Disconnected):
-        network.submit(1, MetadataRequest([])).result()
-    broker.scripts[ApiKey.METADATA] = lost
-    with pytest.raises(Disconnected, match=r"^broker 1: the connection was lost$"):
-        network.submit(1, FetchRequest(), on=first)
-    assert network.connection(1) is not first
-    with pytest.raises(Disconnected):
-        network.submit(1, FetchRequest(), on=first)
-    assert fetches(broker) == 1
-
-
 def test_the_awaited_server_is_logged_after_some_seconds_and_once(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -455,20 +432,6 @@ def test_what_is_submitted_has_its_least_version(world: World) -> None:
     network = world.network(world.broker(1))
     with pytest.raises(UnsupportedApi):
         network.submit(1, FetchRequest(), min_version=90)
-
-
-def test_a_broker_that_has_just_failed_comes_last(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(random, "shuffle", lambda _: None)
-    failing, other = world.broker(1), world.broker(2)
-
-    def hang_up(_: Message) -> Message:
-        raise HangUp
-
-    failing.scripts[ApiKey.FETCH] = hang_up
-    network = world.network(failing)
-    network.connection(1)
-    assert network.request(None, FetchRequest()) == FetchResponse(session_id=7)
-    assert (fetches(failing), fetches(other)) == (1, 1)
 
 
 def test_when_the_way_is_known_and_no_broker_can_be_reached_it_says_why(world: World) -> None:

@@ -254,34 +254,6 @@ async def test_an_error_that_passes_is_tried_again(cluster: ShareCluster, join: 
     await accepting
 
 
-async def test_an_error_that_stays_is_raised_and_the_record_may_be_acknowledged_again(
-    cluster: ShareCluster, join: Join
-) -> None:
-    node = cluster.nodes[1]
-    node.ready[0].append((0, 0))
-    consumer = join(acknowledgement="explicit")
-    [record] = await take(consumer, 1)
-    node.ack_errors[0] = ErrorCode.INVALID_REQUEST
-    with pytest.raises(BrokerError, match="INVALID_REQUEST"):
-        await record.accept()
-    node.ack_errors.clear()
-    await record.accept()
-
-
-async def test_a_leader_that_moves_takes_its_locks_along_and_is_followed(cluster: ShareCluster, join: Join) -> None:
-    cluster.nodes[1].ready[0].append((0, 0))
-    consumer = join(acknowledgement="explicit")
-    [record] = await take(consumer, 1)
-    cluster.move(0, 2)
-    cluster.nodes[2].ready[0].append((0, 0))
-    [again] = await take(consumer, 1)
-    with pytest.raises(LockLost):
-        await record.accept()
-    await again.accept()
-    assert acknowledged(cluster.nodes[2]) == [(0, 0, 0, [1])]
-    assert consumer.metrics.lost == 1
-
-
 async def test_a_connection_that_ends_loses_what_is_held_and_is_made_again(cluster: ShareCluster, join: Join) -> None:
     cluster.nodes[1].ready[0].append((0, 1))
     consumer = join(acknowledgement="explicit")
@@ -292,15 +264,6 @@ async def test_a_connection_that_ends_loses_what_is_held_and_is_made_again(clust
     cluster.nodes[1].ready[0].append((0, 0))
     [again] = await take(consumer, 1)
     await again.accept()
-
-
-async def test_a_session_that_the_broker_forgot_is_opened_again(cluster: ShareCluster, join: Join) -> None:
-    consumer = join(acknowledgement="explicit")
-    assert await consumer.poll(timeout_s=0.2) == []
-    await comes_true(lambda: cluster.nodes[1].fetches)
-    cluster.nodes[1].session_error = ErrorCode.SHARE_SESSION_NOT_FOUND
-    cluster.nodes[1].ready[0].append((0, 0))
-    await take(consumer, 1)
 
 
 async def test_locks_are_renewed_while_records_are_in_hand(cluster: ShareCluster, join: Join) -> None:
@@ -339,24 +302,6 @@ async def test_a_group_that_refuses_the_member_ends_the_waiting(cluster: ShareCl
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
         async with asyncio.timeout(PATIENCE_S):
             await consumer.getone()
-
-
-async def test_a_member_that_was_fenced_joins_again(cluster: ShareCluster, join: Join) -> None:
-    consumer = join(acknowledgement="explicit")
-    await consumer.start()
-    await comes_true(lambda: cluster.nodes[1].heartbeats)
-    cluster.heartbeat_errors.append(ErrorCode.UNKNOWN_MEMBER_ID)
-    consumer._membership._beat_now.set()
-    await comes_true(lambda: sum(one.member_epoch == 0 for one in cluster.nodes[1].heartbeats) == 2)
-
-
-async def test_other_topics_go_with_the_next_heartbeat(cluster: ShareCluster, join: Join) -> None:
-    consumer = join()
-    await consumer.start()
-    await comes_true(lambda: cluster.nodes[1].heartbeats)
-    await consumer.subscribe([TOPIC, "other"])
-    await comes_true(lambda: any(one.subscribed_topic_names == [TOPIC, "other"] for one in cluster.nodes[1].heartbeats))
-    assert consumer.subscription == {TOPIC, "other"}
 
 
 async def test_dropped_topics_are_acquired_no_more_and_what_waits_of_them_is_released(
@@ -514,22 +459,6 @@ async def test_without_prefetch_nothing_is_acquired_that_nobody_waits_for(cluste
 async def test_options_that_cannot_be_are_refused(join: Join, more: dict[str, Any], why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         join(**more)
-
-
-def test_acknowledge_types_are_kafkas() -> None:
-    assert [int(kind) for kind in AcknowledgeType] == [0, ACCEPT, RELEASE, REJECT, RENEW]
-
-
-async def test_a_topic_that_does_not_exist_is_logged_once_and_waited_for(
-    cluster: ShareCluster, join: Join, caplog: pytest.LogCaptureFixture
-) -> None:
-    consumer = join(topics=[TOPIC, "absent"])
-    assert await consumer.poll(timeout_s=0.3) == []
-    await comes_true(lambda: caplog.messages)
-    assert caplog.messages == ["topic absent does not exist: share group g waits for it"]
-    cluster.nodes[1].ready[0].append((0, 0))
-    assert len(await take(consumer, 1)) == 1
-    assert len(caplog.messages) == 1
 
 
 async def test_batches_are_opened_beside_the_loop(

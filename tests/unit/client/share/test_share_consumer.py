@@ -118,19 +118,6 @@ def test_a_leader_without_records_does_not_keep_those_of_another(two: ShareClust
     assert {request.max_wait_ms <= 100 for node in two.nodes.values() for request in node.fetches} == {True}
 
 
-def test_a_partition_that_moves_is_fetched_from_its_new_leader(two: ShareCluster, join: Member) -> None:
-    """Records acquired at the old leader are no longer ours; those of other partitions still are."""
-    consumer = both_filled(two, join)
-    before = dict(consumer.generation)
-    two.move(1, 1)
-    two.nodes[1].ready[1].append((0, 9))
-    assert ranges(poll(consumer)) == [(1, 0, 9)]
-    assert consumer.generation[topic_partition(0)] == before[topic_partition(0)]
-    assert consumer.generation[topic_partition(1)] > before[topic_partition(1)]
-    assert dict(consumer.acknowledge([ack(1, 0, 9)], ACCEPT)) == {ack(1, 0, 9): ErrorCode.NONE}
-    assert not two.nodes[2].acknowledgements
-
-
 def test_a_lost_connection_takes_the_locks_of_its_broker_alone(two: ShareCluster, join: Member) -> None:
     consumer = both_filled(two, join)
     before = dict(consumer.generation)
@@ -147,15 +134,6 @@ def test_a_lost_connection_takes_the_locks_of_its_broker_alone(two: ShareCluster
     assert epochs(two.nodes[2]).count(0) == 2
 
 
-def test_a_connection_that_ends_during_a_fetch(two: ShareCluster, join: Member) -> None:
-    consumer = both_filled(two, join)
-    before = dict(consumer.generation)
-    two.nodes[2].hangs_up = True
-    poll_until(consumer, lambda: epochs(two.nodes[2])[-1:] == [0] and len(two.nodes[2].fetches) > 2)
-    assert consumer.generation[topic_partition(0)] == before[topic_partition(0)]
-    assert consumer.generation[topic_partition(1)] > before[topic_partition(1)]
-
-
 def test_a_session_is_not_used_over_another_connection(two: ShareCluster, join: Member) -> None:
     """A broker that has yet to notice the end of the first would accept that, and release the locks later."""
     consumer = both_filled(two, join)
@@ -165,45 +143,6 @@ def test_a_session_is_not_used_over_another_connection(two: ShareCluster, join: 
     poll_until(consumer, lambda: len(two.nodes[2].fetches) > asked + 1)
     assert epochs(two.nodes[2])[asked : asked + 2] == [0, 1]
     assert consumer.generation[topic_partition(1)] > before
-
-
-@pytest.mark.parametrize("error", [ErrorCode.SHARE_SESSION_NOT_FOUND, ErrorCode.INVALID_SHARE_SESSION_EPOCH])
-def test_a_session_that_the_broker_does_not_accept_is_opened_again(
-    two: ShareCluster, join: Member, error: ErrorCode
-) -> None:
-    """Replacing a session releases nothing, so that one with another epoch is closed first."""
-    consumer = both_filled(two, join)
-    before = consumer.generation[topic_partition(1)]
-    two.nodes[2].session_error = error
-    several = [ack(1, first, first) for first in range(10)]
-    assert {code for _, code in consumer.acknowledge(several, ACCEPT)} == {error}
-    assert consumer.generation[topic_partition(1)] > before
-    closed = [request for request in two.nodes[2].acknowledgements if request.share_session_epoch == -1]
-    assert bool(closed) is (error is ErrorCode.INVALID_SHARE_SESSION_EPOCH)
-    two.nodes[2].ready[1].append((0, 9))
-    assert ranges(poll(consumer)) == [(1, 0, 9)]
-
-
-def test_a_topic_that_a_broker_does_not_know_yet_enters_the_session_again(two: ShareCluster, join: Member) -> None:
-    consumer = both_filled(two, join)
-    two.nodes[2].fetch_errors[1] = ErrorCode.UNKNOWN_TOPIC_ID
-    asked = len(two.nodes[2].fetches)
-    poll_until(consumer, lambda: len(two.nodes[2].fetches) > asked + 2)
-    forgets, adds = two.nodes[2].fetches[asked + 1 : asked + 3]
-    assert [topic.partitions for topic in forgets.forgotten_topics_data] == [[1]]
-    assert [one.partition_index for topic in adds.topics for one in topic.partitions] == [1]
-
-
-def test_an_assignment_that_shrinks_is_followed(two: ShareCluster, join: Member) -> None:
-    """The session with the other leader stays, and with it the locks."""
-    consumer = both_filled(two, join)
-    two.assigned, two.member_epoch = [0], 3
-    consumer._member.due_ms = 0
-    poll_until(consumer, lambda: any(request.forgotten_topics_data for request in two.nodes[2].fetches))
-    asked = len(two.nodes[2].fetches)
-    consumer.poll(max_records=100, max_wait_ms=50)
-    assert len(two.nodes[2].fetches) == asked
-    assert dict(consumer.acknowledge([ack(1, 0, 9)], ACCEPT)) == {ack(1, 0, 9): ErrorCode.NONE}
 
 
 def test_records_come_before_the_refusal_that_came_with_them(two: ShareCluster, join: Member) -> None:
@@ -280,35 +219,12 @@ def test_leaders_are_asked_while_the_coordinator_is_away(two: ShareCluster, join
     assert ranges(poll(consumer)) == [(1, 10, 19)]
 
 
-def test_a_fenced_member_joins_again(two: ShareCluster, join: Member) -> None:
-    consumer = both_filled(two, join)
-    two.heartbeat_errors.append(ErrorCode.FENCED_MEMBER_EPOCH)
-    consumer._member.due_ms = 0
-    asked = len(two.nodes[1].heartbeats)
-    poll_until(consumer, lambda: len(two.nodes[1].heartbeats) >= asked + 2)
-    assert [request.member_epoch for request in two.nodes[1].heartbeats[asked:]] == [2, 0]
-    assert {request.member_id for request in two.nodes[1].heartbeats} == {consumer.member_id}
-    assert dict(consumer.acknowledge([ack(0, 0, 9)], ACCEPT)) == {ack(0, 0, 9): ErrorCode.NONE}  # sessions live on
-
-
 def test_heartbeats_are_sent_only_when_they_are_due(two: ShareCluster, join: Member) -> None:
     consumer = both_filled(two, join)
     asked = len(two.nodes[1].heartbeats)
     consumer.heartbeat_if_due()
     consumer.poll(max_records=1, max_wait_ms=0)
     assert len(two.nodes[1].heartbeats) == asked
-
-
-def test_a_full_group_is_a_clear_error(two: ShareCluster, join: Member) -> None:
-    two.heartbeat_errors.append(ErrorCode.GROUP_MAX_SIZE_REACHED)
-    with pytest.raises(BrokerError, match="share group g: GROUP_MAX_SIZE_REACHED: as scripted") as refused:
-        join(two).poll(max_records=1, max_wait_ms=10_000)
-    assert refused.value.code == ErrorCode.GROUP_MAX_SIZE_REACHED
-
-
-def test_a_group_that_is_still_loading_is_waited_for(two: ShareCluster, join: Member) -> None:
-    two.heartbeat_errors.extend([ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3)
-    both_filled(two, join)
 
 
 # -- acknowledgements
