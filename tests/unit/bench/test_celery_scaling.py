@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.celery_scaling import Row, as_lines, steady
+from bench.celery_scaling import steady
 from bench.queues.job import Done
 
 
@@ -27,9 +27,3 @@ def test_the_end_of_the_last_tasks_does_not_count() -> None:
 
 def test_fewer_at_once_than_there_are_places_is_seen() -> None:
     assert steady(one_after_another(0.0, 20), places=2)[0] == 1
-
-
-def test_the_table_says_what_part_of_sleeping_alone_it_is() -> None:
-    lines = as_lines([Row(workers=2, tasks=100, at_once=4, rate=30.0, cores=1.0)], "Here.")
-    assert lines[2] == "| 2 | 4 | 4 | 30 | 75% |"
-    assert lines[-1] == "Tasks of 100 ms. Here."

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.queues.job import JOURNAL, Done, count, read, work
-from bench.queues.measure import Kill, Latency, Scale, Speed, cost_of_kills
-from bench.queues.report import Figures, as_lines
-from bench.queues.systems import SYSTEMS
+from bench.queues.measure import Kill, cost_of_kills
 
 
 def done(number: int, ended_s: float) -> Done:
@@ -37,21 +35,3 @@ def test_what_was_not_taken_is_neither_missing_nor_doubled() -> None:
 
 def test_a_journal_without_jobs_has_all_missing() -> None:
     assert cost_of_kills({1, 2}, [], ended=0) == Kill(taken=2, missing=2, doubled=0, longest_s=0.0, ended=0)
-
-
-def test_the_table_has_a_line_for_each_queue() -> None:
-    kill = Kill(1000, 2, 3, 1.25, 1)
-    rows = {"a queue": Figures(Speed(1234.0, 567.0, 0.5, 1.5, 40.0, 80.0), Latency(1.5, 9.0), kill, kill)}
-    lines = as_lines(rows, Scale(), "a machine")
-    assert "| a queue | 1,234 | 567 | 1.5 / 9.0 | 0.50 + 1.50 | 40 + 80 |" in lines
-    assert "| a queue | 1,000, 2, 3 | 1.2 | 1,000, 2, 3 | 1.2 | 2 |" in lines
-    assert lines[-1].endswith("a machine.")
-
-
-@pytest.mark.parametrize("name", SYSTEMS)
-def test_the_command_of_a_worker_names_what_it_runs(name: str) -> None:
-    system = SYSTEMS[name]
-    address = system.address.format(port=9092)
-    assert "9092" in address
-    command = system.worker(address)
-    assert any(system.app in part for part in command) or address in command

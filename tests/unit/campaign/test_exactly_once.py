@@ -17,9 +17,8 @@ from shareq.coordinator.transaction.records import TRANSACTION_SERDE, transactio
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.records.control import build_end_transaction_marker
-from tests.campaign.exactly_once.campaign import Aim, Kill, Result, aims, lost_and_doubled
+from tests.campaign.exactly_once.campaign import Aim, aims, lost_and_doubled
 from tests.campaign.exactly_once.on_disk import OFFSETS, TRANSACTIONS, JobOnDisk, Look, Moment
-from tests.campaign.exactly_once.report import Report
 
 PRODUCER = 7
 TARGET = TopicPartition("target", 0)
@@ -170,22 +169,3 @@ def test_every_aim_has_its_share_of_the_kills() -> None:
     assert set(aims(len(Aim), random.Random(1))) == set(Aim)
     assert Aim.MARKING in aims(1, random.Random(2))
     assert aims(20, random.Random(3)) == aims(20, random.Random(3))
-
-
-def test_the_table_has_a_column_for_each_client() -> None:
-    at = Look(Moment.MARKING, False, 3, 0, 30, 20)
-    kills = [Kill(Aim.MARKING, at, 100, 0.1, 0.5), Kill(Aim.ANY, at._replace(moment=Moment.OPEN), 200, 0.3)]
-    good = Result("Java", 200, 200, [], [], kills, 20, 1, 0, 12.3)
-    bad = Result("librdkafka", 200, 200, [7], [8], [], 20, 1, 2, 3.0)
-    assert good.exactly_once
-    assert not bad.exactly_once
-    lines = Report([good, bad], "shareq", seed=4).markdown()
-    assert "| | Java | librdkafka |" in lines
-    assert "| lost | 0 | 1 |" in lines
-    assert "| kills | 2 | 0 |" in lines
-    assert "| · some of the markers written | 1 | 0 |" in lines
-    assert "| kills during an end | 1 | 0 |" in lines
-    assert "| broker's start, median, longest | 0.20 s, 0.30 s | – |" in lines
-    assert (
-        "in 30 of 100, out 20; some of the markers written; broker 0.10 s, job back after 0.50 s" in kills[0].reported()
-    )
