@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import errno
-
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.coordinator.group.serde import GROUP_SERDE
-from shareq.coordinator.routing import group_partition_for
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from shareq.protocol.generated.group_metadata import GroupMetadataValue
 from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupResponse
 from tests.support.clients.classic_client import INITIAL_DELAY_MS, ClassicClient, describe, form, settle
 from tests.support.clients.share_client import ShareClient
-from tests.support.fakes.host import ELSEWHERE
-from tests.support.worlds.internal_records import records
 
 
 def delete(world: BrokerWorld, group: str = "g") -> ErrorCode:
@@ -131,15 +124,6 @@ def test_a_stable_group_is_described_in_every_version(version: int, world: Broke
     assert described.group_instance_id == ("i" if version >= 4 else None)
 
 
-def test_a_group_in_a_rebalance_is_described_without_its_protocol(world: BrokerWorld) -> None:
-    member = ClassicClient(world)
-    form([member], protocols={"range": b"topics"})
-    ClassicClient(world).begin()
-    group = describe(world)
-    assert (group.group_state, group.protocol_data, len(group.members)) == ("PreparingRebalance", "", 2)
-    assert group.members[0].member_metadata == b""
-
-
 @pytest.mark.parametrize("version", range(7))
 @pytest.mark.parametrize("group_id", ["h", ""])
 def test_a_group_that_is_not_there_is_dead(version: int, group_id: str) -> None:
@@ -155,13 +139,6 @@ def test_authorized_operations_when_asked_for(world: BrokerWorld) -> None:
     form([ClassicClient(world)])
     answer = world.connect().call(DescribeGroupsRequest(["g", "h"], True), 6, DescribeGroupsResponse)
     assert [group.authorized_operations for group in answer.groups] == [0b110101001000, -(2**31)]
-
-
-def test_listed_by_state_and_type(world: BrokerWorld) -> None:
-    form([ClassicClient(world)])
-    assert listed(world) == [("g", "consumer", "Stable", "classic")]
-    assert listed(world, "stable") == listed(world)
-    assert listed(world, "Empty") == []
 
 
 def test_only_an_empty_group_is_deleted(world: BrokerWorld) -> None:
@@ -221,44 +198,6 @@ def test_a_share_member_cannot_join_a_classic_group(world: BrokerWorld) -> None:
 # -- restarts
 
 
-@pytest.mark.parametrize("how", ["restart", "crash"])
-def test_members_live_on_after_a_restart(how: str, world: BrokerWorld) -> None:
-    one, two = ClassicClient(world), ClassicClient(world, instance="i")
-    form([one, two])
-    before = describe(world)
-    getattr(world, how)()
-    assert describe(world) == before
-    for member in (one, two):
-        member.reconnect()
-        assert member.heartbeat() is ErrorCode.NONE
-        assert member.sync().assignment == member.member_id.encode()
-    world.clock.advance(10_000)
-    assert one.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID, "each had one session to be heard of"
-
-
-def test_a_generation_is_not_given_twice_over_a_restart(world: BrokerWorld) -> None:
-    member = ClassicClient(world)
-    form([member])
-    member.leave()
-    world.crash()
-    again = ClassicClient(world)
-    form([again])
-    assert again.generation == 3
-
-
-def test_members_that_were_joining_are_unknown_after_a_crash(world: BrokerWorld) -> None:
-    one = ClassicClient(world)
-    form([one])
-    two = ClassicClient(world)
-    two.begin()
-    world.crash()
-    two.reconnect()
-    two.send_join()
-    assert two.joined().error_code == ErrorCode.UNKNOWN_MEMBER_ID
-    one.reconnect()
-    assert one.heartbeat() is ErrorCode.NONE
-
-
 def test_who_waits_when_the_broker_stops_is_answered(world: BrokerWorld) -> None:
     one, two = ClassicClient(world), ClassicClient(world)
     form([one, two])
@@ -280,84 +219,6 @@ def test_a_connection_that_goes_away_while_it_waits(world: BrokerWorld) -> None:
     assert two.synced().error_code == ErrorCode.REBALANCE_IN_PROGRESS
     two.begin()
     assert two.joined().leader == two.member_id
-
-
-# -- a log that cannot be written
-
-
-def fail_writes(world: BrokerWorld) -> None:
-    world.fs.fail = lambda kind, path: (
-        OSError(errno.ENOSPC, "full", path) if kind == "write" and "__consumer_offsets" in path else None
-    )
-
-
-def test_when_the_assignment_cannot_be_written_everybody_looks_for_the_coordinator(world: BrokerWorld) -> None:
-    leader, other = ClassicClient(world), ClassicClient(world)
-    leader.begin()
-    other.begin()
-    world.clock.advance(2 * INITIAL_DELAY_MS)
-    leader.joined()
-    other.joined()
-    other.send_sync()
-    fail_writes(world)
-    leader.send_sync({leader.member_id: b"L"})
-    assert leader.synced().error_code == ErrorCode.NOT_COORDINATOR
-    assert other.synced().error_code == ErrorCode.NOT_COORDINATOR
-    world.fs.fail = None
-    for member in (leader, other):  # the generation was never written, so its members are not known
-        member.send_join()
-        assert member.joined().error_code == ErrorCode.UNKNOWN_MEMBER_ID
-        member.member_id = ""
-    form([leader, other])
-    assert leader.heartbeat() is ErrorCode.NONE
-
-
-def test_when_the_log_fails_waiting_members_are_answered(world: BrokerWorld) -> None:
-    """The group is as it was written; members join again, or are unknown and start over."""
-    one, two = ClassicClient(world), ClassicClient(world, instance="i")
-    form([one, two])
-    joining = ClassicClient(world)
-    joining.begin()
-    assert joining.waits
-    fail_writes(world)
-    again = ClassicClient(world, "another")
-    again.group = next(
-        name for name in map(str, range(1000)) if group_partition_for(name, 50) == group_partition_for("g", 50)
-    )
-    again.send_join()
-    assert again.joined().error_code == ErrorCode.NOT_COORDINATOR
-    assert joining.joined().error_code == ErrorCode.NOT_COORDINATOR
-
-
-def test_another_broker_that_takes_over_is_to_be_asked_by_all_who_wait(world: BrokerWorld) -> None:
-    one, two = ClassicClient(world), ClassicClient(world)
-    form([one, two])
-    two.begin(protocols={"range": b"changed"})
-    assert two.waits
-    world.leaders.move("__consumer_offsets", group_partition_for("g", 50), ELSEWHERE)
-    assert two.joined().error_code == ErrorCode.NOT_COORDINATOR
-    assert one.heartbeat() is ErrorCode.NOT_COORDINATOR
-    one.begin()
-    assert one.joined().error_code == ErrorCode.NOT_COORDINATOR
-    assert one.sync().error_code == ErrorCode.NOT_COORDINATOR
-    assert one.leave().error_code == ErrorCode.NOT_COORDINATOR
-    assert describe(world).error_code == ErrorCode.NOT_COORDINATOR
-
-
-# -- what is written
-
-
-def test_a_group_leaves_one_record_for_each_generation(world: BrokerWorld) -> None:
-    one = ClassicClient(world)
-    form([one])
-    one.heartbeat()
-    one.leave()
-    delete(world)
-    values = [
-        record.value for record in records(world, "__consumer_offsets", group_partition_for("g", 50), GROUP_SERDE)
-    ]
-    reported = [(v.generation, len(v.members)) if isinstance(v, GroupMetadataValue) else None for v in values]
-    assert reported == [(0, 0), (1, 1), (2, 0), None]
 
 
 # -- configuration

@@ -135,15 +135,6 @@ def test_properties_of_the_group_take_effect_at_once() -> None:
     assert describe(world).group_state == "Empty"
 
 
-def test_members_live_on_over_a_restart(world: BrokerWorld) -> None:
-    world.create_topic("t", 2)
-    heartbeat(world, topics=["t"])
-    before = describe(world)
-    world.restart()
-    assert describe(world) == before
-    assert partitions(world, heartbeat(world, epoch=2)) is None
-
-
 def test_switched_off(world: BrokerWorld) -> None:
     world.folder.metadata.set_features({"group.version": 0})
     refused = heartbeat(world, topics=["t"])

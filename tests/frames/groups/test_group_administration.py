@@ -229,30 +229,12 @@ def test_what_cannot_be_altered_is_reported_partition_by_partition(admin: Admin)
     assert admin.describe() == {("t", 0): (3, 7)}
 
 
-def test_an_offset_that_is_refused_does_not_hold_the_partition_back(admin: Admin) -> None:
-    admin.alter({"t": {0: -2, 1: 0}})
-    assigned = admin.heartbeat(0, "t").assignment
-    assert assigned is not None
-    assert [topic.partitions for topic in assigned.topic_partitions] == [[0, 1]]
-
-
 def test_a_topic_named_twice_is_answered_once(admin: Admin) -> None:
     request = alter_request({"t": {0: 5}})
     request.topics += alter_request({"t": {1: 6}}).topics
     answer = admin.client.call(request, 0, AlterShareGroupOffsetsResponse)
     assert [len(topic.partitions) for topic in answer.responses] == [2]
     assert admin.describe() == {("t", 0): (5, 5), ("t", 1): (6, 4)}
-
-
-def test_only_groups_without_members_are_changed(admin: Admin) -> None:
-    epoch = admin.heartbeat(0, "t").member_epoch
-    assert admin.alter({"t": {0: 1}}).error_code == ErrorCode.NON_EMPTY_GROUP
-    assert admin.delete_offsets("t").error_code == ErrorCode.NON_EMPTY_GROUP
-    assert admin.delete("g") == {"g": ErrorCode.NON_EMPTY_GROUP}
-    assert admin.heartbeat(epoch).error_code == NONE
-    admin.heartbeat(-1)
-    admin.altered({"t": {0: 1}})
-    assert admin.describe() == {("t", 0): (1, 9), ("t", 1): (-1, -1)}
 
 
 def test_the_group_needs_a_name(admin: Admin) -> None:
@@ -410,15 +392,6 @@ def test_deleted_offsets_are_gone_for_good(admin: Admin) -> None:
     assert [row[0] for row in admin.listed()] == ["g"]
 
 
-def test_a_member_that_joins_after_the_deletion_begins_again(admin: Admin) -> None:
-    admin.altered({"t": {0: 3, 1: 3}})
-    assert admin.fetch(2) == [(3, 4)]
-    admin.delete_offsets("t")
-    admin.heartbeat(0, "t")
-    assert admin.fetch() == []  # at the end, by share.auto.offset.reset
-    assert admin.describe() == {("t", 0): (-1, -1), ("t", 1): (-1, -1)}
-
-
 def test_offsets_of_an_unknown_group(admin: Admin) -> None:
     answer = admin.delete_offsets("t")
     assert (answer.error_code, answer.error_message) == (ErrorCode.GROUP_ID_NOT_FOUND, "Group g not found.")
@@ -441,19 +414,6 @@ def test_deleting_groups(version: int, admin: Admin) -> None:
     admin.restart()
     assert [row[0] for row in admin.listed()] == ["other"]
     assert admin.describe("g", {"t": [0]}) == {("t", 0): (-1, -1)}
-
-
-def test_a_group_that_is_deleted_and_joined_begins_again(admin: Admin) -> None:
-    admin.heartbeat(0, "t")
-    admin.heartbeat(-1)
-    admin.altered({"t": {0: 3, 1: 3}})
-    assert admin.fetch(2) == [(3, 4)]
-    assert admin.delete("g") == {"g": NONE}
-    joined = admin.heartbeat(0, "t")
-    assert joined.member_epoch == 2
-    assert joined.assignment is not None
-    assert [topic.partitions for topic in joined.assignment.topic_partitions] == [[0, 1]]
-    assert admin.fetch() == []
 
 
 # -- when the coordinators' logs cannot be written
@@ -522,31 +482,3 @@ def test_what_a_crash_interrupts_is_completed_by_doing_it_again(operation: str) 
         assert admin.fetch() == ([(8, 9)] if operation == "alter" else [])
         outcomes["seen"] += 1
     assert 0 < outcomes["finished"] < outcomes["seen"]
-
-
-# -- stopping
-
-
-def test_a_stop_gives_no_records_back(admin: Admin) -> None:
-    """A restart is no delivery that failed: the delivery count stays at what was acknowledged."""
-    admin.altered({"t": {0: 0}})
-    assert admin.fetch() == [(0, 9)]
-    log_end = share_state_records(admin.world)
-    admin.world.broker.stop_waiting()
-    admin.member.disconnect()
-    admin.world.clock.run_until_idle()
-    assert share_state_records(admin.world) == log_end
-
-
-def test_a_lost_connection_gives_them_back(admin: Admin) -> None:
-    admin.altered({"t": {0: 0}})
-    assert admin.fetch() == [(0, 9)]
-    log_end = share_state_records(admin.world)
-    admin.member.disconnect()
-    admin.world.clock.run_until_idle()
-    assert share_state_records(admin.world) == log_end + 1
-
-
-def share_state_records(world: BrokerWorld) -> int:
-    logs = world.folder.logs
-    return sum(logs.get("__share_group_state", partition).log_end_offset for partition in range(50))

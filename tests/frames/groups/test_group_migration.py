@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
@@ -98,17 +96,6 @@ def test_clients_of_any_version_go_on_in_a_consumer_group_and_are_a_classic_grou
     assert describe_classic(world).group_state == "Empty"
 
 
-def test_members_that_wait_have_to_join_again(world: BrokerWorld) -> None:
-    world.create_topic(TOPIC, 4)
-    one, two = ClassicClient(world), ClassicClient(world)
-    classic_group(world, one, two)
-    begin(one, {0, 2})
-    assert one.waits
-    heartbeat(world, topics=[TOPIC])
-    assert one.joined().error_code == AGAIN
-    assert rejoin(one, {0, 2}) <= {0, 2}
-
-
 @pytest.mark.parametrize(
     ("policy", "upgraded", "downgraded"),
     [
@@ -135,54 +122,3 @@ def test_the_policy_is_a_property_of_the_broker(policy: str, upgraded: bool, dow
     rejoin(other)
     heartbeat(world, epoch=-1)
     assert group_type(world) == ("classic" if downgraded else "consumer")
-
-
-@pytest.mark.parametrize("phase", ["upgraded", "giving up", "at rest", "downgraded"])
-def test_a_crash_in_any_phase_loses_nobody(phase: str) -> None:
-    world = BrokerWorld({"log.flush.interval.messages": "1"})
-    world.create_topic(TOPIC, 4)
-    client = ClassicClient(world)
-    classic_group(world, client)
-    heartbeat(world, topics=[TOPIC])
-    owned = {0, 1, 2, 3}
-    if phase != "upgraded":
-        owned = rejoin(client, owned)
-    if phase in ("at rest", "downgraded"):
-        owned = rest(world, client, owned)
-    if phase == "downgraded":
-        heartbeat(world, epoch=-1)
-    world.crash()
-    client.reconnect()
-    if phase == "downgraded":
-        assert group_type(world) == "classic"
-        assert client.heartbeat() is ErrorCode.ILLEGAL_GENERATION
-        begin(client)
-        assert client.joined().leader == client.member_id
-        return
-    assert group_type(world) == "consumer"
-    (old,) = (m for m in describe(world).members if m.member_id == client.member_id)
-    assert old.member_type == 0
-    if phase == "upgraded":
-        owned = rejoin(client, owned)
-    assert len(rest(world, client, owned)) == 2
-
-
-def test_a_conversion_that_cannot_be_written_has_not_been_made() -> None:
-    """Waiting members get one answer: the coordinator is another by now."""
-    world = BrokerWorld({"log.flush.interval.messages": "1"})
-    world.create_topic(TOPIC, 4)
-    one, two = ClassicClient(world), ClassicClient(world)
-    classic_group(world, one, two)
-    begin(ClassicClient(world))
-    begin(one, {0, 2})
-    assert one.waits
-    world.fs.fail = lambda kind, path: (
-        OSError(errno.EIO, "broken", path) if kind == "write" and "__consumer_offsets" in path else None
-    )
-    assert heartbeat(world, topics=[TOPIC]).error_code != ErrorCode.NONE
-    world.fs.fail = None
-    assert one.joined().error_code == ErrorCode.NOT_COORDINATOR
-    assert not one.connection.frames
-    world.restart()
-    assert group_type(world) == "classic"
-    assert {m.member_id for m in describe_classic(world).members} == {one.member_id, two.member_id}

@@ -8,7 +8,6 @@ from tests.support.clients.share_client import ShareClient
 
 LONGEST_MS = 5_000 + 3_000
 """A heartbeat interval and the grace."""
-SESSION_MS = 45_000
 
 
 def members(world: BrokerWorld) -> set[str]:
@@ -60,18 +59,6 @@ def test_a_member_that_comes_back_too_late_joins_again(world: BrokerWorld) -> No
     assert member.join("t") == {"t": [0, 1]}
 
 
-def test_the_property_turns_it_off() -> None:
-    world = BrokerWorld({"shareq.share.disconnect.grace.ms": "-1"})
-    world.create_topic("t")
-    member = ShareClient(world)
-    member.join("t")
-    member.connection.disconnect()
-    world.clock.advance(SESSION_MS - 1)
-    assert members(world) == {"m"}
-    world.clock.advance(1)
-    assert members(world) == set()
-
-
 def test_connections_that_the_stopping_broker_closes_take_nobody_out(world: BrokerWorld) -> None:
     world.create_topic("t")
     member = ShareClient(world)
@@ -79,13 +66,4 @@ def test_connections_that_the_stopping_broker_closes_take_nobody_out(world: Brok
     world.broker.stop_waiting()
     member.connection.disconnect()
     world.clock.advance(2 * LONGEST_MS)
-    assert members(world) == {"m"}
-
-
-def test_after_a_restart_of_the_broker_members_have_a_whole_session_to_come_back(world: BrokerWorld) -> None:
-    world.create_topic("t")
-    member = ShareClient(world)
-    member.join("t")
-    world.restart()
-    world.clock.advance(SESSION_MS - 1)
     assert members(world) == {"m"}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-
 import pytest
 
 from devtools.clients.offsets_client import NO_OFFSET, NONE, OffsetsClient, Row
@@ -203,18 +201,6 @@ def subscription(*topics: str) -> bytes:
     """Return a joining consumer's own data, version 0: topics, no user data."""
     names = b"".join(len(name).to_bytes(2, "big") + name.encode() for name in topics)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
-
-
-def test_a_failed_append_is_no_readers_error(world: World) -> None:
-    """Refused offsets are not there; those committed before are."""
-    world.offsets.committed({T0: 5})
-
-    def broken(kind: str, path: str) -> OSError | None:
-        return OSError(errno.EIO, "broken") if kind == "write" and CONSUMER_OFFSETS in path else None
-
-    world.broker_world.fs.fail = broken
-    world.offsets.commit({T0: 6})
-    assert world.offsets.fetch(None) == (NONE, {T0: Row(5)})
 
 
 # -- around it

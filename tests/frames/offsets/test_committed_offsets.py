@@ -5,7 +5,6 @@ What groups say of their offsets is tested at the coordinator, `tests/unit/coord
 
 from __future__ import annotations
 
-import errno
 from collections import Counter
 from collections.abc import Mapping
 
@@ -31,7 +30,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitResponse, OffsetCommitValue
+from shareq.protocol.generated.offset_commit import OffsetCommitKey, OffsetCommitValue
 from shareq.protocol.generated.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from shareq.protocol.names import CONSUMER_OFFSETS
 from tests.support.fakes.host import ELSEWHERE
@@ -267,20 +266,6 @@ def test_a_deleted_topic_takes_its_offsets_along(offsets: Offsets) -> None:
     assert offsets.all() == {U0: 6}
 
 
-def test_a_topic_that_was_deleted_just_before_a_crash(offsets: Offsets) -> None:
-    """Apache Kafka keeps such offsets until they expire; here they go at the next start."""
-    offsets.committed({T0: 5, U0: 6})
-
-    def broken(kind: str, path: str) -> OSError | None:
-        return OSError(errno.EIO, "broken") if kind == "write" and CONSUMER_OFFSETS in path else None
-
-    offsets.world.fs.fail = broken
-    offsets.world.folder.metadata.delete_topics(["t"])
-    offsets.world.fs.fail = None
-    offsets.restart(clean=False)
-    assert offsets.all() == {U0: 6}
-
-
 # -- what was answered stays
 
 
@@ -319,29 +304,6 @@ def test_a_crash_at_any_step_keeps_what_was_answered() -> None:
     assert outcomes["crashed"]
 
 
-def test_a_log_that_cannot_be_written(offsets: Offsets) -> None:
-    offsets.committed({T0: 5})
-
-    def broken(kind: str, path: str) -> OSError | None:
-        return OSError(errno.EIO, "broken") if kind == "write" and CONSUMER_OFFSETS in path else None
-
-    offsets.world.fs.fail = broken
-    elsewhere = ErrorCode.NOT_COORDINATOR
-    assert offsets.commit({T0: 6, ("t", 9): 1}) == {("t", 9): UNKNOWN, T0: elsewhere}
-    assert offsets.delete(T0) is elsewhere
-    assert offsets.delete_groups("g") == {"g": elsewhere}
-    offsets.world.fs.fail = None
-    assert offsets.all() == {T0: 5}
-    offsets.committed({T0: 7})
-    assert offsets.all() == {T0: 7}
-
-
-def test_without_room_for_the_coordinators_topic() -> None:
-    offsets = Offsets({"offsets.topic.replication.factor": "3"})
-    assert offsets.commit({T0: 6, ("t", 9): 1}) == {("t", 9): UNKNOWN, T0: ErrorCode.COORDINATOR_NOT_AVAILABLE}
-    assert offsets.fetch(None) == (NONE, {})
-
-
 def test_another_broker_coordinates_the_group(offsets: Offsets) -> None:
     offsets.committed({T0: 5})
     count = offsets.broker.services.groups.coordinator.partitions.count
@@ -373,20 +335,6 @@ def test_our_own_fault_has_its_place_in_every_version(monkeypatch: pytest.Monkey
     assert offsets.delete(T0) is error
     monkeypatch.undo()
     assert offsets.all() == {T0: 5}
-
-
-def test_commits_of_one_tick_share_an_append(offsets: Offsets) -> None:
-    """Many consumers commit at once: one write, and each gets its own answer."""
-    offsets.committed({T0: 0})
-    writes = len([step for step in offsets.world.fs.history if step[0] == "write"])
-    clients = [offsets.world.connect() for _ in range(10)]
-    for number, client in enumerate(clients):
-        client.send(offsets.commit_request({T0: number}), 9)
-    for client in clients:
-        (answered,) = client.receive(OffsetCommitResponse).topics
-        assert answered.partitions[0].error_code == NONE
-    assert len([step for step in offsets.world.fs.history if step[0] == "write"]) == writes + 1
-    assert offsets.all() == {T0: 9}
 
 
 def test_the_log_of_many_commits_stays_small() -> None:
