@@ -325,15 +325,6 @@ def test_requests_behind_a_waiting_fetch_come_in_their_turn() -> None:
     consumer.receive(FetchResponse)
 
 
-def test_a_disk_that_cannot_be_read_is_an_error_of_the_partition(world: BrokerWorld) -> None:
-    world.create_topic("t")
-    client = world.connect()
-    produce(client)
-    world.fs.fail_reads = True
-    part = only_partition(client.call(fetch_request("t", max_wait_ms=500), 12, FetchResponse))
-    assert (part.error_code, part.records) == (ErrorCode.KAFKA_STORAGE_ERROR, b"")
-
-
 def test_records_survive_a_restart(world: BrokerWorld) -> None:
     world.create_topic("t")
     produce(world.connect())

@@ -14,7 +14,6 @@ from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.handlers.records.list_offsets import LATEST, MAX_TIMESTAMP
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
-from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_share_group_offsets import (
@@ -37,12 +36,10 @@ from shareq.protocol.records.checksum import crc32c
 from tests.support.clients.share_client import (
     ACCEPT,
     GAP,
-    RELEASE,
     Place,
     ShareClient,
     acquired_of,
     configure,
-    fetch_errors,
 )
 from tests.support.kafka import transactions
 
@@ -307,25 +304,6 @@ def test_a_fetch_that_may_not_wait_answers_with_nothing_and_has_got_further(topi
     assert acquired_of(member.fetch(max_bytes=1)) == [(2, 2, 1)]
 
 
-def test_nothing_is_acquired_for_a_client_that_went_while_records_were_passed_over(topic: Topic) -> None:
-    for _ in range(5):
-        topic.add(b"x" * 1_000, producer=1)
-    topic.add(b"behind")
-    leaving, staying = topic.member("leaving"), topic.member("staying")
-    leaving.send_fetch(max_wait_ms=1_000, max_bytes=1_100)
-    topic.world.clock.run_until_idle()
-    log = topic.log()
-    transactions.end(log, 1, commit=False, now_ms=topic.world.clock.wall_ms())
-    leader = topic.world.services.share.partitions.get(SharePartitionKey("g", topic.id, 0))
-    assert leader is not None
-    while leader.core.next_fetch_offset() < 2:
-        topic.world.clock.run_tick()
-    leaving.connection.disconnect()
-    topic.world.clock.run_until_idle()
-    assert leader.core.next_fetch_offset() < 5
-    assert staying.acquire() == [(5, 6, 1)]
-
-
 # -- share groups: how much, and when
 
 
@@ -340,20 +318,6 @@ def test_min_bytes_count_up_to_the_last_stable_offset(topic: Topic) -> None:
     assert not member.connection.frames
     topic.end(1, commit=True)
     assert acquired_of(member.fetch_answer()) == [(1, 4, 1)]
-
-
-def test_min_bytes_are_not_waited_for_when_the_segment_ends() -> None:
-    """Apache Kafka does so: a read from an older segment is enough, it cannot bring what is in the next one anyway."""
-    topic = Topic(segment_bytes="1048576")
-    member = topic.member()
-    topic.add(b"x" * 500_000)
-    assert member.acquire() == [(0, 0, 1)]
-    topic.add(b"x" * 400_000)
-    member.send_fetch(max_wait_ms=1_000, min_bytes=1_000_000)
-    topic.world.clock.run_until_idle()
-    assert not member.connection.frames
-    topic.add(b"x" * 500_000)
-    assert acquired_of(member.fetch_answer()) == [(1, 1, 1)]
 
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
@@ -420,14 +384,6 @@ def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], N
     assert again.acquire() == [(9, 9, 1)]
 
 
-def test_released_records_come_again_without_the_aborted_ones_between_them(topic: Topic) -> None:
-    interleaved(topic)
-    member = topic.member()
-    assert member.acquire() == [(0, 0, 1), (3, 8, 1)]
-    assert member.acknowledge(topic.place(), (0, 0, RELEASE), (3, 8, RELEASE)) is ErrorCode.NONE
-    assert member.acquire() == [(0, 0, 2), (3, 8, 2)]
-
-
 # -- the isolation level changes
 
 
@@ -446,21 +402,6 @@ def test_the_level_is_the_one_at_the_beginning_of_each_fetch(topic: Topic) -> No
     configure(topic.world, share_isolation_level="read_committed")
     topic.add(b"plain")
     assert member.acquire() == []
-
-
-def test_what_was_handed_out_uncommitted_comes_committed_or_not_at_all(topic: Topic) -> None:
-    """Released under read_committed, a record of a transaction that was aborted by now is not delivered again."""
-    configure(topic.world, share_isolation_level="read_uncommitted")
-    topic.add(b"a", producer=1)
-    topic.add(b"b", producer=2)
-    member = topic.member()
-    assert member.acquire() == [(0, 1, 1)]
-    configure(topic.world, share_isolation_level="read_committed")
-    assert member.acknowledge(topic.place(), (0, 1, RELEASE)) is ErrorCode.NONE
-    assert member.acquire() == []
-    topic.end(1, commit=False)
-    topic.end(2, commit=True)
-    assert member.acquire() == [(1, 1, 2), (2, 3, 1)]
 
 
 def test_aborted_records_that_were_passed_over_do_not_come_back_with_the_level(topic: Topic) -> None:
@@ -514,19 +455,6 @@ def test_by_duration_is_the_first_record_of_that_age(topic: Topic) -> None:
         topic.add(b"x")
         topic.world.clock.advance(60_000)
     assert acquired_of(first_fetch(topic, begin(topic, "by_duration:PT150S"))) == [(3, 4, 1)]
-
-
-def test_by_duration_without_such_a_record_is_looked_up_again(topic: Topic) -> None:
-    """OFFSET_NOT_AVAILABLE, returned when the time is up; the next fetch tries again."""
-    topic.add(b"old")
-    topic.world.clock.advance(60_000)
-    member = begin(topic, "by_duration:PT10S")
-    for _ in range(2):
-        answer = first_fetch(topic, member)
-        assert answer.error_code == ErrorCode.NONE
-        assert fetch_errors(answer) == {topic.place(): ErrorCode.OFFSET_NOT_AVAILABLE}
-    topic.add(b"new")
-    assert member.acquire() == [(1, 1, 1)]
 
 
 def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched(topic: Topic) -> None:

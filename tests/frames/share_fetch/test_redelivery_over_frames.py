@@ -60,22 +60,6 @@ def wait_for(world: BrokerWorld, member: ShareClient, place: Place, most_ms: int
     return waited, [offset for first, last, _ in ranges for offset in range(first, last + 1)]
 
 
-def test_a_released_record_comes_to_a_fetch_that_waits_exactly_at_its_time() -> None:
-    world, member, place = begin()
-    assert member.acknowledge(place, (0, 2, RELEASE), (3, 9, ACCEPT)) == ErrorCode.NONE
-    assert wait_for(world, member, place) == (BACKOFF_MS, [0, 1, 2])
-    assert member.acknowledge(place, (0, 2, RELEASE)) == ErrorCode.NONE
-    assert wait_for(world, member, place) == (2 * BACKOFF_MS, [0, 1, 2])
-
-
-def test_those_behind_come_at_once() -> None:
-    world, member, place = begin()
-    member.acknowledge(place, (0, 9, RELEASE))
-    append(world, "t", 1)
-    assert wait_for(world, member, place) == (0, [10])
-    assert wait_for(world, member, place) == (BACKOFF_MS, list(range(10)))
-
-
 def test_what_a_lost_connection_held_waits() -> None:
     world, member, place = begin()
     other = ShareClient(world, "other")
@@ -96,16 +80,6 @@ def test_a_restart_keeps_the_time(how: str | CrashModel) -> None:
         world.restart()
     member.reconnect()
     assert wait_for(world, member, place) == (BACKOFF_MS - 4_000, [0, 1, 2, 3, 4])
-
-
-def test_a_wall_clock_that_goes_back_with_the_restart_hides_nothing_longer_than_the_most() -> None:
-    world, member, place = begin()
-    configure(world, shareq_redelivery_backoff_max_ms="30000")
-    member.acknowledge(place, (0, 4, RELEASE), (5, 9, ACCEPT))
-    world.clock.step_wall(-86_400_000)
-    world.restart()
-    member.reconnect()
-    assert wait_for(world, member, place) == (30_000, [0, 1, 2, 3, 4])
 
 
 def test_what_a_snapshot_has_outlasts_a_restart() -> None:

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import errno
-
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.read_share_group_state import (
-    PartitionData,
-    ReadShareGroupStateRequest,
-    ReadShareGroupStateResponse,
-    ReadStateData,
-)
 from tests.support.clients.share_client import (
-    ACCEPT,
-    FetchOptions,
     ShareClient,
     acquired_of,
     append,
@@ -79,16 +69,6 @@ def test_more_room_in_the_window_by_a_change_of_the_groups_config_ends_the_wait(
     assert acquired_of(member.fetch_answer()) == [(100, 100, 1)]
 
 
-@pytest.mark.parametrize("impatient", [{"max_wait_ms": 0}, {"max_wait_ms": 1_000, "min_bytes": 0}])
-def test_a_fetch_that_may_not_wait_waits_for_the_start_offset_to_be_durable(
-    impatient: FetchOptions, world: BrokerWorld
-) -> None:
-    """Apache Kafka 4.3.1 hands out the first records of a share partition at once, whatever MaxWaitMs and MinBytes."""
-    member = idle_member(world, "t", "u")
-    append(world, "t", 3)
-    assert acquired_of(member.fetch(**impatient)) == [(0, 2, 1)]
-
-
 def test_both_partitions_of_a_fetch_are_handed_out_though_one_start_offset_is_not_durable_yet(
     world: BrokerWorld,
 ) -> None:
@@ -98,28 +78,6 @@ def test_both_partitions_of_a_fetch_are_handed_out_though_one_start_offset_is_no
     append(world, "t", 1)
     append(world, "u", 2)
     assert sorted(acquired_of(member.fetch(max_wait_ms=1_000))) == [(0, 1, 1), (1, 1, 1)]
-
-
-@pytest.mark.parametrize("max_wait_ms", [0, 1_000])
-def test_a_start_offset_that_cannot_be_written_is_waited_for_once(max_wait_ms: int, world: BrokerWorld) -> None:
-    """The fetch ends in time, without records; a later one tries again."""
-    member = idle_member(world, "t")
-    append(world, "t", 3)
-    failed: list[str] = []
-
-    def fail(kind: str, path: str) -> OSError | None:
-        if kind != "write" or "__share_group_state" not in path:
-            return None
-        failed.append(path)
-        return OSError(errno.EIO, "no")
-
-    world.fs.fail = fail
-    member.send_fetch(max_wait_ms=max_wait_ms)
-    world.clock.advance(max_wait_ms)
-    assert acquired_of(member.fetch_answer()) == []
-    assert 1 <= len(failed) <= 3
-    world.fs.fail = None
-    assert acquired_of(member.fetch(max_wait_ms=1_000)) == [(0, 2, 1)]
 
 
 @pytest.mark.parametrize("topics", [("t",), ("t", "u")])
@@ -134,36 +92,6 @@ def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...], world: B
     if len(topics) > 1:
         append(world, "u", 1)
         assert acquired_of(member.fetch(forgotten=[(deleted.topic_id, 0)])) == [(0, 0, 1)]
-
-
-def test_a_topic_deleted_and_created_again_ends_the_wait_too(world: BrokerWorld) -> None:
-    member = waiting_member(world, "t")
-    old = world.services.metadata.topic("t")
-    assert old is not None
-    world.folder.metadata.delete_topics(["t"])
-    new = world.create_topic("t")
-    append(world, "t", 1)
-    assert fetch_errors(member.fetch_answer()) == {(old.topic_id, 0): UNKNOWN}
-    assert fetch_errors(member.fetch()) == {(old.topic_id, 0): UNKNOWN}
-    answer = member.heartbeat()
-    assert member.assigned(answer) == {"t": [0]}
-    assert acquired_of(member.fetch((new.topic_id, 0), forgotten=[(old.topic_id, 0)])) == [(0, 0, 1)]
-
-
-def test_a_negative_max_records_loads_the_share_partition_and_brings_nothing(world: BrokerWorld) -> None:
-    """Apache Kafka 4.3.1 does so, where only 0 leaves everything as it is: an acknowledgement then finds the leader."""
-    place = (world.create_topic("t").topic_id, 0)
-    append(world, "t", 1)
-    from_the_start(world)
-    member = ShareClient(world)
-    member.join("t")
-    member.fetch(place, max_records=0)
-    assert member.acknowledge(place, (0, 0, ACCEPT)) == UNKNOWN
-    assert acquired_of(member.fetch(max_records=-1, max_wait_ms=1_000)) == []
-    assert member.acknowledge(place, (0, 0, ACCEPT)) == ErrorCode.INVALID_RECORD_STATE
-    wanted = ReadStateData(place[0], [PartitionData(0, 0)])
-    answer = world.connect().call(ReadShareGroupStateRequest("g", [wanted]), 0, ReadShareGroupStateResponse)
-    assert answer.results[0].partitions[0].start_offset == -1  # nobody has acquired anything: it is not written down
 
 
 def test_errors_are_reported_though_no_records_are_asked_for(world: BrokerWorld) -> None:

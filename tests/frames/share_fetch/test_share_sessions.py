@@ -196,16 +196,6 @@ def test_the_last_request_of_a_session_fetches_nothing(work: Work) -> None:
     assert work.two.acquire(work.first) == [(10, 14, 1)]
 
 
-def test_a_fetch_that_waits_ends_with_its_connection(work: Work) -> None:
-    assert work.one.acquire(work.first) == [(0, 9, 1)]
-    work.two.send_fetch(work.first, max_wait_ms=60_000, min_bytes=1)
-    manager = work.world.services.share.partitions
-    assert manager.parked == 1
-    work.two.connection.disconnect()
-    work.world.clock.run_until_idle()
-    assert manager.parked == 0
-
-
 def test_an_idle_group_is_forgotten_by_the_leader_and_its_offsets_are_known(work: Work) -> None:
     """KIP-932: administrators ask the share coordinator, so nobody has to load the share partition for them."""
     assert work.one.acquire(work.first) == [(0, 9, 1)]

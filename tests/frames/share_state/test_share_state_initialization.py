@@ -6,8 +6,6 @@ import errno
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-import pytest
-
 from devtools.in_memory.mem_fs import SimulatedCrash
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.routing import group_partition_for
@@ -63,29 +61,6 @@ def state_epochs(world: BrokerWorld) -> set[int]:
 
 
 # -- failures
-
-
-@pytest.mark.parametrize("stage", [1, 2], ids=["initializing", "initialized"])
-def test_a_stage_that_cannot_be_recorded_is_reported_and_tried_again(stage: int) -> None:
-    world = a_world()
-    member = ShareClient(world)
-    world.fs.fail = failing_from(stage, "__consumer_offsets")
-    assert member.heartbeat("t", epoch=0).error_code == ErrorCode.NOT_COORDINATOR
-    world.fs.fail = None
-    assert member.join("t") == {"t": [0, 1]}
-    assert member.describe().group_epoch == 2
-    assert state_epochs(world) == {2}
-
-
-def test_a_state_that_cannot_be_initialised_is_tried_again_by_the_next_heartbeat() -> None:
-    world = a_world()
-    member = ShareClient(world)
-    world.fs.fail = failing_from(1, "__share_group_state")
-    assert member.join("t") == {}
-    assert member.assigned(member.heartbeat()) is None
-    world.fs.fail = None
-    assert member.assigned(member.heartbeat()) == {"t": [0, 1]}
-    assert len(member.acquire(place(world))) == 1
 
 
 def test_a_group_whose_initialisation_failed_halfway_is_deleted_with_what_there_is() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from typing import Final
 
 import pytest
@@ -136,15 +135,6 @@ def test_what_does_not_exist(outside: Outside, partition: int, topic_id: bytes |
     assert errors == {name: INVALID_REQUEST if name in ("read", "write") else unknown for name in ALL}
 
 
-def test_a_topic_that_was_deleted_takes_its_states_with_it(outside: Outside) -> None:
-    state = outside.state
-    state.initialize(3, 100)
-    outside.world.folder.metadata.delete_topics(["t"])
-    errors = state.errors()
-    assert errors.pop("read") == errors.pop("write") == INVALID_REQUEST
-    assert set(errors.values()) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-
-
 @pytest.mark.parametrize("batch", [(5, 4, ACKNOWLEDGED, 1), (-1, 4, ACKNOWLEDGED, 1), (0, 0, 1, 1), (0, 0, 2, -1)])
 def test_a_batch_that_means_nothing_is_refused(outside: Outside, batch: tuple[int, int, int, int]) -> None:
     outside.state.initialize(1, 0)
@@ -254,20 +244,3 @@ def test_a_coordinator_elsewhere(outside: Outside) -> None:
     assert outside.state.initialize(1, 0, partition=1) == NONE
     outside.world.leaders.move(SHARE_GROUP_STATE, at[0], None)
     assert outside.state.read() == (NONE, 1, 0, [])
-
-
-def test_a_log_that_cannot_be_written(outside: Outside) -> None:
-    outside.state.initialize(1, 0)
-
-    def full(kind: str, path: str) -> OSError | None:
-        return OSError(errno.ENOSPC, "full") if kind == "write" and SHARE_GROUP_STATE in path else None
-
-    outside.world.fs.fail = full
-    assert outside.state.write((0, 0, ACKNOWLEDGED, 1), start=0) == ErrorCode.NOT_COORDINATOR
-    assert outside.state.read(leader_epoch=3).error == ErrorCode.NOT_COORDINATOR
-    assert outside.state.initialize(2, 5) == ErrorCode.NOT_COORDINATOR
-    assert outside.state.delete() == ErrorCode.NOT_COORDINATOR
-    assert outside.state.read() == (NONE, 1, 0, []), "reading alone needs no room"
-    outside.world.fs.fail = None
-    assert outside.state.write((0, 0, ACKNOWLEDGED, 1), start=0) == NONE
-    assert outside.state.read() == (NONE, 1, 0, [(0, 0, ACKNOWLEDGED, 1)])
