@@ -172,22 +172,6 @@ def test_producers(world: World) -> None:
     assert (row.coordinator_epoch, row.current_txn_start_offset) == (0, -1)
 
 
-@pytest.mark.parametrize(("checked_every_ms", "forgotten_after_ms"), [("1000", 30_000), ("40000", 40_000)])
-def test_a_silent_producer_is_forgotten_at_the_next_check(checked_every_ms: str, forgotten_after_ms: int) -> None:
-    world = World(
-        producer_id_expiration_ms="29500",
-        producer_id_expiration_check_interval_ms=checked_every_ms,
-        log_retention_check_interval_ms="100",
-    )
-    producer = world.producer()
-    assert producer.write("a", b"1") is NONE
-    assert producer.commit() is NONE
-    world.world.clock.advance(forgotten_after_ms - 1)
-    assert len(world.producers("a", 0).active_producers) == 1
-    world.world.clock.advance(1)
-    assert world.producers("a", 0).active_producers == []
-
-
 @pytest.mark.parametrize(
     ("topic", "partition", "error"),
     [

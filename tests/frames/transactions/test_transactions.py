@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from devtools.clients.offsets_client import Row
-from devtools.clients.requests import batch, fetch, fetch_request, produce
+from devtools.clients.requests import fetch, fetch_request
 from devtools.clients.transactor import JAVA_TV1, JAVA_TV2, Transactor, Versions
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.coordinator.transaction.metadata import TransactionState
@@ -47,16 +47,6 @@ def test_a_transaction_over_several_partitions(versions: Versions, commit: bool,
         assert reported.last_stable_offset == reported.high_watermark == 4
         assert len(reported.aborted_transactions or ()) == (0 if commit else 1)
     assert world.state() is (TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT)
-
-
-@pytest.mark.parametrize("versions", PROFILES)
-def test_one_transaction_after_the_other(versions: Versions, world: World) -> None:
-    producer = world.producer(versions)
-    for commit in (True, False, True):
-        assert producer.write("a", b"x") is NONE
-        assert producer.end(commit=commit) is NONE
-    assert world.markers() == [COMMIT, ABORT, COMMIT]
-    assert producer.epoch == (3 if producer.bumps else 0)
 
 
 @pytest.mark.parametrize("version", range(6))
@@ -177,17 +167,6 @@ def test_a_batch_after_the_end_of_its_transaction(world: World) -> None:
     assert world.stable()
 
 
-def test_a_late_batch_of_the_transaction_before(world: World) -> None:
-    """The epoch distinguishes it with version 2 from those of the next one."""
-    producer = world.producer(JAVA_TV2)
-    producer.write("a", b"x")
-    late = producer.produce_request("a", b"late")
-    assert producer.commit() is NONE
-    answer = world.client.call(late, 12, ProduceResponse).responses[0].partition_responses[0]
-    assert answer.error_code == ErrorCode.INVALID_PRODUCER_EPOCH
-    assert world.stable()
-
-
 def test_without_verification() -> None:
     world = World({"transaction.partition.verification.enable": "false"})
     assert world.producer(JAVA_TV1).produce("a", b"x") is NONE
@@ -203,12 +182,6 @@ def test_a_fenced_producer(versions: Versions, world: World) -> None:
     assert zombie.produce("b", b"zombie") is ErrorCode.INVALID_PRODUCER_EPOCH, "where the log does not know it yet"
     fenced = ErrorCode.PRODUCER_FENCED if versions.end >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
     assert zombie.commit() is fenced
-
-
-def test_the_first_batch_of_version_2_has_sequence_0(world: World, producer: Transactor) -> None:
-    producer.sequences["a", 0] = 5
-    assert producer.produce("a", b"x") is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert world.world.folder.logs.get("a", 0).log_end_offset == 0
 
 
 @pytest.mark.parametrize("versions", PROFILES)
@@ -234,14 +207,6 @@ def test_the_short_way_asks_again_when_the_transaction_has_ended(versions: Versi
     assert Transactor(world.client, versions).init() is ErrorCode.CONCURRENT_TRANSACTIONS
     rows = world.client.call(zombie, versions.produce, ProduceResponse).responses[0].partition_responses
     assert rows[0].error_code == ErrorCode.INVALID_PRODUCER_EPOCH
-
-
-def test_two_producers_in_one_request(world: World) -> None:
-    one, other = world.producer(), world.producer(transactional_id="u")
-    both = one.produce_request("a", b"x")
-    both.topic_data += other.produce_request("b", b"y").topic_data
-    rows = world.client.call(both, 12, ProduceResponse).responses
-    assert {row.partition_responses[0].error_code for row in rows} == {ErrorCode.INVALID_PRODUCER_ID_MAPPING}
 
 
 def test_another_producers_transactional_id(world: World, producer: Transactor) -> None:
@@ -272,14 +237,6 @@ def test_acks_0_closes_the_connection(world: World) -> None:
     world.client.send(request, 12)
     world.world.clock.run_until_idle()
     assert world.client.closed
-
-
-def test_plain_producers_beside_a_transaction(world: World, producer: Transactor) -> None:
-    producer.write("a", b"x")
-    assert produce(world.client, "a", batch(b"plain")).error_code == NONE
-    assert not world.stable()
-    producer.abort()
-    assert world.stable()
 
 
 # -- empty transactions
