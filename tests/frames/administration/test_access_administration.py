@@ -254,16 +254,6 @@ def test_a_user_named_twice_is_left_alone(world: AccessWorld) -> None:
     assert users(world) == {"u": (0, [(1, 4096)])}
 
 
-def test_the_database_is_its_owners_alone(tmp_path: Path) -> None:
-    """The database has enough in it to guess passwords from."""
-    database = SqliteMetaDb(f"{tmp_path}/meta.db")
-    database.commit([PutScram(CredentialKey("u", "SCRAM-SHA-256"), None)])
-    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
-    database.close()
-    assert modes
-    assert set(modes.values()) == {0o600}
-
-
 def test_both_databases_keep_the_same(tmp_path: Path, world: AccessWorld) -> None:
     """The two are the one that the simulation uses, and SQLite."""
     create(world, READ_T, WRITE_T, READ_PREFIX)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-import struct
 from base64 import b64decode, b64encode
 
 import pytest
@@ -30,7 +29,6 @@ from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest,
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from tests.support.clients.sasl import SALT, SaslClient, SaslWorld, sasl_properties
 
-DELAY = "connection.failed.authentication.delay.ms"
 SECRETS = ("wonderland", "builder", "looking-glass", "hunter2")
 
 
@@ -97,18 +95,6 @@ def test_api_versions_may_come_once_before() -> None:
     assert client.connection.call(ApiVersionsRequest("c", "1"), 4, ApiVersionsResponse).error_code == ErrorCode.NONE
 
 
-def test_api_versions_that_failed_may_come_again() -> None:
-    client = SaslWorld().stranger()
-    refused = client.connection.call(ApiVersionsRequest("c c", "1"), 3, ApiVersionsResponse)
-    assert refused.error_code == ErrorCode.INVALID_REQUEST
-    client.connection.send_raw(frame(struct.pack(">hhih", 18, 99, 1, -1)))
-    client.world.clock.run_until_idle()
-    assert client.connection.frames.pop()[4:6] == struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)
-    assert client.connection.call(ApiVersionsRequest("c", "1"), 4, ApiVersionsResponse).error_code == ErrorCode.NONE
-    client.connection.send(ApiVersionsRequest("c", "1"), 4)
-    assert closed(client)
-
-
 @pytest.mark.parametrize("stage", ["start", "versions", "handshake"])
 def test_anything_else_before_authentication_closes_the_connection(stage: str) -> None:
     client = SaslWorld().stranger()
@@ -173,40 +159,6 @@ def test_a_long_name_is_cut_in_the_log(caplog: pytest.LogCaptureFixture) -> None
     assert f"user '{'x' * 200}')" in caplog.text
 
 
-@pytest.mark.parametrize(("properties", "delay_ms"), [({}, 100), ({DELAY: "7"}, 7)])
-def test_a_failure_takes_a_while_in_which_nothing_else_is_answered(properties: dict[str, str], delay_ms: int) -> None:
-    """The answer, and the end of the connection behind it, come late, so that guessing takes time."""
-    client = SaslWorld({**sasl_properties(), **properties}).stranger()
-    client.handshake("PLAIN")
-    client.connection.send(SaslAuthenticateRequest(b"\0alice\0hunter2"), 2)
-    client.connection.send(SaslAuthenticateRequest(b"\0alice\0wonderland"), 2)
-    client.world.clock.advance(delay_ms - 1)
-    assert not client.connection.frames
-    assert not closed(client)
-    client.world.clock.advance(1)
-    assert client.connection.receive(SaslAuthenticateResponse).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
-    assert not client.connection.frames
-    assert closed(client)
-    assert client.connection.side.principal == "User:ANONYMOUS"
-
-
-def test_without_a_delay_a_failure_is_reported_at_once() -> None:
-    client = SaslWorld({**sasl_properties(), DELAY: "0"}).stranger()
-    client.handshake("PLAIN")
-    client.connection.send(SaslAuthenticateRequest(b"\0alice\0hunter2"), 2)
-    assert closed(client)
-    assert client.connection.receive(SaslAuthenticateResponse).error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
-
-
-def test_who_goes_away_after_a_failure_is_not_answered() -> None:
-    client = SaslWorld().stranger()
-    client.handshake("PLAIN")
-    client.connection.send(SaslAuthenticateRequest(b"\0alice\0hunter2"), 2)
-    client.connection.disconnect()
-    client.world.clock.advance(1000)
-    assert not client.connection.frames
-
-
 def test_nobody_learns_which_users_of_plain_there_are() -> None:
     world = SaslWorld()
     answers = {world.stranger().plain(user, "hunter2").error_message for user in ("alice", "nobody")}
@@ -254,17 +206,6 @@ def test_raw_tokens_of_scram() -> None:
     assert knows(client, "User:carol")
 
 
-def test_a_wrong_raw_token_closes_the_connection_without_an_answer() -> None:
-    client = SaslWorld().stranger()
-    client.handshake("PLAIN", version=0)
-    client.connection.send_raw(frame(b"\0bob\0hunter2"))
-    client.world.clock.advance(99)
-    assert not closed(client)
-    client.world.clock.advance(1)
-    assert closed(client)
-    assert not client.connection.frames
-
-
 def test_nobody_authenticates_where_nobody_has_to() -> None:
     client = BrokerWorld().connect()
     handshake = client.call(SaslHandshakeRequest("PLAIN"), 1, SaslHandshakeResponse)
@@ -292,42 +233,6 @@ def reauthenticating() -> SaslWorld:
     return SaslWorld({**sasl_properties(), "connections.max.reauth.ms": "60000"})
 
 
-def test_a_session_lives_as_long_as_the_broker_returned() -> None:
-    world = reauthenticating()
-    client = world.stranger()
-    assert client.plain().session_lifetime_ms == 60_000
-    world.clock.advance(60_000)
-    assert knows(client, "User:alice")
-    world.clock.advance(1)
-    client.connection.send(MetadataRequest(None), 12)
-    assert closed(client)
-    assert not client.connection.frames
-
-
-@pytest.mark.parametrize("late", [False, True])
-def test_authenticating_again_prolongs_the_session(late: bool) -> None:
-    world = reauthenticating()
-    client = world.stranger()
-    client.plain()
-    for _ in range(3):
-        world.clock.advance(61_000 if late else 50_000)
-        assert client.plain().session_lifetime_ms == 60_000
-        assert knows(client, "User:alice")
-
-
-def test_nobody_authenticates_again_within_a_second() -> None:
-    """The second counts from its last beginning, as at Apache Kafka; the first time may come at once."""
-    world = reauthenticating()
-    client = world.stranger()
-    client.plain()
-    client.plain()
-    world.clock.advance(999)
-    assert client.handshake("PLAIN").error_code == ErrorCode.ILLEGAL_SASL_STATE
-    assert knows(client, "User:alice")
-    world.clock.advance(1)
-    assert client.plain().error_code == ErrorCode.NONE
-
-
 def test_a_wrong_password_while_authenticating_again_is_logged_as_such() -> None:
     world = reauthenticating()
     client = world.stranger()
@@ -353,27 +258,6 @@ def test_no_connection_becomes_another_principal() -> None:
     answer = client.plain("bob", "builder")
     assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert closed(client)
-
-
-def test_nor_by_another_mechanism() -> None:
-    client = reauthenticating().stranger()
-    client.plain()
-    assert client.handshake("SCRAM-SHA-256").error_code == ErrorCode.NONE
-    answer = client.token(b"n,,n=carol,r=x")
-    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
-    assert "re-authentication" in (answer.error_message or "")
-    assert closed(client)
-
-
-def test_a_frame_before_authentication_is_bounded() -> None:
-    world = SaslWorld({**sasl_properties(), "sasl.server.max.receive.size": "1000"})
-    client = world.stranger()
-    client.connection.send_raw(struct.pack(">i", 1001))
-    assert closed(client)
-    client = world.stranger()
-    client.plain()
-    client.connection.send_raw(struct.pack(">i", 1001))
-    assert not closed(client)
 
 
 def test_a_password_that_was_changed_is_asked_for_from_then_on() -> None:

@@ -61,28 +61,6 @@ def run(world: BrokerWorld, seconds: int, step: Callable[[], int]) -> float:
     return total / seconds
 
 
-def test_a_producer_is_slowed_to_its_rate() -> None:
-    world = world_with(QuotaEntity("ANONYMOUS"), "producer_byte_rate", RATE)
-    client = world.connect()
-    waiting = False
-
-    def step() -> int:
-        nonlocal waiting
-        if not waiting:
-            client.send(produce_request(batch(b"x" * 2000), topic="t"), 9)
-            waiting = True
-        world.clock.run_until_idle()
-        if not client.frames:
-            return 0
-        waiting = False
-        client.receive(ProduceResponse)
-        return 2000
-
-    rate = run(world, 120, step)
-    assert RATE * 0.9 <= rate <= RATE * 1.1  # what is sent within the first ten seconds' worth is a burst
-    assert world.services.quotas.throttles["producer_byte_rate"].number > 100
-
-
 def test_the_answer_goes_out_at_once_and_the_next_request_waits() -> None:
     world = world_with(QuotaEntity(None, "mock"), "producer_byte_rate", 1000.0)
     client, other = world.connect(), world.connect(client_id="other")
@@ -141,20 +119,6 @@ def test_without_an_answer_a_client_waits_too() -> None:
     assert not client.frames
     world.clock.advance(1_000)
     client.receive(ApiVersionsResponse)
-
-
-def test_others_and_those_without_a_quota_do_not_wait() -> None:
-    world = world_with(QuotaEntity("alice"), "producer_byte_rate", 1.0)
-    client = world.connect()
-    for _ in range(5):
-        assert produce(client).throttle_time_ms == 0
-    limit(world, QuotaEntity(DEFAULT), "producer_byte_rate", 1.0)
-    assert produce(client).throttle_time_ms > 0
-    limit(world, QuotaEntity(DEFAULT), "producer_byte_rate", None)
-    limit(world, QuotaEntity("alice"), "producer_byte_rate", None)
-    assert not world.services.quotas.active
-    world.clock.advance(1_000_000_000)
-    assert produce(client).throttle_time_ms == 0
 
 
 def test_quotas_survive_a_restart() -> None:

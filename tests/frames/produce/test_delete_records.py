@@ -133,16 +133,6 @@ def test_all_partitions_of_a_request_are_one_write(world: BrokerWorld) -> None:
     assert LOG_START_FILE in renamed[0]
 
 
-def test_segments_without_a_record_that_is_left_are_removed(world: BrokerWorld) -> None:
-    client = world.connect()
-    six_segments(world, client, "s")
-    log = world.folder.logs.get("s", 0)
-    assert len(log.segments) == 6
-    assert deleted(client, "s", {0: 7}) == {0: (ErrorCode.NONE, 7)}
-    assert [segment.base_offset for segment in log.segments] == [6, 8, 10]
-    assert earliest(client, "s") == 7
-
-
 # -- who follows
 
 
@@ -186,21 +176,6 @@ def test_a_log_start_that_cannot_be_saved_is_not_returned(world: BrokerWorld) ->
     assert earliest(client) == 0
     assert fetch_error(client, 0) is ErrorCode.NONE
     assert deleted(client, "t", {0: 4}) == {0: (ErrorCode.NONE, 4)}
-
-
-def test_what_was_answered_survives_a_killed_process(world: BrokerWorld) -> None:
-    assert deleted(world.connect(), "t", {0: 7, 1: -1}) == {0: (ErrorCode.NONE, 7), 1: (ErrorCode.NONE, 3)}
-    world.crash()
-    client = world.connect()
-    assert (earliest(client), earliest(client, partition=1)) == (7, 3)
-    assert fetch_error(client, 6) is ErrorCode.OFFSET_OUT_OF_RANGE
-    assert produce(client, "t", batch(b"x")).base_offset == 10
-
-
-def test_a_clean_restart_keeps_the_start(world: BrokerWorld) -> None:
-    deleted(world.connect(), "t", {0: -1})
-    world.restart()
-    assert earliest(world.connect()) == 10
 
 
 def test_a_crash_at_any_step_leaves_the_start_before_or_after() -> None:

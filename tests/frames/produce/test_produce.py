@@ -200,16 +200,6 @@ def test_requests_with_several_partitions_go_the_ordinary_way(world: BrokerWorld
         assert [part.base_offset for part in topic.partition_responses] == [round_, round_]
 
 
-def test_group_commit_answers_only_what_is_on_stable_storage() -> None:
-    world = BrokerWorld({"log.flush.interval.messages": "1"})
-    world.create_topic("t")
-    client = world.connect()
-    client.send(produce_request(batch(b"x"), topic="t"), 9)
-    while not client.frames:
-        assert world.clock.run_tick(), "nothing is going to answer"
-    assert ("sync", "data/t-0/00000000000000000000.log") in world.fs.history
-
-
 @pytest.mark.parametrize("version", [9, 13])
 def test_a_partition_that_another_broker_leads_takes_nothing_by_either_way(version: int, world: BrokerWorld) -> None:
     topic = world.create_topic("t", partitions=2)

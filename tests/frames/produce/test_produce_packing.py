@@ -142,16 +142,6 @@ def test_it_has_the_time_of_the_log(packed: Work) -> None:
     assert max(packed.ticks) <= STEP_BYTES
 
 
-def test_a_batch_that_comes_again_is_stored_once() -> None:
-    world = world_of("gzip")
-    client = world.connect()
-    records = batch_of(500_000, producer_id=7, producer_epoch=0, base_sequence=0)
-    send(client, records)
-    send(client, records)
-    assert [row.base_offset for _ in range(2) for row in rows(client)] == [0, 0]
-    assert len(stored(world)) == 1
-
-
 def test_it_is_stored_as_the_topic_wanted_it_when_it_came() -> None:
     """The topic's codec changes while it is compressed."""
     world = world_of("gzip")

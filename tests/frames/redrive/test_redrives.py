@@ -466,18 +466,6 @@ def test_letters_that_are_refused_do_not_fill_the_log(caplog: pytest.LogCaptureF
     assert caplog.text.count("a letter below offset") == 60
 
 
-def test_letters_that_were_removed_are_passed_over(world: RedriveWorld) -> None:
-    world.bury(letter(b"a", 0))
-    world.bury(letter(b"b", 1))
-    world.start(queue_partition=0, records_per_second=1)
-    world.bury(letter(b"c", 2))
-    assert world.start("second", queue_partition=0, first_offset=0, records_per_second=1, again=True) is ErrorCode.NONE
-    world.world.connect().call(delete_records_request(QUEUE, {0: 2}), 2, DeleteRecordsResponse)
-    done = world.finish("second")
-    assert counts_of(done)["REDRIVEN"] + counts_of(done).get("UNREADABLE", 0) == 3
-    assert [row.next_offset for row in done.partitions] == [3]
-
-
 def test_what_others_write_in_transactions_is_no_letter(world: RedriveWorld) -> None:
     """It may have been aborted."""
     batch = build_batch([letter(b"a", 0)], timestamp_ms=1, producer_id=5, producer_epoch=0, base_sequence=0)
@@ -499,31 +487,6 @@ def test_a_redrive_ends_with_its_queue(world: RedriveWorld) -> None:
     world.world.clock.advance(60_000)
     assert world.all_redrives() == {}
     assert world.values() == [b"a"]
-
-
-def test_thousands_of_letters_for_many_logs() -> None:
-    world = RedriveWorld(40, 3)
-    for partition in range(3):
-        for first in range(0, 1_000, 100):
-            world.bury(
-                *(letter(b"%d" % number, number, partition=number % 40) for number in range(first, first + 100)),
-                partition=partition,
-                compression=Compression.ZSTD,
-            )
-    done = world.run()
-    assert counts_of(done) == {"REDRIVEN": 3_000}
-    sent = [value for partition in range(40) for value in world.values(partition=partition)]
-    assert sorted(int(value or b"") for value in sent) == sorted(3 * list(range(1_000)))
-
-
-def test_names_of_all_lengths_fit_into_what_is_committed(world: RedriveWorld) -> None:
-    """`offset.metadata.max.bytes` is 4,096."""
-    long = ["t" * 245 + f"{number:04}" for number in range(12)]
-    for name in long:
-        world.world.create_topic(name)
-    world.bury(*(letter(b"v", 1, topic=name) for name in long))
-    done = world.run("n" * 100, reason="Offset rejected by client.", group_id="g")
-    assert (done.state, counts_of(done)) == ("DONE", {"REDRIVEN": 12})
 
 
 def test_a_topics_properties_may_change_while_it_runs() -> None:

@@ -239,25 +239,6 @@ def test_an_idempotent_producer_goes_on_after_all_its_records_were_superseded(wo
     assert produce(client, "t", following).base_offset == 203
 
 
-def test_a_tombstone_is_read_until_its_time_is_over() -> None:
-    world = BrokerWorld({"log.cleaner.delete.retention.ms": "60000"})
-    world.create_topic("t", 1, min_cleanable_dirty_ratio="0", segment_ms="10000", **SEGMENT)
-    client = world.connect()
-
-    def write(number: int) -> None:
-        assert produce(client, "t", keyed((b"other", b"v%d" % number))).error_code == ErrorCode.NONE
-        world.clock.advance(30_000)
-
-    assert produce(client, "t", keyed((b"gone", b"value"))).error_code == ErrorCode.NONE
-    assert produce(client, "t", keyed((b"gone", None), (b"stays", b"v"))).error_code == ErrorCode.NONE
-    write(0)
-    assert (b"gone", None) in [(record.key, record.value) for record in everything(client, "t")]
-    assert b"value" not in [record.value for record in everything(client, "t")]
-    for number in range(1, 5):
-        write(number)
-    assert {record.key for record in everything(client, "t")} == {b"stays", b"other"}
-
-
 def test_a_share_group_consumes_over_the_gaps(compacted: tuple[BrokerWorld, MockConnection]) -> None:
     """KIP-932, and Apache Kafka 4.3.1: offsets that compaction took are nobody's; others are delivered once."""
     world, client = compacted
