@@ -194,7 +194,6 @@ MISTAKES: Final[dict[str, Mistake]] = {
     "sound, then not acquired": _sound_then_not_acquired,
     "over everything": _over_everything,
 }
-ANYWHERE = ("not acquired", "once more", "from the beginning", "beyond the end")
 
 
 def mistaken_acks(chance: Random, view: View, member: int) -> tuple[str, Acks]:

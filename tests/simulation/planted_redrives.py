@@ -112,7 +112,6 @@ def _begin_again(self: RedriveService, spec: RedriveSpec, found: Any) -> Any:
 TWICE: Final = "back twice"
 PASSED: Final = "which did not go back"
 GONE_ON: Final = "and has gone on"
-WRONG_COUNT: Final = "letters went back"
 
 FAULTS: Final[dict[Fault, tuple[str, ...]]] = {
     a_start_finds_nothing_of_what_was_sent_back: (TWICE,),

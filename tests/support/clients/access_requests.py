@@ -128,9 +128,6 @@ def delete_share_offsets_request(world: Access) -> Message:
     return rpc.DeleteShareGroupOffsetsRequest("other", [rpc.DeleteShareGroupOffsetsRequestTopic(TOPIC)])
 
 
-def new_topic_request(_world: Access) -> Message:
-    return create_topics.CreateTopicsRequest([create_topics.CreatableTopic("new", 1, 1)])
-
 
 def create_acls_request(_world: Access) -> Message:
     return create_acls.CreateAclsRequest([create_acls.AclCreation(2, "x", 3, "User:x", "*", 3, 3)])

@@ -21,7 +21,6 @@ PROFILES = [
     pytest.param(JAVA_TV1, id="java-tv1"),
     pytest.param(JAVA_TV2, id="java-tv2"),
 ]
-ABORT_INTERVAL_MS = 10_000
 
 
 class World:

@@ -11,8 +11,6 @@ from shareq.broker.share.core.partition import SharePartition
 from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import ACCEPT, BATCHES, KEY, RECORDS, batches, settings, settle
 
-PARTED = [key for each in range(100) for key in (each, 0)]
-"""Every second record waits for the first one."""
 
 
 class Log:
