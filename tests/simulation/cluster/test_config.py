@@ -11,16 +11,16 @@ from tests.simulation.cluster.config_run import run
 from tests.support.fixed_seeds import FixedSeeds
 from tests.support.planting import Fault
 
-SEEDS: Final = FixedSeeds(run, range(40), chunk=10)
+SEEDS: Final = FixedSeeds(run, range(20), chunk=10)
 
 # What they must have brought about together, at least.
 AT_LEAST: Final = {
-    "changes": 4_000,
-    "answered NONE": 2_000,
-    "answered REQUEST_TIMED_OUT": 300,
-    "elections": 150,
-    "reads from the start": 300,
-    "records that were lost": 10,
+    "changes": 2_000,
+    "answered NONE": 1_000,
+    "answered REQUEST_TIMED_OUT": 150,
+    "elections": 75,
+    "reads from the start": 150,
+    "records that were lost": 5,
 }
 
 KNOWN_SEEDS: Final[dict[Fault, int]] = {

@@ -11,16 +11,16 @@ from tests.simulation.cluster.records_run import run
 from tests.support.fixed_seeds import FixedSeeds
 from tests.support.planting import Fault
 
-SEEDS: Final = FixedSeeds(run, range(40), chunk=10)
+SEEDS: Final = FixedSeeds(run, range(20), chunk=10)
 
 # What they must have brought about together, at least.
 AT_LEAST: Final = {
-    "batches": 25_000,
-    "batches of aborted transactions": 200,
-    "reads of what was not there yet": 20_000,
-    "logs that were cut": 30,
-    "chunks that gave way": 10_000,
-    "readers below a log start": 50,
+    "batches": 12_500,
+    "batches of aborted transactions": 100,
+    "reads of what was not there yet": 10_000,
+    "logs that were cut": 15,
+    "chunks that gave way": 5_000,
+    "readers below a log start": 25,
 }
 
 KNOWN_SEEDS: Final[dict[Fault, int]] = {

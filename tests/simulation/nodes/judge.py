@@ -7,6 +7,7 @@ of which nothing is used here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from struct import pack, unpack_from
 from typing import Final, NamedTuple
 
@@ -40,6 +41,12 @@ class TakenOver(NamedTuple):
     wall_ms: int
 
 
+@lru_cache(1 << 12)
+def _records(data: bytes) -> list[Record]:
+    """Read a batch. Those of a state topic are gone through again with each record that comes to it."""
+    return decode_records(data)
+
+
 def counting(batches: Sequence[Stored]) -> Iterator[tuple[TakenOver, list[Record]]]:
     """Yield the records that count, batch by batch, and who owned the slot then; first of all its take-over record."""
     producer: tuple[int, int] | None = None
@@ -47,7 +54,7 @@ def counting(batches: Sequence[Stored]) -> Iterator[tuple[TakenOver, list[Record
     for header, data in batches:
         if header.is_control or header.producer_id < 0:
             continue
-        records = decode_records(data)
+        records = _records(data)
         mine = (header.producer_id, header.producer_epoch)
         first = records[0] if records else None
         if first is not None and first.key is not None and first.key.startswith(TAKE_OVER) and first.value is not None:
