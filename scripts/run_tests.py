@@ -10,7 +10,7 @@ from within import main as within  # type: ignore[import-not-found] # beside thi
 
 LIMIT_S: Final = 5_400
 """After which they are ended: a busy machine is no reason."""
-PROCESSES: Final = min(max(os.cpu_count() or 1, 4), 8)
+PROCESSES: Final = min((os.cpu_count() or 1) + 4, 8)
 """The processes of pytest. More than the cores of a small machine: tests of brokers that are processes mostly wait."""
 OPTIONS: Final = (
     *("-q", f"--numprocesses={PROCESSES}", "--dist=loadfile", "--no-loadscope-reorder", "--file-by-file"),
