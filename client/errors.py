@@ -9,19 +9,6 @@ from typing import Final
 
 from shareq.protocol.errors import ErrorCode, is_retriable, text_of
 
-__all__ = [
-    "AuthenticationFailed",
-    "BrokerError",
-    "ClientError",
-    "ConfigError",
-    "Disconnected",
-    "Unintelligible",
-    "Unreachable",
-    "UnsupportedApi",
-    "is_transient",
-    "understood",
-]
-
 _REASON_LETTERS: Final = 200
 
 

@@ -37,8 +37,6 @@ from shareq.cluster.state.pruning import PruningSettings
 from shareq.cluster.state.take_over import TakeOverSettings
 from shareq.cluster.state.topics import WantedTopic
 
-__all__ = ["Node", "NodeStart", "node_of"]
-
 logger = logging.getLogger(__name__)
 
 

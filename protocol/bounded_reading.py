@@ -19,8 +19,6 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from shareq.protocol.primitives import MalformedMessage, Message, read_uvarint
 
-__all__ = ["STEP_ELEMENTS", "BoundedReader", "TooManyElements"]
-
 STEP_ELEMENTS: Final = 500
 """Elements between two pauses: half a millisecond."""
 

@@ -9,8 +9,6 @@ from typing import Any, cast
 from shareq.protocol.primitives import Gathered, Message
 from shareq.protocol.stepped_writing import SteppedWriter, Write
 
-__all__ = ["RowWriter"]
-
 
 class _SoMany(list[Any]):
     """Rows of which only the number is known."""

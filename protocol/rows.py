@@ -8,8 +8,6 @@ from itertools import chain
 from struct import Struct
 from typing import Any, Final, TypeVar, overload
 
-__all__ = ["Rows", "put_rows"]
-
 T = TypeVar("T")
 
 _AT_ONCE: Final = 64  # formats of so many rows are kept

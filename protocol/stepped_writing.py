@@ -13,8 +13,6 @@ from typing import Any, Final, cast
 
 from shareq.protocol.primitives import GATHERED_FROM, Gathered, Message
 
-__all__ = ["STEP_ELEMENTS", "SteppedWriter"]
-
 STEP_ELEMENTS: Final = 2_000
 """Elements between two pauses: a millisecond or two."""
 

@@ -14,8 +14,6 @@ from shareq.coordinator.shard import CoordinatorRecord, RecordSerde, Steps
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, Compression
 
-__all__ = ["MAX_BATCH_BYTES", "BatchLimit", "CoordinatorLogSettings", "LogBatchRoom", "encoded_bytes", "parts_of"]
-
 MAX_BATCH_BYTES: Final = 900_000  # operations that share a batch; below the 1 MiB that readers of such topics expect
 RECORD_OVERHEAD: Final = 32  # varints and deltas around one key and value, rounded up
 LOAD_BUFFER_BYTES: Final = 5_242_880  # the default of share.coordinator.load.buffer.size

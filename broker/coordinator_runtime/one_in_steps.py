@@ -22,8 +22,6 @@ from shareq.broker.foundation.loop.coroutines import Waiting as Coroutine
 from shareq.broker.foundation.pending import Pending
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["MOST_IN_A_TICK", "LoadTurns", "OneInSteps", "Waiting"]
-
 T = TypeVar("T")
 
 MOST_IN_A_TICK = 64

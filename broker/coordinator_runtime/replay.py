@@ -31,8 +31,6 @@ from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.records.batch import NO_PRODUCER_ID, BatchHeader, Record, decode_records, read_header
 from shareq.protocol.records.control import ControlType
 
-__all__ = ["CoordinatorLoadError", "Loaded", "replay_log", "replay_one"]
-
 logger = logging.getLogger(__name__)
 
 ShardT = TypeVar("ShardT", bound=CoordinatorShard)

@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 from shareq.coordinator.routing import group_partition_for
 from shareq.coordinator.share.keys import SharePartitionKey, partition_for
 
-__all__ = ["AS_APACHE_KAFKA", "Routes"]
-
 
 class Routes(NamedTuple):
     """A partition's number by name and number of partitions. A route has to last as long as the topic's records."""

@@ -9,8 +9,6 @@ from shareq.broker.data_folder.digest import digest_of
 from shareq.broker.data_folder.journal_format import Journal
 from shareq.broker.metadata.changes import MetaState
 
-__all__ = ["CLUSTER_ID", "DIGEST", "NUMBER", "Found", "Verdict", "compare", "found_in_database", "found_in_journal"]
-
 CLUSTER_ID: Final = "cluster.id"
 NUMBER: Final = "commit.number"  # of the last commit; in the database alone, as the next one
 DIGEST: Final = "commit.digest"  # of everything else, in hex

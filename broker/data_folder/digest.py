@@ -28,8 +28,6 @@ from shareq.broker.metadata.changes import (
 )
 from shareq.protocol.records.checksum import crc32c
 
-__all__ = ["apply_and_digest", "digest_of"]
-
 _BITS: Final = 0xFFFFFFFFFFFFFFFF
 _ODD: Final = 0x9E3779B97F4A7C15
 

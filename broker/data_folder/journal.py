@@ -14,8 +14,6 @@ from shareq.broker.data_folder.journal_format import JOURNAL_FILE, format_commit
 from shareq.broker.foundation.environment import File, Fs, SyncErrors
 from shareq.broker.metadata.changes import MetaChange, MetaState
 
-__all__ = ["JournalFile"]
-
 SMALL_BYTES: Final = 64 * 1024  # up to there it is never rewritten
 GROWTH: Final = 4  # how many times what the whole state takes
 

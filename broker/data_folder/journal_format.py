@@ -19,8 +19,6 @@ from shareq.broker.foundation.checked_text import checked_line, line_body
 from shareq.broker.metadata.change_kinds import BY_TAG, Value, kind_of
 from shareq.broker.metadata.changes import MetaChange, MetaState
 
-__all__ = ["JOURNAL_FILE", "Journal", "encode_change", "format_commit", "format_journal", "parse_journal"]
-
 JOURNAL_FILE: Final = "metadata.journal"
 
 _VERSION: Final = b"1"

@@ -16,16 +16,6 @@ from shareq.broker.data_folder.journal import JournalFile
 from shareq.broker.foundation.repair_command import ADOPT_ALL
 from shareq.broker.metadata.changes import MetaChange, MetaDb, MetaState, PutMeta
 
-__all__ = [
-    "DamagedMetadataError",
-    "FirstRecord",
-    "Records",
-    "TwiceKeptMetaDb",
-    "look_at_records",
-    "open_records",
-    "options_to_repair",
-]
-
 logger = logging.getLogger(__name__)
 
 

@@ -19,8 +19,6 @@ from typing import Final, NamedTuple
 from shareq.broker.foundation.checked_text import content_of, lines_of, with_checksum
 from shareq.broker.metadata.format_version import FORMAT_VERSION
 
-__all__ = ["MARKER_FILE", "Marker", "format_marker", "parse_marker"]
-
 MARKER_FILE: Final = "shareq.data"
 
 _TITLE: Final = "shareq data folder"

@@ -19,8 +19,6 @@ from shareq.broker.foundation.ground_error import GroundError
 from shareq.broker.foundation.repair_command import ADOPT_ALL, repair_command
 from shareq.broker.metadata.format_version import FORMAT_VERSION
 
-__all__ = ["DataFolderError", "Occupant", "look_at_folder", "repair_hint"]
-
 SQLITE_MAGIC: Final = b"SQLite format 3\0"
 SQLITE_TABLES: Final = (b"CREATE TABLE topics", b"CREATE TABLE scram")  # as SQLite keeps them; perhaps in its log only
 

@@ -10,8 +10,6 @@ from typing import Final
 from shareq.broker.data_folder.comparison import Found, found_in_database
 from shareq.broker.metadata.sqlite import SqliteMetaDb
 
-__all__ = ["META_DB_FILE", "SqliteRecord"]
-
 META_DB_FILE: Final = "meta.db"
 
 _SUFFIXES: Final = ("", "-wal", "-shm")

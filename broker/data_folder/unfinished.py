@@ -15,8 +15,6 @@ from typing import Final
 
 from shareq.broker.foundation.environment import Fs
 
-__all__ = ["UNFINISHED_FILE", "command_of", "format_unfinished", "is_unfinished", "run_again"]
-
 UNFINISHED_FILE: Final = "shareq.unfinished"
 _NAMED: Final = 2  # words of a command that name it; arguments come behind them
 

@@ -9,8 +9,6 @@ from shareq.broker.disk.policy import DiskState, Use, admits, is_full
 from shareq.broker.disk.reserve import Reserve
 from shareq.broker.metadata.changes import DropTopic, MetaChange, MetaDb, MetaState, PutTopic
 
-__all__ = ["GuardedMetaDb"]
-
 
 class GuardedMetaDb:
     """A `MetaDb` over another one. `state` is asked at each commit."""

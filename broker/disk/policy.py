@@ -19,8 +19,6 @@ from typing import Final, NamedTuple
 
 from shareq.broker.metadata.changes import MetaChange, PutAcl, PutMeta, PutScram, PutTopic
 
-__all__ = ["DiskLimits", "DiskSettings", "DiskState", "Use", "admits", "is_full", "limits_of", "next_state", "use_of"]
-
 WARN_PART: Final = 10  # no limit is more than this part of a file system
 REFUSE_PART: Final = 20
 RESERVE_PART: Final = 50

@@ -15,8 +15,6 @@ from typing import Final
 from shareq.broker.disk.policy import Use
 from shareq.broker.foundation.environment import Fs
 
-__all__ = ["RESERVE_FILE", "Reserve"]
-
 logger = logging.getLogger(__name__)
 
 RESERVE_FILE: Final = "reserve"

@@ -13,8 +13,6 @@ from shareq.broker.disk.policy import Use, is_full, use_of
 from shareq.broker.disk.reserve import Reserve
 from shareq.broker.foundation.environment import DiskSpace, File, Fs, SyncErrors
 
-__all__ = ["ReservedFs"]
-
 T = TypeVar("T")
 
 

@@ -25,8 +25,6 @@ from shareq.broker.disk.policy import (
 from shareq.broker.disk.reserve import Reserve
 from shareq.broker.foundation.environment import Clock, DiskSpace, Fs, TimerHandle
 
-__all__ = ["DiskWatch"]
-
 logger = logging.getLogger(__name__)
 
 INTERVAL_MS: Final = 1000

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.loop.coroutines import Driven, Waiting, begin
 from shareq.broker.foundation.loop.turns import Turn
 from shareq.broker.foundation.pending import Pending
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 T = TypeVar("T")
 

@@ -32,8 +32,6 @@ from shareq.protocol.stepped_writing import SteppedWriter
 if TYPE_CHECKING:
     from shareq.broker.dispatch.metering import Meter
 
-__all__ = ["LongRequest", "arrays_of", "give_back", "write_long"]
-
 logger = logging.getLogger(__name__)
 
 _OWN: Final = 3  # references to an array: of what it is in, a local name, and that of the question

@@ -17,8 +17,6 @@ from typing import Final
 
 from shareq.protocol.records.checksum import crc32c
 
-__all__ = ["checked_line", "content_of", "line_body", "lines_of", "with_checksum"]
-
 _WORD: Final = b"crc32c"
 _DIGITS: Final = 8
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["GroundError"]
-
 
 class GroundError(Exception):
     """Storage or a cluster that the broker is to stand on cannot be used; says why, for the operator."""

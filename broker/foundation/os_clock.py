@@ -9,8 +9,6 @@ from typing import Final
 
 from shareq.broker.foundation.environment import TimerHandle
 
-__all__ = ["LoopClock"]
-
 
 class LoopClock:
     """`Clock` over a running loop; `now_ms` is the loop's own time, so it stands still within one tick of uvloop."""

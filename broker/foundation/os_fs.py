@@ -15,8 +15,6 @@ from typing import Final
 
 from shareq.broker.foundation.environment import DiskSpace, File, SyncErrors
 
-__all__ = ["OsFs", "open_to_others"]
-
 Buffer = bytes | bytearray | memoryview
 
 # Records and keys of users are in them: other users of the machine have no business there.

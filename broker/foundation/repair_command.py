@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ADOPT_ALL", "SET_ASIDE_ALL", "repair_command"]
-
 ADOPT_ALL: Final = "--adopt all"
 SET_ASIDE_ALL: Final = "--set-aside all"
 

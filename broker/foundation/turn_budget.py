@@ -11,23 +11,6 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from types import coroutine
 from typing import Final, Protocol, TypeVar
 
-__all__ = [
-    "LOOK",
-    "NO_PAUSE",
-    "PAUSE",
-    "PIECE",
-    "TURN_ELEMENTS",
-    "TURN_NS",
-    "Breath",
-    "Breathe",
-    "LoopTime",
-    "Pause",
-    "TurnBudget",
-    "in_pieces",
-    "pieces",
-    "unpaused",
-]
-
 T = TypeVar("T")
 
 TURN_NS: Final = 2_000_000

@@ -8,8 +8,6 @@ from typing import NamedTuple, Protocol
 
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["AppendInfo", "Batch", "OnDurable", "Origin", "Sender", "Traffic"]
-
 Batch = bytes | bytearray | memoryview
 OnDurable = Callable[[ErrorCode], None]
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from shareq.broker.log.append import OnDurable
+from shareq.broker.log.append import OnDurable
 
 
 class AppendWaits:

@@ -14,8 +14,6 @@ from shareq.broker.foundation.loop.commit_gate import CommitGate
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.folders import KnownTopics, PartitionFolders, TopicPartition
 
-__all__ = ["Deletions"]
-
 logger = logging.getLogger(__name__)
 
 

@@ -17,8 +17,6 @@ from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["FEW_SYNCS", "Flusher"]
-
 FEW_SYNCS: Final = 4  # logs that may wait where files are few: each has up to five open for it
 
 

@@ -28,17 +28,6 @@ from shareq.broker.log.segments.files import LEADER_EPOCH_FILE, PARTITION_METADA
 from shareq.coordinator.ports import MetadataImage, TopicImage
 from shareq.protocol.primitives import uuid_to_text
 
-__all__ = [
-    "Claim",
-    "DamagedFolderError",
-    "FolderClaim",
-    "KnownTopics",
-    "PartitionFolders",
-    "TopicPartition",
-    "claim_of",
-    "is_our_file",
-]
-
 logger = logging.getLogger(__name__)
 
 DELETE_SUFFIX: Final = "-delete"

@@ -10,8 +10,6 @@ from shareq.broker.log.segments.files import FilePool, Segment
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["LogHost"]
-
 _Log = TypeVar("_Log", contravariant=True)
 
 

@@ -21,8 +21,6 @@ from shareq.broker.log.promises.checkpoints import LOG_START_FILE
 from shareq.broker.log.segments.files import Segment
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["TO_HIGH_WATERMARK", "LogStarts"]
-
 logger = logging.getLogger(__name__)
 
 TO_HIGH_WATERMARK: Final = -1  # DeleteRecords: everything

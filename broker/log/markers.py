@@ -8,8 +8,6 @@ from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.control import build_end_transaction_marker
 
-__all__ = ["TransactionMarker", "append_marker"]
-
 _NEW_EPOCH_FROM: Final = 2
 _MAX_EPOCH: Final = 2**15 - 1
 

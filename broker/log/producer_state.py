@@ -31,8 +31,6 @@ from shareq.protocol.records.batch import (
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.control import ControlRecord, ControlType
 
-__all__ = ["REMEMBERED_BATCHES", "AppendedBatch", "Producer", "ProducerStates"]
-
 REMEMBERED_BATCHES: Final = 5  # max.in.flight.requests.per.connection of an idempotent producer
 NONE: Final = -1
 

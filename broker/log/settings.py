@@ -9,8 +9,6 @@ from shareq.protocol.config_def import LONG_MAX, OneOf, double, integer, long, t
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, Compression
 from shareq.protocol.settings import setting, settings
 
-__all__ = ["LEAST_OPENED_BYTES", "MOST_RECORDS", "UNLIMITED", "LogSettings"]
-
 UNLIMITED: Final = LONG_MAX
 LEAST_OPENED_BYTES: Final = 8 * 1024 * 1024  # the slowest codec takes 20 ms for it
 MOST_RECORDS: Final = 1 << 18

@@ -13,8 +13,6 @@ from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.control import ControlRecord, ControlType, read_control_record
 
-__all__ = ["AbortedTransactions", "transaction_marker"]
-
 _ENDS = (ControlType.ABORT, ControlType.COMMIT)
 
 

@@ -12,8 +12,6 @@ from shareq.broker.foundation.loop.coroutines import Waiting, beginner, in_ticks
 from shareq.broker.log.log_starts import LogStarts
 from shareq.broker.log.partition_log import PartitionLog
 
-__all__ = ["DEFAULT_CHECK_TIMES", "CheckTimes", "Upkeep"]
-
 RETENTION_RETRY_MS: Final = 5_000
 """After that retention is tried again that a full disk has kept from saving where logs start."""
 

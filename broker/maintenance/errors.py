@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MaintenanceError"]
-
 
 class MaintenanceError(Exception):
     """The command cannot go on: one sentence for the operator. `usage`: because of what the operator asked for."""

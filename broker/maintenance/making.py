@@ -22,8 +22,6 @@ from shareq.broker.log.promises.checkpoints import LOG_START_FILE, RECOVERY_POIN
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.maintenance.errors import MaintenanceError
 
-__all__ = ["making", "refuse_unless_free", "remove_folder", "write_durably"]
-
 _NOT_COUNTED: Final = {"lost+found", LOCK_FILE, UNFINISHED_FILE, f"{UNFINISHED_FILE}.tmp"}
 _TOP: Final = {JOURNAL_FILE, META_DB_FILE, MARKER_FILE, MANIFEST_FILE, LOG_START_FILE, RECOVERY_POINT_FILE}
 

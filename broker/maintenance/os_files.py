@@ -16,8 +16,6 @@ from shareq.broker.foundation.environment import File
 from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.maintenance.errors import MaintenanceError
 
-__all__ = ["ReadOnlyFs", "copied_database", "lock_for_maintenance"]
-
 _LOCK_FILE: Final = ".lock"
 _COPIED: Final = (META_DB_FILE, f"{META_DB_FILE}-wal")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["Progress", "bytes_text"]
-
 FIRST_LINE_AFTER_S: Final = 2.0
 _UNITS: Final = ("kB", "MB", "GB", "TB")
 

@@ -22,8 +22,6 @@ from shareq.broker.maintenance.repair.copies import Copies
 from shareq.broker.maintenance.verify.findings import Finding, Report
 from shareq.broker.maintenance.verify.folder import verify_folder
 
-__all__ = ["verify"]
-
 _ROUNDS: Final = 6  # what one repair uncovers, the next one repairs
 
 Write = Callable[[str], None]

@@ -34,8 +34,6 @@ from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
 from shareq.broker.security.acls import Acl
 from shareq.broker.security.credentials import CredentialKey, ScramCredential
 
-__all__ = ["BY_TAG", "TABLES", "ChangeKind", "Effect", "Value", "kind_of"]
-
 Value = str | int | bytes
 
 _TOPIC: Final = {"name": str, "topic_id": bytes, "partitions": int, "internal": int}

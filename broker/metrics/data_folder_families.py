@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from shareq.broker.log.cleaner.schedule import LogCleaner
+from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metrics.coordinator_families import Runtime
 from shareq.broker.metrics.family import COUNTER, GAUGE, Table, itself
-
-if TYPE_CHECKING:
-    from shareq.broker.log.cleaner.schedule import LogCleaner
-    from shareq.broker.log.partition_log import PartitionLog
 
 _TOPIC: Final = "kafka_server_broker_topic_metrics"
 _REPLICAS: Final = "kafka_server_replica_manager"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from prometheus_client import ProcessCollector, generate_latest
 from prometheus_client.metrics_core import (
@@ -18,19 +18,16 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
-from shareq.broker.foundation.turn_budget import PIECE
+from shareq.broker.foundation.turn_budget import PIECE, Breathe
 from shareq.broker.metrics.families import LEFT_OUT
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Value
 from shareq.broker.metrics.rows import GroundMetrics, Snapshot
 from shareq.broker.metrics.snapshot import take
 from shareq.broker.metrics.totals import has_names, total_of
-
-if TYPE_CHECKING:
-    from shareq.broker.foundation.turn_budget import Breathe
-    from shareq.broker.network.counters import Requests
-    from shareq.broker.network.listener import Listener
-    from shareq.broker.services import Services
-    from shareq.protocol.api_keys import ApiKey
+from shareq.broker.network.counters import Requests
+from shareq.broker.network.listener import Listener
+from shareq.broker.services import Services
+from shareq.protocol.api_keys import ApiKey
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

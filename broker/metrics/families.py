@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from shareq.broker.metrics.coordinator_families import COORDINATORS
 from shareq.broker.metrics.family import (
@@ -24,9 +24,7 @@ from shareq.broker.metrics.family import (
     itself,
 )
 from shareq.broker.metrics.share_families import SHARES
-
-if TYPE_CHECKING:
-    from shareq.broker.services import Services
+from shareq.broker.services import Services
 
 _LISTENER: Final = "kafka_server_socket_server_metrics"
 _REQUEST: Final = "kafka_network_request_metrics"

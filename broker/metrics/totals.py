@@ -6,12 +6,10 @@ is taken.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.foundation.turn_budget import Breathe
 from shareq.broker.metrics.family import GAUGE, Distribution, Family, Rows, Value, zero
-
-if TYPE_CHECKING:
-    from shareq.broker.foundation.turn_budget import Breathe
 
 NAMES: Final = frozenset(("topic", "group", "user", "client_id"))
 

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
-if TYPE_CHECKING:
-    from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.environment import Clock
 
 TOTAL_BYTES: Final = 256 * 1024 * 1024
 LEAST_BYTES: Final = 64 * 1024  # what is always granted where there is room; what a client takes that is not stalled

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.counters import Requests
 from shareq.protocol.primitives import Gathered
-
-if TYPE_CHECKING:
-    from shareq.broker.network.connection_limits import ConnectionLimits
-    from shareq.broker.network.counters import Requests
 
 Buffer = bytes | bytearray | memoryview
 

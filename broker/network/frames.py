@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.protocol.framing import SIZE_BYTES
-
-if TYPE_CHECKING:
-    from shareq.broker.network.connection_limits import ConnectionLimits
 
 _read_size: Final = struct.Struct(">i").unpack_from
 

@@ -9,10 +9,9 @@ is not read until its turn comes, some in each tick, in the order in which they 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
-if TYPE_CHECKING:
-    from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.environment import Clock
 
 LARGE_READ: Final = 16 * 1024
 """Bytes; smaller reads are not counted."""

@@ -23,12 +23,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from shareq.broker.foundation.environment import Clock, TimerHandle
 from shareq.broker.network.answer_budget import LARGE_BYTES, note_large
-
-if TYPE_CHECKING:
-    from shareq.broker.foundation.environment import Clock, TimerHandle
 
 UNLIMITED: Final = 1 << 62
 SILENT_MS: Final = 1_000

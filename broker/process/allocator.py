@@ -11,14 +11,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from mmap import PAGESIZE
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import Driven, drive, in_ticks
+from shareq.broker.foundation.turn_budget import Breathe
 from shareq.broker.network.answer_budget import LARGE_BYTES
-
-if TYPE_CHECKING:
-    from shareq.broker.foundation.environment import Environment
-    from shareq.broker.foundation.turn_budget import Breathe
 
 logger = logging.getLogger(__name__)
 

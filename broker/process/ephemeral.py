@@ -10,10 +10,9 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from shareq.broker.process.server import Server
+from shareq.broker.process.server import Server
 
 logger = logging.getLogger(__name__)
 

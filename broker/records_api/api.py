@@ -15,7 +15,7 @@ import asyncio
 import json
 from hashlib import sha256
 from hmac import compare_digest
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from shareq import __version__
 from shareq.broker.http.server import Answer, Request
@@ -31,9 +31,7 @@ from shareq.broker.records_api.query import (
     records_query,
     segments_of,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.services import Services
+from shareq.broker.services import Services
 
 JSON: Final = "application/json"
 MAX_WAITING: Final = 16

@@ -18,8 +18,6 @@ from typing import Final, NamedTuple
 from shareq.broker.security.credentials import MIN_ITERATIONS, SALT_BYTES, CredentialKey, ScramCredential
 from shareq.broker.security.scram_keys import HASHES
 
-__all__ = ["Form", "InventedCredentials", "form_of"]
-
 # Apache Kafka's tools: new BigInteger(130, random).toString(36), as text.
 _TEXT_BITS: Final = 130
 _TEXT: Final = re.compile(rb"[0-9a-z]{20,26}")

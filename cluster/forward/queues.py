@@ -46,8 +46,6 @@ from shareq.protocol.generated.describe_configs import (
 from shareq.protocol.generated.produce import PartitionProduceResponse
 from shareq.protocol.names import DLQ_GROUP_ENABLE
 
-__all__ = ["ClusterQueues"]
-
 AGE_MS: Final = 10_000
 """The time for which a topic's properties are believed, unless it refuses something before."""
 MOST_BYTES: Final = 32 << 20

@@ -11,8 +11,6 @@ from shareq.broker.foundation.pending import Pending
 from shareq.cluster.link.ports import BrokerAddress, Failure, Link, LinkFailure, Purpose
 from shareq.protocol.primitives import Message
 
-__all__ = ["CountedLink", "Counts"]
-
 
 class Counts:
     """The requests of one purpose: how long their answers took, and why others had none."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["error_of"]
-
 
 def error_of(code: int) -> ErrorCode:
     """Return the error of a code; UNKNOWN_SERVER_ERROR for one of a later release."""

@@ -16,8 +16,6 @@ from typing import Final
 
 from shareq.protocol.api_keys import ApiKey
 
-__all__ = ["PeerConnections"]
-
 CONNECT_S: Final = 1.0
 AGAIN_S: Final = 1.0
 """The pause before a peer that was lost is tried again."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.pending import Pending, completed
 
-__all__ = ["Wakeup"]
-
 
 class Wakeup:
     """The wait of one coroutine. A `wake` while it does not wait ends its next wait at once."""

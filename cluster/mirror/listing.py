@@ -25,8 +25,6 @@ from shareq.protocol.generated.metadata import (
     MetadataResponseTopic,
 )
 
-__all__ = ["NAMED_IDS_FROM", "list_topics"]
-
 NAMED_IDS_FROM: Final = 10
 """The first version of Metadata whose answers by name have topic ids."""
 MOST_PARTITIONS: Final = 1_000

@@ -45,8 +45,6 @@ from shareq.protocol.records.batch import (
     decode_records,
 )
 
-__all__ = ["CONFIG_TOPIC", "ConfigLog", "wanted_config_topic"]
-
 logger = logging.getLogger(__name__)
 
 CONFIG_TOPIC: Final = "__shareq_config"

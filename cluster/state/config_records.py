@@ -26,8 +26,6 @@ from shareq.broker.security.acls import acl_problem
 from shareq.broker.security.credentials import SCRAM_MECHANISMS
 from shareq.protocol.records.batch import RecordData
 
-__all__ = ["Change", "OwnSecret", "differences", "is_kept", "read", "record_of"]
-
 FORMAT: Final = 1
 _SECRETS: Final = "secrets"
 _KINDS: Final = ("group", "broker")

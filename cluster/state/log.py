@@ -39,8 +39,6 @@ from shareq.protocol.records.batch import (
     stamp_producer,
 )
 
-__all__ = ["Attempt", "Owned", "SlotLog"]
-
 logger = logging.getLogger(__name__)
 
 MOST_UNDER_WAY: Final = 2

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["create", "grant", "set_property"]
-
 
 def set_property(topic: str, name: str, value: object) -> str:
     """Return how a topic is given a property."""

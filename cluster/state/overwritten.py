@@ -14,8 +14,6 @@ from typing import Final
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import Record, RecordData, decode_records
 
-__all__ = ["Overwritten"]
-
 logger = logging.getLogger(__name__)
 
 MOST_KEYS: Final = 10_000

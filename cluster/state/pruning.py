@@ -19,8 +19,6 @@ from shareq.cluster.state.log import SlotLog
 from shareq.cluster.state.slot import Refused, Slot
 from shareq.protocol.errors import ErrorCode, is_retriable
 
-__all__ = ["NeededFrom", "Pruning", "PruningSettings"]
-
 logger = logging.getLogger(__name__)
 
 LEAST_OFFSETS: Final = 1_000

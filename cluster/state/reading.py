@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Final
 
 from shareq.broker.foundation.environment import Environment
@@ -13,10 +12,6 @@ from shareq.cluster.state.rules import Counting, Owner, Producer, Verdict
 from shareq.cluster.state.slot import Fetched, Refused, Slot
 from shareq.protocol.errors import ErrorCode, MalformedMessage, is_retriable
 from shareq.protocol.records.batch import MAGIC, BatchHeader, RecordData, batch_headers, crc_matches
-
-__all__ = ["SlotReader"]
-
-logger = logging.getLogger(__name__)
 
 WAIT_MS: Final = 50
 """Between two tries."""

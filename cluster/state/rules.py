@@ -29,8 +29,6 @@ from typing import Final, NamedTuple
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import BatchHeader, RecordData, build_batch, decode_records
 
-__all__ = ["NEXT_GENERATION", "Counting", "Owner", "Producer", "Verdict", "alive_batch", "take_over_batch"]
-
 NEXT_GENERATION: Final = -1
 """One more than that of the take-over record before."""
 

@@ -38,8 +38,6 @@ from shareq.protocol.generated.produce import (
 )
 from shareq.protocol.primitives import Message
 
-__all__ = ["Fetched", "Produced", "Refused", "Slot", "StateTopic"]
-
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)
 

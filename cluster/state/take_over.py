@@ -24,8 +24,6 @@ from shareq.cluster.state.rules import Producer, take_over_batch
 from shareq.cluster.state.slot import Refused, Slot
 from shareq.protocol.errors import is_retriable
 
-__all__ = ["TakeOver", "TakeOverSettings"]
-
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")

@@ -40,8 +40,6 @@ from shareq.protocol.generated.metadata import (
 )
 from shareq.protocol.primitives import Message
 
-__all__ = ["Checked", "WantedTopic", "check_topic"]
-
 WANTED_MESSAGE_BYTES: Final = 33 << 20
 """A state of a million offsets in flight takes up to 32 MB."""
 DEFAULT_MESSAGE_BYTES: Final = 1_048_588

@@ -20,8 +20,6 @@ from shareq.cluster.state.log import SlotLog
 from shareq.cluster.state.rules import Producer
 from shareq.cluster.state.slot import Refused
 
-__all__ = ["ALIVE_INTERVAL_MS", "PRODUCER_INTERVAL_MS", "Upkeep"]
-
 ALIVE_INTERVAL_MS: Final = 1_800_000
 """Half of what compaction leaves alone (`topics.py`): what a zombie wrote into an idle slot is noticed before."""
 PRODUCER_INTERVAL_MS: Final = 86_400_000

@@ -48,8 +48,6 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import describe_transactions, list_transactions
 from shareq.protocol.generated.transaction_log import TransactionLogKey, TransactionLogValue
 
-__all__ = ["TransactionCoordinatorSettings", "TransactionCoordinatorShard"]
-
 
 @dataclass(frozen=True, slots=True)
 class TransactionCoordinatorSettings:

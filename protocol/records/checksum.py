@@ -11,8 +11,6 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from typing import Final, cast
 
-__all__ = ["crc32c"]
-
 Checksum = Callable[..., int]
 
 

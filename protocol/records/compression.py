@@ -21,19 +21,6 @@ from typing import Final
 
 from shareq.protocol.errors import MalformedMessage
 
-__all__ = [
-    "MAX_DECOMPRESSED_BYTES",
-    "STEP_BYTES",
-    "Compression",
-    "TooLargeToOpen",
-    "compress",
-    "compress_in_steps",
-    "compress_pieces",
-    "decompress",
-    "opens_at_once",
-    "snappy_blocks",
-]
-
 MAX_DECOMPRESSED_BYTES: Final = 64 * 1024 * 1024
 """The bytes that readers here take of one batch. Producers may send less: see `broker/log/admission.py`."""
 

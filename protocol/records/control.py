@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import RecordData, build_batch, decode_records
 
-__all__ = ["ControlRecord", "ControlType", "build_end_transaction_marker", "read_control_record"]
-
 _KEY: Final = struct.Struct(">hh")
 _END_TRANSACTION: Final = struct.Struct(">hi")
 

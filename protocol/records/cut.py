@@ -22,8 +22,6 @@ from shareq.protocol.records.batch import (
 )
 from shareq.protocol.records.compression import compress
 
-__all__ = ["MOST_COMPRESSED", "Cut", "cut"]
-
 _FIELDS: Final = Struct(">8xi9xh34xi")  # Length, Attributes and RecordsCount of a batch header
 MOST_COMPRESSED: Final = 256 * 1024
 """Bytes of records that are compressed again at most: some milliseconds of gzip."""

@@ -9,8 +9,6 @@ from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.passes.records import key_hashes
 from shareq.protocol.records.batch import CODEC_MASK, CONTROL, HEADER_SIZE, LENGTH_OVERHEAD, read_header, records_view
 
-__all__ = ["KeyHashes", "add_key_hashes"]
-
 _fields: Final = Struct(">qi9xh34xi").unpack_from  # BaseOffset, Length, Attributes and RecordsCount of a batch header
 
 

@@ -20,8 +20,6 @@ from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
 
-__all__ = ["lz4_blocks"]
-
 _MAGIC: Final = 0x184D2204
 _SKIPPABLE: Final = 0x184D2A50
 _NUMBER: Final = struct.Struct("<I")

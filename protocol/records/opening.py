@@ -25,8 +25,6 @@ from shareq.protocol.records.lz4_frames import lz4_blocks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PIECE_BYTES", "Run", "Step", "find_in_steps", "pieces", "record_runs"]
-
 PIECE_BYTES: Final = 64 * 1024
 """Bytes that are opened at a time: a twentieth of a millisecond, a quarter with gzip."""
 

@@ -25,17 +25,6 @@ from typing import Final, NamedTuple
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.primitives import SMALL, read_zigzag, zigzag_varint
 
-__all__ = [
-    "MIN_RECORD_BYTES",
-    "Headers",
-    "Record",
-    "RecordData",
-    "encode_record",
-    "header_key",
-    "read_records",
-    "record_extents",
-]
-
 Headers = tuple[tuple[str, bytes | None], ...]
 
 MIN_RECORD_BYTES: Final = 7  # length, attributes, two deltas, null key, null value, no headers

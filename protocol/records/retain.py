@@ -33,19 +33,6 @@ from shareq.protocol.records.batch import (
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, compress, compress_in_steps
 from shareq.protocol.records.opening import pieces
 
-__all__ = [
-    "OPENED_AT_ONCE",
-    "SLICE_RECORDS",
-    "KeptRecords",
-    "KeyedRecord",
-    "Opened",
-    "emptied",
-    "in_slices",
-    "open_batch",
-    "open_in_steps",
-    "retained",
-]
-
 SLICE_RECORDS: Final = 3_000
 OPENED_AT_ONCE: Final = 512 * 1024
 """Bytes of compressed records that callers who let others go on open, and compress, in one go."""

@@ -16,28 +16,12 @@ import logging
 from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from types import coroutine as generator_based
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, TypeVar, cast
 
+from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.loop.turns import Turn
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import Breath, TurnBudget
-
-if TYPE_CHECKING:
-    from shareq.broker.foundation.environment import Clock
-
-__all__ = [
-    "Begin",
-    "Driven",
-    "Waiting",
-    "begin",
-    "beginner",
-    "drive",
-    "gathered",
-    "in_steps",
-    "in_ticks",
-    "result_of",
-    "sleep",
-]
 
 logger = logging.getLogger(__name__)
 

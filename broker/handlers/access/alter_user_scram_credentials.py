@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
@@ -25,10 +26,6 @@ from shareq.protocol.generated.alter_user_scram_credentials import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 logger = logging.getLogger(__name__)
 

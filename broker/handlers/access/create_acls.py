@@ -9,18 +9,15 @@ v3: resources of the kind USER.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.acls import MOST_CHANGED, TOO_MANY, Acl, acl_problem
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated.create_acls import AclCreation, AclCreationResult, CreateAclsRequest, CreateAclsResponse
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,9 @@ v3: resources of the kind USER.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.acls import AclFilter, filter_is_known
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
@@ -18,10 +19,6 @@ from shareq.protocol.generated.describe_acls import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""

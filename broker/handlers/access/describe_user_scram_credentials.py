@@ -8,8 +8,9 @@ cluster is needed.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.credentials import SCRAM_MECHANISMS, CredentialKey
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
@@ -19,10 +20,6 @@ from shareq.protocol.generated.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""

@@ -8,16 +8,11 @@ v1: for how long the session lives; 0: until the connection ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 _TOO_LATE = "SaslAuthenticate request received after successful authentication"
 

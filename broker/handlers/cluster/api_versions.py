@@ -12,8 +12,9 @@ for one of the two): REBOOTSTRAP_REQUIRED unless this is both.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.metadata.features import FEATURES
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import (
@@ -23,10 +24,6 @@ from shareq.protocol.generated.api_versions import (
     FinalizedFeatureKey,
     SupportedFeatureKey,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 _NO_NODE: Final = -1
 _OUR_CLIENT: Final = "shareq"

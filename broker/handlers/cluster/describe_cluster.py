@@ -7,8 +7,9 @@ type that does not exist. v2: fenced brokers may be asked for; there is none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.named_nodes import controller_id, live_brokers
 from shareq.broker.handlers.shared import authorized_operations
 from shareq.protocol.errors import ErrorCode
@@ -17,10 +18,6 @@ from shareq.protocol.generated.describe_cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 _BROKERS: Final = 1
 _CONTROLLERS: Final = 2

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Container, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.changes import PutQuota
 from shareq.broker.quotas.entity import QuotaEntity, entity_of, value_problem
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
 from shareq.protocol.generated import alter_client_quotas as rpc
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 logger = logging.getLogger(__name__)
 

@@ -7,10 +7,11 @@ errors are those of IncrementalAlterConfigs; a null value is INVALID_REQUEST.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shareq.broker.config.changes import Alteration, ConfigOp
 from shareq.broker.config.service import BROKER, GROUP, TOPIC
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.handlers.shared.alter_resource import altered
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -20,10 +21,6 @@ from shareq.protocol.generated.alter_configs import (
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 _STORED_AS: Final = {ResourceType.TOPIC: TOPIC, ResourceType.BROKER: BROKER, ResourceType.GROUP: GROUP}
 

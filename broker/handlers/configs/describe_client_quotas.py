@@ -7,8 +7,9 @@ the cluster is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.quotas.entity import KINDS
 from shareq.broker.quotas.filters import DEFAULT_ENTITY, EXACT, SPECIFIED, filter_problem, matches
 from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS
@@ -21,10 +22,6 @@ from shareq.protocol.generated.describe_client_quotas import (
     EntryData,
     ValueData,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 _MATCHES: Final = {
     EXACT: "MATCH_TYPE_EXACT",

@@ -9,10 +9,11 @@ v3: documentation and types.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shareq.broker.config.admin import ConfigAdmin
 from shareq.broker.config.describe import ConfigEntry
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.handlers.shared.config_resources import ResourceType, check_broker_name
 from shareq.broker.metadata.topic_names import name_error
@@ -27,9 +28,6 @@ from shareq.protocol.generated.describe_configs import (
     DescribeConfigsResult,
     DescribeConfigsSynonym,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""

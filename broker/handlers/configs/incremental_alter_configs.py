@@ -9,9 +9,8 @@ stays compacted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shareq.broker.config.changes import Alteration
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.handlers.shared.alter_resource import altered
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.incremental_alter_configs import (
@@ -20,9 +19,6 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 
 async def handle(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:

@@ -7,9 +7,10 @@ v1: types are named, none means all; an unknown one is UNSUPPORTED_VERSION.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shareq.broker.config.service import GROUP
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.handlers.shared.config_resources import ResourceType
 from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS
 from shareq.protocol.errors import ErrorCode
@@ -18,10 +19,6 @@ from shareq.protocol.generated.list_config_resources import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 _ALL: Final = tuple(ResourceType)
 _TYPES_FROM: Final = 1

@@ -7,17 +7,12 @@ v3: a token for another principal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.delegation_tokens import refusal
 from shareq.protocol.generated.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 _REQUESTER_FROM = 3
 

@@ -6,16 +6,12 @@ listener without authentication.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.delegation_tokens import refusal
 from shareq.protocol.generated.expire_delegation_token import (
     ExpireDelegationTokenRequest,
     ExpireDelegationTokenResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 
 def handle(ctx: RequestContext, _request: ExpireDelegationTokenRequest) -> ExpireDelegationTokenResponse:

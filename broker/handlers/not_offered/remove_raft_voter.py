@@ -6,15 +6,10 @@ UNSUPPORTED_VERSION. ALTER on the cluster is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.remove_raft_voter import RemoveRaftVoterRequest, RemoveRaftVoterResponse
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 _FIXED = "Cluster doesn't support removing voter because the kraft.version feature is 0"
 

@@ -6,13 +6,9 @@ listener without authentication.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.delegation_tokens import refusal
 from shareq.protocol.generated.renew_delegation_token import RenewDelegationTokenRequest, RenewDelegationTokenResponse
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 
 def handle(ctx: RequestContext, _request: RenewDelegationTokenRequest) -> RenewDelegationTokenResponse:

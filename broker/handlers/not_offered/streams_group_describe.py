@@ -5,17 +5,13 @@ Behaviour: as where Apache Kafka's feature streams.version is 0: UNSUPPORTED_VER
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.streams_group_describe import (
     DescribedGroup,
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 
 def handle(_ctx: RequestContext, request: StreamsGroupDescribeRequest) -> StreamsGroupDescribeResponse:

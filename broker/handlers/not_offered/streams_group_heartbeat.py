@@ -6,16 +6,12 @@ UNSUPPORTED_VERSION. Its classic protocol works.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.streams_group_heartbeat import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 
 def handle(_ctx: RequestContext, _request: StreamsGroupHeartbeatRequest) -> StreamsGroupHeartbeatResponse:

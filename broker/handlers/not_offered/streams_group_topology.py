@@ -5,16 +5,12 @@ Behaviour: as where Apache Kafka's feature streams.version is 0: UNSUPPORTED_VER
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.streams_group_topology_description_update import (
     StreamsGroupTopologyDescriptionUpdateRequest,
     StreamsGroupTopologyDescriptionUpdateResponse,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 
 def handle(

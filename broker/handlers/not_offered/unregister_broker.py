@@ -6,14 +6,10 @@ ALTER on the cluster is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 
 def handle(ctx: RequestContext, request: UnregisterBrokerRequest) -> UnregisterBrokerResponse:

@@ -6,15 +6,11 @@ UNSUPPORTED_VERSION below metadata.version 33. ALTER on the cluster is needed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.metadata.features import CONTROLLERS_UNREGISTER, METADATA_VERSION
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.protocol.errors import ApiError, ErrorCode, text_of
 from shareq.protocol.generated.unregister_controller import UnregisterControllerRequest, UnregisterControllerResponse
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 _ACTIVE = "Controller cannot unregister itself while it is active."
 _TOO_OLD = "The current MetadataVersion is too old to support controller unregistration."

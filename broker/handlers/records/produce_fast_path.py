@@ -12,9 +12,10 @@ is not exactly that, and every error, goes the ordinary way through the codecs; 
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shareq.broker.data_folder_ground import FolderContext
+from shareq.broker.dispatch.route import BoundRoute, Route
 from shareq.broker.handlers.shared.produce_append import ZSTD_FROM
 from shareq.broker.log.admission import LargeBatch
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
@@ -32,10 +33,6 @@ from shareq.protocol.generated.produce import (
 )
 from shareq.protocol.primitives import ZERO_UUID
 from shareq.protocol.records.batch import ATTRIBUTES_AT, HEADER_SIZE, TRANSACTIONAL, Compression, producer_of
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.route import BoundRoute, Route
-
 
 MOST_LEARNED: Final = 256  # requests of one connection that are remembered, ever: no client makes it grow
 MOST_HEAD_BYTES: Final = 1024  # of one of them; the longest name of a topic has 249

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.dispatch.context import RequestContext
 
 
 def most_bytes(ctx: RequestContext, asked: int) -> int:

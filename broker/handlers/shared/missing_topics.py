@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.metadata.topic_names import name_error
 from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
 from shareq.broker.topics.creation import MOST_AUTO_CREATED
@@ -12,9 +12,6 @@ from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.metadata import MetadataRequestTopic
 from shareq.protocol.names import CLUSTER_METADATA
 from shareq.protocol.primitives import ZERO_UUID
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 
 async def create_missing(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
+from shareq.broker.quotas.clients import Mutations
 from shareq.protocol.errors import ApiError, ErrorCode
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-    from shareq.broker.quotas.clients import Mutations
 
 EXCEEDED: Final = ApiError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded.")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
 from shareq.broker.handlers.shared.share_fetch_rights import Refusal
@@ -13,9 +14,6 @@ from shareq.broker.share.fetch import FetchedPartition, ShareFetchParams, Wanted
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.generated.share_fetch import ShareFetchRequest
 from shareq.protocol.share import AcquireMode
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 _ELEMENTS: Final = 4
 """The elements that loading a share partition counts as: 25 µs."""

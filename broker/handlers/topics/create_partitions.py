@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.handlers.shared.mutation_quota import EXCEEDED, mutation_quota
+from shareq.broker.quotas.clients import Mutations
 from shareq.broker.security.rights import ALTER_TOPIC
 from shareq.broker.topics.creation import MAX_PARTITIONS_PER_REQUEST, check_assignment
 from shareq.coordinator.ports import TopicImage
@@ -26,10 +27,6 @@ from shareq.protocol.generated.create_partitions import (
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.quotas.clients import Mutations
-
 
 CONTEXT = FolderContext
 logger = logging.getLogger(__name__)

@@ -12,8 +12,9 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.named_nodes import name_leaders
 from shareq.broker.foundation.turn_budget import in_pieces
 from shareq.broker.handlers.shared import authorized_operations
@@ -28,10 +29,6 @@ from shareq.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
-
 
 ENDS_WITH_CLIENT: Final = True
 """It changes nothing."""

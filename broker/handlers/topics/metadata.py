@@ -14,8 +14,9 @@ v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVAL
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.named_nodes import controller_id, live_brokers, name_leaders
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.turn_budget import PIECE, in_pieces
@@ -34,9 +35,6 @@ from shareq.protocol.generated.metadata import (
     MetadataResponseTopic,
 )
 from shareq.protocol.primitives import ZERO_UUID
-
-if TYPE_CHECKING:
-    from shareq.broker.dispatch.context import RequestContext
 
 _TOPIC_ELEMENTS: Final = 4  # that take as long as a topic without its partitions
 _LISTENER_NOT_FOUND_FROM: Final = 6

@@ -16,8 +16,6 @@ from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.settings import UNLIMITED
 from shareq.protocol.errors import ErrorCode
 
-__all__ = ["Candidate", "Source", "candidate", "dirtiest"]
-
 
 class Source(NamedTuple):
     """A sealed segment and where it ends (exclusive)."""

@@ -30,8 +30,6 @@ from shareq.protocol.records.batch import BatchHeader, read_header
 from shareq.protocol.records.compression import TooLargeToOpen
 from shareq.protocol.records.retain import OPENED_AT_ONCE, SLICE_RECORDS, emptied, in_slices, open_in_steps
 
-__all__ = ["RECORD_BYTES", "CleaningPass", "DamagedLogError", "PassAbandonedError"]
-
 RECORD_BYTES: Final = 100  # what a record counts at least: there may be many in a small, compressed batch
 _BUFFER_BYTES: Final = 32 * 1024  # are written together
 _MAX_SEGMENT_BYTES: Final = 2**31 - 1

@@ -24,8 +24,6 @@ from shareq.protocol.records.retain import (
     retained,
 )
 
-__all__ = ["BatchCleaner", "Cleaned", "paced"]
-
 T = TypeVar("T")
 
 _LATEST: Final = 2**63 - 1

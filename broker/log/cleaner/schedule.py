@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from shareq.broker.log.cleaner.cleaning import CleaningPass
     from shareq.broker.log.cleaner.survivors import Rule
 
-__all__ = ["DEFAULT_CLEANING", "CleanerHost", "CleanerSettings", "Cleaning", "LogCleaner", "latest_value_rule"]
-
 logger = logging.getLogger(__name__)
 
 RETRY_MS: Final = 5 * 60 * 1000

@@ -24,18 +24,6 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Final, Protocol, TypeVar
 
-__all__ = [
-    "SUBJECT_BYTES",
-    "Judged",
-    "Newest",
-    "Role",
-    "Rule",
-    "Took",
-    "latest_value",
-    "share_state",
-    "survivors",
-]
-
 
 class Role(IntEnum):
     """The effect of a record on the older records of its subject."""

@@ -15,8 +15,6 @@ from shareq.broker.log.transactions import transaction_marker
 from shareq.protocol.records.batch import BatchHeader
 from shareq.protocol.records.control import ControlType
 
-__all__ = ["TransactionTrace"]
-
 
 class TransactionTrace:
     """Fed with every batch of a part of the log, in order; all transactions there have ended.

@@ -6,8 +6,6 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["Progress"]
-
 logger = logging.getLogger(__name__)
 
 EVERY_NS: Final = 2_000_000_000

@@ -16,8 +16,6 @@ from shareq.broker.log.promises.manifest import Manifest
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.log.promises.promise import Promise
 
-__all__ = ["StartFiles", "later_starts", "starts_in"]
-
 logger = logging.getLogger(__name__)
 
 

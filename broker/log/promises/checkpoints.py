@@ -25,18 +25,6 @@ from typing import Final
 from shareq.broker.foundation.checked_text import content_of, lines_of, with_checksum
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
-__all__ = [
-    "CLEANER_FILE",
-    "LOG_START_FILE",
-    "RECOVERY_POINT_FILE",
-    "format_epochs",
-    "format_offsets",
-    "format_partition_metadata",
-    "parse_epochs",
-    "parse_offsets",
-    "parse_partition_metadata",
-]
-
 LOG_START_FILE: Final = "log-start-offset-checkpoint"
 RECOVERY_POINT_FILE: Final = "recovery-point-offset-checkpoint"
 CLEANER_FILE: Final = "cleaner-offset-checkpoint"

@@ -16,8 +16,6 @@ from typing import Final, NamedTuple
 
 from shareq.broker.foundation.checked_text import content_of, lines_of, with_checksum
 
-__all__ = ["CLEAN_SHUTDOWN_FILE", "CleanStop", "LogEnd", "format_clean_stop", "parse_clean_stop"]
-
 CLEAN_SHUTDOWN_FILE: Final = "clean-shutdown"
 _VERSION: Final = "2"
 

@@ -25,20 +25,6 @@ from shareq.broker.foundation.checked_text import checked_line, line_body
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 from shareq.protocol.records.checksum import crc32c
 
-__all__ = [
-    "NO_SEGMENT",
-    "UNKNOWN_CHAIN",
-    "LogRow",
-    "Manifest",
-    "boot_line",
-    "chain_of",
-    "gone_line",
-    "parse_manifest",
-    "row_line",
-    "snapshot",
-    "synced_line",
-]
-
 TopicPartition = tuple[str, int]
 
 NO_SEGMENT: Final = -1

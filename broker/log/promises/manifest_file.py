@@ -27,8 +27,6 @@ from shareq.broker.log.promises.manifest import (
     synced_line,
 )
 
-__all__ = ["MANIFEST_FILE", "ManifestFile"]
-
 logger = logging.getLogger(__name__)
 
 MANIFEST_FILE: Final = "log-manifest"

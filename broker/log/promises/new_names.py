@@ -10,8 +10,6 @@ from shareq.broker.log.promises.checkpoints import format_epochs, format_partiti
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.log.segments.files import LEADER_EPOCH_FILE, PARTITION_METADATA_FILE
 
-__all__ = ["NewNames", "create_folder", "names_of", "segment_names"]
-
 
 class NewNames(NamedTuple):
     """Paths of files to be synced, and of the folders that got new names, in the order in which to do it."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["NOTHING_KNOWN", "Promise"]
-
 
 class Promise(NamedTuple):
     """The facts known about one log at a start. Offsets are exclusive ends; None is unknown.

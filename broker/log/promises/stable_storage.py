@@ -11,8 +11,6 @@ from shareq.broker.log.promises.new_names import NewNames, names_of
 from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.segment_list import SegmentList
 
-__all__ = ["StableStorage"]
-
 
 class StableStorage:
     """Owned by a log; `segments` are the log's, `offset` is its start.

@@ -11,8 +11,6 @@ from typing import Final
 from shareq.broker.foundation.environment import Fs
 from shareq.broker.log.segments.files import Segment
 
-__all__ = ["CUT_SUFFIX", "keep_aside", "set_segment_aside"]
-
 CUT_SUFFIX: Final = ".cut"
 _COPY_BYTES: Final = 1024 * 1024
 

@@ -18,8 +18,6 @@ from shareq.broker.log.segments.segment import SNAPSHOT_SUFFIX, UNKNOWN, BatchWa
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.log.transactions import AbortedTransactions
 
-__all__ = ["ScannedProducers", "keep_producers", "lacks_snapshot", "load_producers"]
-
 logger = logging.getLogger(__name__)
 
 

@@ -49,8 +49,6 @@ from shareq.broker.log.segments.segment import (
 )
 from shareq.broker.log.segments.txn_index import TXN_INDEX_SUFFIX
 
-__all__ = ["RecoveredLog", "open_as_stopped", "recover_log", "without_folder"]
-
 logger = logging.getLogger(__name__)
 
 _LOGGED_RANGES: Final = 20  # of one log

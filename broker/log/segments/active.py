@@ -9,8 +9,6 @@ from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET, OFFSET_ENTRY_B
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.records.batch import PREFIX_SIZE, BatchHeader, stamped_prefix
 
-__all__ = ["ActiveSegment"]
-
 BY_REFERENCE_BYTES: Final = 16 * 1024  # larger batches are not copied into the tick's buffer
 
 

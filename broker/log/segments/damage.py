@@ -16,9 +16,6 @@ from typing import Final, NamedTuple
 from shareq.broker.log.segments.segment import NO_LIMIT, BatchWalk, ReadAt, is_sound_at, valid_batch_after
 from shareq.protocol.records.batch import HEADER_SIZE, BatchHeader, Compression
 
-__all__ = ["DamagedRange", "SoundWalk", "WalkAcross", "believed_end", "covering", "described", "read_around"]
-
-
 _SECTOR_BYTES: Final = 512
 _LEAST_RECORD_BYTES: Final = 7  # without key, value and headers
 

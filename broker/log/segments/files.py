@@ -45,23 +45,6 @@ from shareq.broker.log.segments.txn_index import (
 from shareq.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, read_header
 from shareq.protocol.records.checksum import crc32c
 
-__all__ = [
-    "CLEANED_SUFFIX",
-    "DELETED_SUFFIX",
-    "INDEX_SUFFIXES",
-    "LEADER_EPOCH_FILE",
-    "PARTITION_METADATA_FILE",
-    "SWAP_SUFFIX",
-    "TEMPORARY_SUFFIX",
-    "TRANSIENT_SUFFIXES",
-    "FilePool",
-    "Segment",
-    "list_offsets",
-    "remove_quietly",
-    "snapshot_path",
-    "write_snapshot",
-]
-
 logger = logging.getLogger(__name__)
 
 PARTITION_METADATA_FILE: Final = "partition.metadata"

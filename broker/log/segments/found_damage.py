@@ -10,8 +10,6 @@ from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.segment import UNKNOWN
 from shareq.protocol.records.batch import BatchHeader
 
-__all__ = ["HeaderWalk", "look_closer", "miss_the_end"]
-
 logger = logging.getLogger(__name__)
 
 

@@ -21,8 +21,6 @@ from itertools import islice
 from operator import le, lt
 from typing import Final, NamedTuple
 
-__all__ = ["MAX_RELATIVE_OFFSET", "OFFSET_ENTRY_BYTES", "TIME_ENTRY_BYTES", "OffsetIndex", "SegmentMap", "TimeIndex"]
-
 OFFSET_ENTRY_BYTES: Final = 8
 TIME_ENTRY_BYTES: Final = 12
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1

@@ -16,8 +16,6 @@ from typing import Final
 
 from shareq.broker.foundation.checked_text import content_of, lines_of, with_checksum
 
-__all__ = ["CHECKSUMS_SUFFIX", "format_checksums", "parse_checksums"]
-
 CHECKSUMS_SUFFIX: Final = ".checksums"
 
 _OWN: Final = b"checksums"

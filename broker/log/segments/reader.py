@@ -28,8 +28,6 @@ from shareq.protocol.records.batch import (
 from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, TooLargeToOpen
 
-__all__ = ["BatchSpan", "Found", "ReadResult", "find_timestamp", "position_of", "read_segment"]
-
 logger = logging.getLogger(__name__)
 
 # BaseOffset, Length, Magic, CRC, Attributes, LastOffsetDelta, ProducerId of a batch header.

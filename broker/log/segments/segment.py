@@ -24,22 +24,6 @@ from shareq.protocol.records.batch import (
 )
 from shareq.protocol.records.checksum import crc32c
 
-__all__ = [
-    "INDEX_SUFFIX",
-    "LOG_SUFFIX",
-    "NO_LIMIT",
-    "SNAPSHOT_SUFFIX",
-    "TIME_INDEX_SUFFIX",
-    "UNKNOWN",
-    "BatchWalk",
-    "ReadAt",
-    "file_name",
-    "is_sound_at",
-    "offset_of_file",
-    "runs_past_the_end",
-    "valid_batch_after",
-]
-
 LOG_SUFFIX: Final = ".log"
 INDEX_SUFFIX: Final = ".index"
 TIME_INDEX_SUFFIX: Final = ".timeindex"

@@ -14,8 +14,6 @@ from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, BatchHeader, read_header
 
-__all__ = ["SegmentList"]
-
 
 class SegmentList:
     """Segments by ascending base offset; the last one is the active one. Owned by its log."""

@@ -41,15 +41,6 @@ from shareq.broker.log.segments.segment import (
 )
 from shareq.broker.log.segments.txn_index import TXN_INDEX_SUFFIX, AbortedTransaction, entries_to_bytes
 
-__all__ = [
-    "commit",
-    "discard",
-    "finish",
-    "finish_interrupted",
-    "new_cleaned_segment",
-    "tidy",
-]
-
 logger = logging.getLogger(__name__)
 
 

@@ -20,8 +20,6 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Final, NamedTuple
 
-__all__ = ["TXN_INDEX_SUFFIX", "AbortedTransaction", "entries_from_bytes", "entries_to_bytes"]
-
 TXN_INDEX_SUFFIX: Final = ".txnindex"
 
 _VERSION: Final = 0

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-__all__ = ["CATALOG_FORMAT", "Catalog", "CatalogError", "Entry", "is_safe_path"]
-
 CATALOG_FORMAT: Final = 1
 _HASH_LETTERS: Final = 64
 

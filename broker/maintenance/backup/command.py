@@ -14,8 +14,6 @@ from shareq.broker.maintenance.backup.take import human_time, take_backup
 from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.progress import Progress, bytes_text
 
-__all__ = ["backup", "check_backups", "list_backups", "restore"]
-
 Write = Callable[[str], None]
 
 _HEADER: Final = f"{'name':<22}{'moment':<26}{'files':>8}{'size':>12}"

@@ -14,8 +14,6 @@ from shareq.broker.maintenance.backup.store import BackupStore
 from shareq.broker.maintenance.progress import Progress
 from shareq.broker.maintenance.verify.segments import chunks
 
-__all__ = ["Copier"]
-
 SMALL_BYTES: Final = 64 * 1024
 PACK_BYTES: Final = 32 * 1024 * 1024
 

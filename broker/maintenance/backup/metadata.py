@@ -29,8 +29,6 @@ from shareq.broker.maintenance.os_files import ReadOnlyFs, copied_database
 from shareq.broker.metadata.changes import MetaState, PutMeta, TopicRow
 from shareq.broker.metadata.sqlite import SqliteMetaDb
 
-__all__ = ["CopiedMetadata", "copy_metadata"]
-
 _ATTEMPTS: Final = 20
 _PAUSE_S: Final = 0.05
 _CERTAIN: Final = (Verdict.AGREE, Verdict.WRITE_JOURNAL, Verdict.REBUILD_DATABASE)

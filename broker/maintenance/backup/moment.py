@@ -21,8 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple, Protocol
 
-__all__ = ["Sight", "Watched", "find_moment"]
-
 _LOOKS_BEFORE_PAUSE: Final = 200
 
 

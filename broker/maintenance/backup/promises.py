@@ -16,8 +16,6 @@ from shareq.broker.log.promises.manifest import NO_SEGMENT, UNKNOWN_CHAIN, LogRo
 from shareq.broker.log.promises.manifest_file import MANIFEST_FILE
 from shareq.broker.maintenance.errors import MaintenanceError
 
-__all__ = ["CopiedLog", "copied_rows", "missed_rows", "read_log_starts", "read_manifest"]
-
 TopicPartition = tuple[str, int]
 
 

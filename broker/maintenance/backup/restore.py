@@ -14,8 +14,6 @@ from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.making import making, refuse_unless_free, write_durably
 from shareq.broker.maintenance.progress import Progress
 
-__all__ = ["RestoredFolder", "check_backup", "restore_backup"]
-
 
 @dataclass(frozen=True, slots=True)
 class RestoredFolder:

@@ -20,8 +20,6 @@ from shareq.broker.log.segments.segment import LOG_SUFFIX, SNAPSHOT_SUFFIX, Batc
 from shareq.broker.maintenance.backup.moment import Sight
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 
-__all__ = ["ChangedMeanwhileError", "DataFolder", "HeldFile", "HeldLog", "partition_of"]
-
 _PARTITION_FOLDER: Final = re.compile(r"([a-zA-Z0-9._-]+)-(0|[1-9][0-9]{0,9})")
 _FRESH_NS: Final = 100_000_000  # a folder changed within it may change again without another time of change
 _HOLD_ATTEMPTS: Final = 20

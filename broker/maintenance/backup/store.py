@@ -22,8 +22,6 @@ from typing import Final
 from shareq.broker.maintenance.backup.catalog import Catalog, CatalogError
 from shareq.broker.maintenance.errors import MaintenanceError
 
-__all__ = ["MARKER", "BackupStore", "sync_folder"]
-
 MARKER: Final = "shareq.backups"
 STORE_FORMAT: Final = 1
 CHUNK_BYTES: Final = 1 << 20

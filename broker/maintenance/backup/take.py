@@ -49,8 +49,6 @@ from shareq.broker.maintenance.errors import MaintenanceError
 from shareq.broker.maintenance.progress import Progress
 from shareq.broker.metadata.changes import TopicRow
 
-__all__ = ["TakenBackup", "human_time", "take_backup"]
-
 _ATTEMPTS: Final = 5
 _PAUSE_S: Final = 0.0005
 _FILES_FOR_THE_REST: Final = 64

@@ -12,8 +12,6 @@ from shareq.broker.maintenance.neighbour.take_over import take_over
 from shareq.broker.maintenance.progress import Progress, bytes_text
 from shareq.broker.maintenance.verify_command import verify
 
-__all__ = ["export_logs", "import_logs"]
-
 Write = Callable[[str], None]
 
 

@@ -29,8 +29,6 @@ from shareq.broker.metadata.changes import MetaState
 from shareq.protocol.primitives import uvarint
 from shareq.protocol.records.batch import RecordData, batch_headers, build_batch
 
-__all__ = ["HandedOver", "hand_over"]
-
 BOOTSTRAP_FILE: Final = "bootstrap.checkpoint"
 FIRST_SNAPSHOT: Final = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
 ELIGIBLE_REPLICAS: Final = "eligible.leader.replicas.version"

@@ -21,8 +21,6 @@ from shareq.broker.metadata.topic_names import name_error
 from shareq.protocol.names import CLUSTER_METADATA
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
-__all__ = ["KafkaFolder", "SourceLog", "properties_of", "while_stopped"]
-
 META_FILE: Final = "meta.properties"
 _LOCK_FILE: Final = ".lock"
 _SNAPSHOT: Final = re.compile(r"([0-9]{20})-[0-9]{10}\.checkpoint")

@@ -18,8 +18,6 @@ from typing import Final
 from shareq.protocol.primitives import read_uvarint
 from shareq.protocol.records.batch import batch_headers, crc_matches, decode_records
 
-__all__ = ["KafkaMetadata", "KafkaTopic", "UnreadableMetadata"]
-
 _FRAME_VERSION: Final = 1
 _UUID_BYTES: Final = 16
 _BEGIN, _END, _ABORT = 23, 24, 25

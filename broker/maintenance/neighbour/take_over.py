@@ -31,8 +31,6 @@ from shareq.broker.metadata.changes import MetaState, PutConfig, PutMeta, PutTop
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.protocol.config_def import ConfigDef, ConfigError
 
-__all__ = ["TakenOver", "take_over"]
-
 _NEXT_PRODUCER_ID: Final = "producer.id.next"
 _KEYS: Final[dict[str, ConfigDef]] = {"topic": TOPIC_KEYS, "group": GROUP_KEYS}
 

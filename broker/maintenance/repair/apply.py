@@ -50,8 +50,6 @@ from shareq.broker.metadata.changes import MetaChange, MetaDb, PutConfig, PutMet
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.protocol.primitives import uuid_to_text
 
-__all__ = ["ALL", "Choices", "Repair"]
-
 ALL: Final = "all"  # no folder of a partition has that name
 TRUST: Final = "--trust"
 DELETIONS: Final = "where deleted records ended, so that some may be back"

@@ -21,8 +21,6 @@ from shareq.protocol.generated.transaction_log import TransactionLogKey
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import batch_headers, decode_records
 
-__all__ = ["coordinator_topic"]
-
 MOST_PARTITIONS: Final = 1000  # that are tried; a topic with more has records in the higher ones
 
 

@@ -6,8 +6,6 @@ from typing import Final
 
 from shareq.broker.foundation.environment import Fs
 
-__all__ = ["Copies"]
-
 _CHUNK_BYTES: Final = 1 << 20
 
 

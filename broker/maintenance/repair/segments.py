@@ -9,8 +9,6 @@ from shareq.broker.foundation.environment import File, Fs
 from shareq.broker.maintenance.verify.findings import HealHeader, LoseBatches, LoseTail
 from shareq.broker.maintenance.verify.segments import chunks, empty_batches
 
-__all__ = ["rewrite_segment", "write_new"]
-
 _TEMPORARY_SUFFIX: Final = ".tmp"
 
 Change = HealHeader | LoseBatches | LoseTail

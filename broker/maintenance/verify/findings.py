@@ -12,23 +12,6 @@ from typing import NamedTuple
 
 from shareq.broker.log.promises.manifest import LogRow
 
-__all__ = [
-    "Finding",
-    "HealHeader",
-    "Level",
-    "LoseBatches",
-    "LoseTail",
-    "MissingFolder",
-    "MissingOffsets",
-    "NeedsDecision",
-    "NewManifest",
-    "Remedy",
-    "RemoveFile",
-    "RepairMetadata",
-    "Report",
-    "RewriteFile",
-]
-
 
 class Level(Enum):
     """The severity of a finding."""

@@ -24,8 +24,6 @@ from shareq.broker.maintenance.verify.logs import LogFacts, check_log
 from shareq.broker.maintenance.verify.metadata import CheckedMetadata, check_metadata
 from shareq.broker.maintenance.verify.promises import KnownLog, check_manifest, check_promises, missing_folders
 
-__all__ = ["VerifiedFolder", "verify_folder"]
-
 _DELETED: Final = re.compile(r"[a-zA-Z0-9._-]+\.[0-9a-f]{32}-delete")
 _STRAY: Final = re.compile(r"[a-zA-Z0-9._-]+\.[0-9a-f]{32}-stray")
 _ASIDE: Final = re.compile(r"damaged-.+|repair-.+")

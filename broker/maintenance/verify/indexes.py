@@ -10,8 +10,6 @@ from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segments.index import OffsetIndex, TimeIndex
 from shareq.broker.log.segments.txn_index import AbortedTransaction, entries_from_bytes
 
-__all__ = ["BatchTable", "offset_index_problem", "snapshot_problem", "time_index_problem", "txn_index_problem"]
-
 
 class BatchTable:
     """The sound batches of one segment: positions, last offsets (inclusive), newest timestamps so far."""

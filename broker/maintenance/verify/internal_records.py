@@ -12,8 +12,6 @@ from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 from shareq.protocol.records.batch import decode_records
 
-__all__ = ["SERDES", "unreadable_records"]
-
 SERDES: Final[dict[str, RecordSerde]] = {
     CONSUMER_OFFSETS: GROUP_SERDE,
     SHARE_GROUP_STATE: SHARE_STATE_SERDE,

@@ -53,8 +53,6 @@ from shareq.broker.maintenance.verify.segments import SegmentFacts, check_segmen
 from shareq.protocol.records.batch import BatchHeader
 from shareq.protocol.records.checksum import crc32c
 
-__all__ = ["SKIP_DAMAGE", "LogExpectation", "LogFacts", "check_log"]
-
 SKIP_DAMAGE: Final = "--skip-damage"
 CUT_TAILS: Final = "--cut-tails"
 MAX_BELIEVED_OFFSETS: Final = 2**36  # more than a segment ever has: numbers, not records

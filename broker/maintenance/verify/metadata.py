@@ -16,8 +16,6 @@ from shareq.broker.maintenance.verify.findings import Finding, Level, Remedy, Re
 from shareq.broker.metadata.changes import MetaState, ResourceName, TopicRow
 from shareq.coordinator.ports import TopicImage
 
-__all__ = ["CheckedMetadata", "Topics", "check_metadata"]
-
 _POLICY = "cleanup.policy"
 
 

@@ -38,8 +38,6 @@ from shareq.broker.maintenance.verify.logs import SKIP_DAMAGE, LogExpectation, L
 from shareq.broker.maintenance.verify.metadata import CheckedMetadata
 from shareq.coordinator.ports import TopicImage
 
-__all__ = ["KnownLog", "Promises", "check_manifest", "check_promises", "missing_folders"]
-
 TopicPartition = tuple[str, int]
 
 

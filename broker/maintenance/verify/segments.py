@@ -28,8 +28,6 @@ from shareq.protocol.records.batch import (
 )
 from shareq.protocol.records.checksum import crc32c
 
-__all__ = ["OnBatch", "SegmentFacts", "check_segment", "chunks", "empty_batches", "healed_header"]
-
 _CHUNK_BYTES: Final = 1 << 20
 _CRC_START: Final = 21
 _PREFIX_WITH_MAGIC: Final = 17

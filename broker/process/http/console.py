@@ -14,13 +14,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from secrets import token_urlsafe
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.process.exposure import is_loopback
 from shareq.broker.process.sockets import Address, ServeError, address_text, begin_to_listen, bind
-
-if TYPE_CHECKING:
-    from shareq.broker.config.broker_config import BrokerConfig
 
 logger = logging.getLogger(__name__)
 

@@ -5,13 +5,11 @@ As Apache Kafka 4.4.0 does it (`validateDlqTopic`); its texts, too, because peop
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from shareq.broker.config.broker_config import BrokerConfig
 from shareq.protocol.errors import ApiError
 from shareq.protocol.names import DLQ_GROUP_ENABLE
-
-if TYPE_CHECKING:
-    from shareq.broker.config.broker_config import BrokerConfig
 
 CREATED_WITH: Final = ((DLQ_GROUP_ENABLE, "true"), ("message.timestamp.type", "CreateTime"))
 """The properties of a queue that is created because letters are to be written to it."""
