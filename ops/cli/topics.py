@@ -79,11 +79,8 @@ def describe(session: Session, topics: tuple[str, ...]) -> Iterator[TopicPartiti
 
     Properties are shown by shareq configs describe topic NAME.
     """
-    for _, outcome in session.admin.topics.describe(topics):
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            yield from _partitions(session, outcome)
+    for _, topic in session.succeeded(session.admin.topics.describe(topics)):
+        yield from _partitions(session, topic)
 
 
 def _partitions(session: Session, topic: TopicInfo) -> Iterator[TopicPartitionRow]:
@@ -183,12 +180,7 @@ def alter(
 @dry_run_option
 def delete(session: Session, topics: tuple[str, ...], yes: bool, dry_run: bool) -> Iterator[TopicChangeRow]:
     """Delete topics with all their records."""
-    found: list[TopicInfo] = []
-    for _, outcome in session.admin.topics.describe(topics):
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            found.append(outcome)
+    found = [topic for _, topic in session.succeeded(session.admin.topics.describe(topics))]
     counts = {topic.name: len(topic.partitions) for topic in found}
     if dry_run or not found:
         yield from (TopicChangeRow(name, count, False) for name, count in counts.items())
@@ -197,11 +189,8 @@ def delete(session: Session, topics: tuple[str, ...], yes: bool, dry_run: bool) 
     done = 0
     with Progress() as progress:
         for some in batched(counts):
-            for name, deleted in session.admin.topics.delete(some).items():
-                if isinstance(deleted, ClientError):
-                    session.failed(deleted)
-                else:
-                    yield TopicChangeRow(name, counts[name], True)
+            for name, _ in session.succeeded(session.admin.topics.delete(some).items()):
+                yield TopicChangeRow(name, counts[name], True)
             done += len(some)
             progress.show(f"{done:,} of {len(counts):,} topics")
 
@@ -229,19 +218,11 @@ def trimmed(
     session: Session, topics: Sequence[str], before: str, question: str, *, yes: bool, dry_run: bool
 ) -> Iterator[TrimRow]:
     """Remove the records before that place, when `question` was answered: topics, or partitions written as topic:0."""
-    wanted: dict[tuple[str, int], int] = {}
     at = place("--before", before)
-    for partition, outcome in offsets_of(session.admin, at, partitions_of(session, topics)).items():
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            wanted[partition] = outcome
+    wanted = dict(session.succeeded(offsets_of(session.admin, at, partitions_of(session, topics)).items()))
     if dry_run or not wanted:
         yield from (TrimRow(*partition, offset, False) for partition, offset in sorted(wanted.items()))
         return
     session.confirm(question, yes)
-    for partition, start in sorted(session.admin.topics.trim(wanted).items()):
-        if isinstance(start, ClientError):
-            session.failed(start)
-        else:
-            yield TrimRow(*partition, start, True)
+    for partition, start in session.succeeded(sorted(session.admin.topics.trim(wanted).items())):
+        yield TrimRow(*partition, start, True)

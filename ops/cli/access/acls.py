@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final, NamedTuple
 import click
 
 from shareq.client.admin.acls import OPERATIONS, PATTERNS, PERMISSIONS, RESOURCES, Acl, AclFilter
-from shareq.client.errors import ClientError
 from shareq.ops.cli.shared.command import Session, cluster_command, cluster_group, dry_run_option, yes_option
 from shareq.ops.cli.shared.exits import USAGE, exit_with, wrong
 
@@ -128,11 +127,8 @@ def create(
     if dry_run:
         yield from (AclRow(*acl, False) for acl in acls)
         return
-    for acl, outcome in session.admin.acls.create(acls):
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            yield AclRow(*acl, True)
+    for acl, _ in session.succeeded(session.admin.acls.create(acls)):
+        yield AclRow(*acl, True)
 
 
 @cluster_command(
@@ -153,8 +149,5 @@ def delete(session: Session, yes: bool, dry_run: bool, **options: Any) -> Iterat
         yield from (AclRow(*acl, False) for acl in found)
         return
     session.confirm(f"delete {len(found)} ACLs", yes)
-    for acl, outcome in session.admin.acls.delete(which):
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            yield AclRow(*acl, True)
+    for acl, _ in session.succeeded(session.admin.acls.delete(which)):
+        yield AclRow(*acl, True)

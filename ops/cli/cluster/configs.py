@@ -81,10 +81,7 @@ def describe(
 ) -> Iterator[ConfigRow]:
     """Show properties that are set, with --all those that are not, too. The broker `default` stands for all."""
     wanted = [_resource(kind, each) for each in resources]
-    for (_, name), outcome in session.admin.configs.describe(wanted, names or None):
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-            continue
+    for (_, name), outcome in session.succeeded(session.admin.configs.describe(wanted, names or None)):
         if missing := set(names).difference(each.name for each in outcome):
             what = f"{kind} {name or EVERY_BROKER}"
             text = f"It has no property {', '.join(sorted(missing))}."

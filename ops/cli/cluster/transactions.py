@@ -66,10 +66,7 @@ def list_transactions(
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 def describe(session: Session, ids: tuple[str, ...]) -> Iterator[TransactionInfo]:
     """Show transactional ids: since when a transaction is open, and in which partitions."""
-    for _, each in session.admin.transactions.describe(ids):
-        if isinstance(each, ClientError):
-            session.failed(each)
-            continue
+    for _, each in session.succeeded(session.admin.transactions.describe(ids)):
         open_ms = None if each.started_ms is None else max(0, now_ms() - each.started_ms)
         yield TransactionInfo(
             transactional_id=each.transactional_id,

@@ -366,11 +366,8 @@ def _over(session: Session, name: str) -> Redrive:
 @click.argument("names", metavar="[NAME]...", nargs=-1)
 def _redrives(session: Session, names: tuple[str, ...]) -> Iterator[RedriveRow]:
     """Show how far redrives are. Only shareq has them."""
-    for _, outcome in session.admin.redrives.find(names or None):
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            yield _row(outcome)
+    for _, redrive in session.succeeded(session.admin.redrives.find(names or None)):
+        yield _row(redrive)
 
 
 @click.argument("name")

@@ -139,12 +139,8 @@ class Kind(Protocol):
 
 
 def existing(session: Session, kind: Kind, ids: Iterable[str]) -> Iterator[tuple[str, Described]]:
-    """Yield the groups that exist; note the others in the session."""
-    for group, outcome in kind.describe(session, ids):
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            yield group, outcome
+    """Iterate over the groups that exist; note the others in the session."""
+    return session.succeeded(kind.describe(session, ids))
 
 
 def names_of(session: Session, kind: Kind) -> Iterator[str]:
@@ -216,16 +212,10 @@ def _add_offsets(group: ClusterGroup, kind: Kind, word: str) -> None:
     @click.argument("groups", metavar="GROUP...", nargs=-1, required=True)
     def offsets(session: Session, groups: tuple[str, ...]) -> Iterator[OffsetRow]:
         names = [name for name, _ in existing(session, kind, groups)]
-        for name, outcome in kind.positions(session, names, True):
-            if isinstance(outcome, ClientError):
-                session.failed(outcome)
-                continue
-            kind.explain(session, name, outcome)
-            for (topic, number), position in sorted(outcome.items(), key=lambda item: item[0]):
-                if isinstance(position, ClientError):
-                    session.failed(position)
-                else:
-                    yield OffsetRow(name, topic, number, *position)
+        for name, positions in session.succeeded(kind.positions(session, names, True)):
+            kind.explain(session, name, positions)
+            for partition, position in session.succeeded(sorted(positions.items(), key=lambda item: item[0])):
+                yield OffsetRow(name, *partition, *position)
 
     offsets.help = f"Show how far {kind.word}s are, partition by partition."
 
@@ -277,12 +267,7 @@ def _add_reset(group: ClusterGroup, kind: Kind, word: str) -> None:
         at = place("--to", to)
         before, count = _offsets_now(session, kind, name)
         partitions = _begun(session, kind, name) if all_topics else partitions_of(session, topics)
-        wanted: dict[Partition, int] = {}
-        for partition, outcome in offsets_of(session.admin, at, partitions).items():
-            if isinstance(outcome, ClientError):
-                session.failed(outcome)
-            else:
-                wanted[partition] = outcome
+        wanted = dict(session.succeeded(offsets_of(session.admin, at, partitions).items()))
         if wanted and count:  # every cluster refuses that, and says less
             session.failed(has_members(kind, name, count))
             return
@@ -291,11 +276,9 @@ def _add_reset(group: ClusterGroup, kind: Kind, word: str) -> None:
                 yield ResetRow(name, *partition, before.get(partition), offset, False)
             return
         session.confirm(f"let {kind.word} {name} go on at {to} in {len(wanted)} partitions", yes)
-        for partition, altered in sorted(kind.alter(session, name, wanted).items(), key=lambda item: item[0]):
-            if isinstance(altered, ClientError):
-                session.failed(altered)
-            else:
-                yield ResetRow(name, *partition, before.get(partition), altered, True)
+        done = sorted(kind.alter(session, name, wanted).items(), key=lambda item: item[0])
+        for partition, offset in session.succeeded(done):
+            yield ResetRow(name, *partition, before.get(partition), offset, True)
 
     reset.help = f"Let a {kind.word} without members go on at another place. A group that does not exist is made."
 
@@ -314,11 +297,8 @@ def _add_delete_offsets(group: ClusterGroup, kind: Kind, word: str) -> None:
             yield from (ForgottenRow(name, topic, False) for topic in topics if topic in begun)
             return
         session.confirm(f"have {kind.word} {name} forget {', '.join(topics)}", yes)
-        for topic, outcome in kind.forget(session, name, topics).items():
-            if isinstance(outcome, ClientError):
-                session.failed(outcome)
-            else:
-                yield ForgottenRow(name, topic, True)
+        for topic, _ in session.succeeded(kind.forget(session, name, topics).items()):
+            yield ForgottenRow(name, topic, True)
 
     delete_offsets.help = f"Have a {kind.word} forget topics: it begins with them as a new group would."
 

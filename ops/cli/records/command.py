@@ -198,13 +198,7 @@ def _all(reader: Reader) -> Iterator[ReadRecord]:
 
 
 def _found(session: Session, outcomes: dict[Partition, int | ClientError]) -> dict[Partition, int]:
-    found: dict[Partition, int] = {}
-    for partition, outcome in outcomes.items():
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            found[partition] = outcome
-    return found
+    return dict(session.succeeded(outcomes.items()))
 
 
 def _ends(session: Session, partitions: dict[Partition, int], committed: bool) -> dict[Partition, int]:

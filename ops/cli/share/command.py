@@ -265,10 +265,8 @@ def peek(session: Session, group: str, topics: tuple[str, ...], max_records: int
     if isinstance(positions, ClientError):
         raise positions
     at: dict[Partition, int] = {}
-    for partition, each in sorted(positions.items()):
-        if isinstance(each, ClientError):
-            session.failed(each)
-        elif each.start is not None and (not topics or partition[0] in topics):
+    for partition, each in session.succeeded(sorted(positions.items())):
+        if each.start is not None and (not topics or partition[0] in topics):
             at[partition] = each.start
     last = session.admin.topics.offsets(dict.fromkeys(at, LATEST))
     ends = {each: end.offset or 0 for each, end in last.items() if not isinstance(end, ClientError)}

@@ -51,8 +51,5 @@ def add_pauses(command: ClusterGroup) -> None:
 
 
 def _rows(session: Session, outcomes: Mapping[str, Outcome[bool]], paused: bool, dry_run: bool) -> Iterator[PauseRow]:
-    for group, outcome in outcomes.items():
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-        else:
-            yield PauseRow(group, paused, not dry_run)
+    for group, _ in session.succeeded(outcomes.items()):
+        yield PauseRow(group, paused, not dry_run)

@@ -7,14 +7,15 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import click
 
 from shareq.client.admin import Admin
+from shareq.client.admin.calls import Outcome
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, understood
 from shareq.client.network import Network
@@ -32,6 +33,8 @@ from shareq.ops.cli.shared.exits import (
 from shareq.ops.cli.shared.failures import exit_code
 from shareq.ops.cli.shared.profile import FIRST_CONTACT_MS, client_config
 
+K = TypeVar("K")
+T = TypeVar("T")
 Shape = Literal["rows", "object", "stream"]
 CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -68,6 +71,14 @@ class Session:
         """Note that one of several things failed; the command goes on, and ends with the code of the first."""
         say(printing.printable(str(error)) + remark)
         self.code = self.code or exit_code(error)
+
+    def succeeded(self, outcomes: Iterable[tuple[K, Outcome[T]]]) -> Iterator[tuple[K, T]]:
+        """Yield those of several things that did not fail, in their order; note the others (`failed`)."""
+        for name, outcome in outcomes:
+            if isinstance(outcome, ClientError):
+                self.failed(outcome)
+            else:
+                yield name, outcome
 
     def confirm(self, question: str, yes: bool) -> None:
         """Ask before something is destroyed; `yes` is the option that answers. Ends the command if it is not wanted."""

@@ -94,10 +94,7 @@ def partitions_of(session: Session, topics: Iterable[str]) -> list[Partition]:
             if known is not None:
                 known.append(int(number))
     found: list[Partition] = []
-    for name, outcome in session.admin.topics.describe(named):
-        if isinstance(outcome, ClientError):
-            session.failed(outcome)
-            continue
+    for name, outcome in session.succeeded(session.admin.topics.describe(named)):
         wanted = named[name]
         numbers = [each.partition for each in outcome.partitions]
         for each in numbers if wanted is None else wanted:
