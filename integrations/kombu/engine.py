@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from shareq.aio import Producer
 from shareq.client.admin import Admin
+from shareq.client.admin.calls import only
 from shareq.client.admin.topics import NewTopic
 from shareq.client.aio.network import Network
 from shareq.client.config import ClientConfig
@@ -176,9 +177,7 @@ class Engine:
             partitions = self._partitions(admin, topic)
             if not partitions:
                 return 0
-            outcome = dict(admin.share_groups.offsets([group], {topic: partitions}))[group]
-            if isinstance(outcome, ClientError):
-                raise outcome
+            outcome = only(dict(admin.share_groups.offsets([group], {topic: partitions})), group)
             total, unknown = 0, []
             for number in partitions:
                 row = outcome.get((topic, number))

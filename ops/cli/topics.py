@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 import click
 
-from shareq.client.admin.calls import batched
+from shareq.client.admin.calls import batched, only
 from shareq.client.admin.configs import Change
 from shareq.client.admin.topics import NewTopic, TopicInfo
 from shareq.client.core.list_offsets import EARLIEST, LATEST
@@ -159,13 +159,9 @@ def alter(
     if partitions is None and not settings and not unset:
         exit_with(USAGE, "topics alter: give --partitions, --set or --unset")
     if settings or unset:
-        altered = session.admin.configs.alter({("topic", topic): change}, dry_run=dry_run)["topic", topic]
-        if isinstance(altered, ClientError):
-            raise altered
+        only(session.admin.configs.alter({("topic", topic): change}, dry_run=dry_run), ("topic", topic))
     if partitions is not None:
-        counted = session.admin.topics.set_partitions({topic: partitions}, dry_run=dry_run)[topic]
-        if isinstance(counted, ClientError):
-            raise counted
+        only(session.admin.topics.set_partitions({topic: partitions}, dry_run=dry_run), topic)
     yield TopicChangeRow(topic, partitions, not dry_run)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import click
 
-from shareq.client.admin.calls import Partition
+from shareq.client.admin.calls import Partition, only
 from shareq.client.admin.redrives import LetterFilter, Redrive, SentLetters, letter_of
 from shareq.client.core.list_offsets import EARLIEST, LATEST
 from shareq.client.errors import ClientError
@@ -292,11 +292,8 @@ def _letters(
     firsts = session.admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
     lasts = session.admin.topics.offsets(dict.fromkeys(partitions, LATEST))
     for each in partitions:
-        for outcome in (first := firsts[each], last := lasts[each]):
-            if isinstance(outcome, ClientError):
-                raise outcome
-        start = max(getattr(first, "offset", None) or 0, request.first_offset)
-        end = getattr(last, "offset", None) or 0
+        start = max(only(firsts, each).offset or 0, request.first_offset)
+        end = only(lasts, each).offset or 0
         if request.last_offset >= 0:
             end = min(end, request.last_offset + 1)
         if start < end:
@@ -345,10 +342,7 @@ def _row(redrive: Redrive) -> RedriveRow:
 
 
 def _now(session: Session, name: str) -> Redrive:
-    ((_, outcome),) = session.admin.redrives.find([name])
-    if isinstance(outcome, ClientError):
-        raise outcome
-    return outcome
+    return only(dict(session.admin.redrives.find([name])), name)
 
 
 def _over(session: Session, name: str) -> Redrive:

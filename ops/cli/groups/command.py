@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from shareq.client.admin.calls import Outcome, Partition
+from shareq.client.admin.calls import Outcome, Partition, only
 from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import ClientError
 from shareq.ops.cli.groups.shared import (
@@ -75,9 +75,7 @@ class ConsumerKind:
         return session.admin.consumer_groups.alter_offsets(group, offsets)
 
     def forget(self, session: Session, group: str, topics: tuple[str, ...]) -> dict[str, Outcome[bool]]:
-        committed = dict(session.admin.consumer_groups.offsets([group]))[group]
-        if isinstance(committed, ClientError):
-            raise committed
+        committed = only(dict(session.admin.consumer_groups.offsets([group])), group)
         partitions = [partition for partition in committed if partition[0] in topics]
         found: dict[str, Outcome[bool]] = {}
         for (topic, _), outcome in session.admin.consumer_groups.delete_offsets(group, partitions).items():

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 import click
 
-from shareq.client.admin.calls import Outcome, Partition
+from shareq.client.admin.calls import Outcome, Partition, only
 from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.fetch import OffsetsGone, RangeFetcher
@@ -261,9 +261,7 @@ def peek(session: Session, group: str, topics: tuple[str, ...], max_records: int
     """
     if not list(existing(session, _KIND, [group])):
         return
-    positions = dict(session.admin.share_groups.offsets([group]))[group]
-    if isinstance(positions, ClientError):
-        raise positions
+    positions = only(dict(session.admin.share_groups.offsets([group])), group)
     at: dict[Partition, int] = {}
     for partition, each in session.succeeded(sorted(positions.items())):
         if each.start is not None and (not topics or partition[0] in topics):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from shareq.client.admin.calls import NotFound, Partition
+from shareq.client.admin.calls import NotFound, Partition, only
 from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import ClientError
 from shareq.ops.cli.output.printing import duration, printable
@@ -128,12 +128,8 @@ def _in_hand(first: RangeRow | None) -> str:
 
 
 def _of_states(session: Session, group: str, is_wanted: Callable[[str, int], bool]) -> Iterator[Window]:
-    for _, described in session.admin.share_groups.describe([group]):
-        if isinstance(described, ClientError):
-            raise described
-    positions = dict(session.admin.share_groups.offsets([group]))[group]
-    if isinstance(positions, ClientError):
-        raise positions
+    only(dict(session.admin.share_groups.describe([group])), group)
+    positions = only(dict(session.admin.share_groups.offsets([group])), group)
     wanted = sorted(each for each in positions if is_wanted(*each))
     states = stored_states(session.network, group, wanted) if wanted else {}
     ends = session.admin.topics.offsets(dict.fromkeys(wanted, LATEST))
