@@ -415,14 +415,6 @@ def int_value(values: Mapping[str, ConfigValue], name: str) -> int:
     return value
 
 
-def float_value(values: Mapping[str, ConfigValue], name: str) -> float:
-    """Return the value of a key of type DOUBLE that is always set."""
-    value = values[name]
-    if not isinstance(value, float | int):
-        raise TypeError(f"{name} is {value!r}, not a number")
-    return value
-
-
 def format_value(value: ConfigValue) -> str:
     """Return a value as Kafka writes it in property files and answers: `true`, `0.5`, `a,b`.
 

@@ -5,15 +5,12 @@ without an authorizer.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Protocol
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.acls import ResourceKind, operations_of
 from shareq.broker.security.names import CLUSTER_NAME
 from shareq.protocol.errors import ErrorCode
-
-NOT_ASKED: Final = -(2**31)
-"""The value of the field when the client did not ask."""
 
 
 class DescribedGroup(Protocol):

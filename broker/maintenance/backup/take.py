@@ -51,7 +51,6 @@ from shareq.broker.metadata.changes import TopicRow
 
 _ATTEMPTS: Final = 5
 _PAUSE_S: Final = 0.0005
-_FILES_FOR_THE_REST: Final = 64
 
 TopicPartition = tuple[str, int]
 

@@ -30,7 +30,6 @@ from shareq.protocol.records.checksum import crc32c
 
 _CHUNK_BYTES: Final = 1 << 20
 _CRC_START: Final = 21
-_PREFIX_WITH_MAGIC: Final = 17
 
 OnBatch = Callable[[int, BatchHeader, Callable[[], bytes]], None]
 """Called with position, header and a function for the bytes of each sound batch, in order."""
