@@ -18,12 +18,12 @@ from typing import Final
 
 from devtools.documents import add_write_option, show_and_write
 from devtools.kafka.apache_kafka import CACHE
-from tests.campaign.cluster_kills import rows
+from tests.campaign import results
 from tests.campaign.cluster_kills.brokers import OURS
 from tests.campaign.cluster_kills.campaign import Rounds
 from tests.campaign.cluster_kills.cells import CELLS, Cell
 from tests.campaign.cluster_kills.report import markdown
-from tests.campaign.cluster_kills.rows import Row
+from tests.campaign.cluster_kills.rows import Row, of
 from tests.campaign.command import show
 
 BEGIN, END = "<!-- cluster kills: begin -->", "<!-- cluster kills: end -->"
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     until = [time.monotonic() + options.minutes * 60]
     signal.signal(signal.SIGTERM, lambda *_: until.__setitem__(0, 0.0))
     chosen = [CELLS[name] for name in options.cell or CELLS]
-    known = rows.read(options.results)
+    known = results.read(options.results, Row)
     campaigns = [
         _Campaign(cell, cluster, options, known, lambda: time.monotonic() < until[0])
         for cluster in options.cluster or [OURS]
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     ]
     with ThreadPoolExecutor(options.at_once) as pool:
         list(pool.map(_Campaign.run, campaigns))
-    found = rows.read(options.results)
+    found = results.read(options.results, Row)
     show_and_write(markdown(found, CELLS), options.write, BEGIN, END)
     return 1 if any(row.broken for row in found) else 0
 
@@ -71,7 +71,7 @@ class _Campaign:
         self._cell = cell
         self._cluster = cluster
         self._options = options
-        self._rows = rows.of(known, cell.name, cluster)
+        self._rows = of(known, cell.name, cluster)
         self._in_time = in_time
 
     def run(self) -> None:
@@ -92,8 +92,8 @@ class _Campaign:
         return counted < self._options.rounds and self._in_time()
 
     def _add(self, row: Row) -> None:
-        rows.append(self._options.results, row)
-        self._rows.append(row)
+        results.append(self._options.results, row)
+        self._results.append(row)
         pause = "no more" if row.pause_s is None else f"{row.pause_s:.1f} s"
         show(
             f"{row.cell}, {row.cluster}, {row.number}: {row.records:,} records, pause {pause}, load {row.load}"

@@ -1,11 +1,9 @@
-"""The results of rounds, a line of JSON each, in a file that grows: a campaign goes on where it was ended."""
+"""The results of rounds."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,18 +46,6 @@ class Row:
     def is_late(self) -> bool:
         """Return whether work went on too late, or never."""
         return self.pause_s is None or self.pause_s > self.within_s
-
-
-def append(path: Path, row: Row) -> None:
-    """Add a round to the file, in one write: others may add theirs."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab", buffering=0) as file:
-        file.write((json.dumps(asdict(row), separators=(",", ":")) + "\n").encode())
-
-
-def read(path: Path) -> list[Row]:
-    """Return all rounds of the file, none if there is no file."""
-    return [Row(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def of(rows: Iterable[Row], cell: str, cluster: str) -> list[Row]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tests.campaign.cluster_kills import rows
+from tests.campaign import results
 from tests.campaign.cluster_kills.report import markdown
-from tests.campaign.cluster_kills.rows import Row
+from tests.campaign.cluster_kills.rows import Row, of
 
 ROUND = Row(
     cell="owner", cluster="ours", seed=1, number=1, at="", records=1_000, pause_s=2.0, within_s=3.0, load=1.0, twice=3
@@ -16,12 +16,12 @@ ROUND = Row(
 
 def test_rounds_come_back_as_they_were_and_are_kept_apart(tmp_path: Path) -> None:
     path = tmp_path / "results" / "rounds.jsonl"
-    assert rows.read(path) == []
+    assert results.read(path, Row) == []
     other = replace(ROUND, cluster="4.3.1", broken=["lost"], errors={"poll": 2})
-    rows.append(path, ROUND)
-    rows.append(path, other)
-    assert rows.read(path) == [ROUND, other]
-    assert rows.of(rows.read(path), "owner", "4.3.1") == [other]
+    results.append(path, ROUND)
+    results.append(path, other)
+    assert results.read(path, Row) == [ROUND, other]
+    assert of(results.read(path, Row), "owner", "4.3.1") == [other]
 
 
 def test_the_table_has_a_row_for_each_cell_and_cluster_that_was_tried() -> None:
