@@ -42,7 +42,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills moving crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 define EVERY_DAY
@@ -122,6 +122,7 @@ Kills and damage
   make order-kills                  20 kills under 12 members of a group with order by key, 100,000 records; ARGS=--help
   make dlq-kills KILLS=n            n kills (default 200) under groups with dead-letter queues, and redrives; n / 5 in removals
                                     (15 minutes); ARGS=--help
+  make moving                       topics and groups move between one machine, nodes and Apache Kafka, under kills; needs Java; ARGS=--help
   make celery-kills                 20 kills of Celery's workers and of the broker under load; ARGS=--kills=n, ARGS=--help
   make crash-images                 50 images of traced runs, as kills and power losses leave them; needs strace; ARGS=--help
   make storage-matrix               every kind of file in a data folder, damaged in every way, and pairs (5 minutes on one
@@ -331,6 +332,9 @@ order-kills: $(READY)
 
 cluster-kills: $(READY)
 	@$(RUN) -m tests.campaign.cluster_kills $(ARGS)
+
+moving: $(READY)
+	@$(RUN) -m tests.campaign.moving $(ARGS)
 
 dlq-kills: $(READY)
 	@$(RUN) -m tests.campaign.dlq_kills --kills=$(KILLS) $(ARGS)

@@ -93,7 +93,7 @@ class _Campaign:
 
     def _add(self, row: Row) -> None:
         results.append(self._options.results, row)
-        self._results.append(row)
+        self._rows.append(row)
         pause = "no more" if row.pause_s is None else f"{row.pause_s:.1f} s"
         show(
             f"{row.cell}, {row.cluster}, {row.number}: {row.records:,} records, pause {pause}, load {row.load}"

@@ -1,0 +1,57 @@
+"""The ways to move, and what is done on each: the rows of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple
+
+from tests.campaign.moving import share_groups
+from tests.campaign.moving.rows import Row
+from tests.campaign.moving.scene import Round, Way
+from tests.campaign.moving.sides import APACHE, MACHINE, NODES, NODES_BEFORE_OURS
+
+WAYS: Final = {
+    way.name: way
+    for way in (
+        Way(MACHINE, NODES),
+        Way(NODES, MACHINE),
+        Way(MACHINE, APACHE),
+        Way(APACHE, MACHINE),
+        Way(MACHINE, MACHINE),
+        Way(MACHINE, NODES_BEFORE_OURS),
+        Way(NODES_BEFORE_OURS, MACHINE),
+    )
+}
+USUAL: Final = tuple(WAYS)[:4]
+ALL: Final = 336_776
+FEW: Final = 20_000
+CUT_OVER_S: Final = 5.0
+
+
+class Cell(NamedTuple):
+    """One thing to do on a way. `victim`: what is killed, by the name that `Scene.victim` takes."""
+
+    name: str
+    move: Callable[[Round], Row]
+    records: int
+    victim: str = ""
+
+    def is_on(self, way: Way) -> bool:
+        """Return whether a way has the victim."""
+        where, _, what = self.victim.partition(" ")
+        side = way.old if where == "source" else way.new
+        return what != "node" or side in (NODES, NODES_BEFORE_OURS)
+
+
+def _kills(victim: str) -> Cell:
+    return Cell(f"flights, {victim} killed", partial(share_groups.move, victim=victim), FEW, victim)
+
+
+CELLS: Final = {
+    cell.name: cell
+    for cell in (
+        Cell("flights", partial(share_groups.move, victim=None), ALL),
+        *map(_kills, ("command", "source broker", "target broker", "source node", "target node")),
+    )
+}

@@ -1,0 +1,150 @@
+"""The flights through a share group that moves while four members of it are at work."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from devtools.clients.admin import read_from_start
+from tests.campaign.moving.command_runs import Command, Ran
+from tests.campaign.moving.judge import NEW, OLD, judged, pause_s
+from tests.campaign.moving.members import Members
+from tests.campaign.moving.rows import Row
+from tests.campaign.moving.scene import Round, create_topic, forget, produce_flights, wait_for
+from tests.support.clients.shareq_cli import Shell
+
+SLOW: Final = 60.0
+LASTS_S: Final = 40.0
+"""The most records a second of each member while the topic moves, and how long they would last: something has to be
+left.
+"""
+DRAINS_S: Final = 240.0
+NEARLY: Final = 2_000
+"""Members work slowly when so many records, or a tenth, are left until one half is done."""
+STANDS_STILL_S: Final = 90.0
+"""With no confirmation for so long at the new side nothing more comes: locks are over by then."""
+QUIET_S: Final = 10.0
+"""A queue that is empty for so long has been emptied: answers come behind what they confirm."""
+EACH: Final = 2
+"""Kills of each part of a move: its copy, and its cut-over."""
+
+
+def move(this: Round, victim: str | None) -> Row:
+    """Move a topic with its share group; something is killed on the way, or nothing."""
+    topic, group = f"flights-{this.number}", f"departures-{this.number}"
+    old, new = this.scene.old, this.scene.new
+    create_topic(old, topic)
+    read_from_start(old.bootstrap, group)
+    half = this.records // 2
+    written = produce_flights(old.cluster, topic, 0, half)
+    members = Members(this.folder, group, topic)
+    command = Command((old.bootstrap, new.bootstrap, "--topic", topic, "--group", group))
+    try:
+        members.start(OLD, old.bootstrap)
+        members.wait_for_confirmed(half - min(NEARLY, half // 10), DRAINS_S)
+        members.pace(OLD, min(SLOW, half / 4 / LASTS_S))
+        written += _copied_while_producers_work(this, command, topic, half)
+        strike = None if victim is None else this.scene.victim(victim)
+        of_topic = partial(strike, topic) if strike is not None else None
+        for words in ((), ("--cut-over",)) if victim is not None else ():
+            _disturb(this, command, of_topic, words)
+        members.wait_for_confirmed(half, DRAINS_S)
+        ran = command.until_done("--cut-over")
+        moved_at = time.monotonic()
+        drained = len(members.seen().confirmed)
+        broken = _broken(ran) + _shifted(ran)
+        if drained >= written:
+            broken.append("nothing was left to move")
+        if not broken:
+            members.start(NEW, new.bootstrap)
+            broken = _broken(command.once("--verify-only"))
+            _drain(members, new.bootstrap, group, written)
+    finally:
+        members.end()
+    seen = members.seen()
+    verdict = judged(seen, written, moved_at)
+    forget(old, topic)
+    forget(new, topic)
+    counted = Counter({f"command: {text}": times for text, times in command.ends.items()}) + seen.errors
+    return Row(
+        records=written,
+        drained=drained,
+        lost=len(verdict.lost),
+        again=len(verdict.again),
+        unlike=len(verdict.unlike),
+        unknown=verdict.unknown,
+        twice=verdict.twice,
+        hung=members.hung,
+        kills=command.kills,
+        runs=command.runs,
+        cut_over_s=ran.cut_over_s,
+        pause_s=pause_s(seen),
+        counted=dict(counted),
+        broken=[*broken, *verdict.broken[:20]],
+    )
+
+
+def _copied_while_producers_work(this: Round, command: Command, topic: str, half: int) -> int:
+    """Copy while the second half is written. Return how many records that are."""
+    written: list[int] = []
+    target = this.scene.old.cluster
+
+    def produce() -> None:
+        written.append(produce_flights(target, topic, half, this.records))
+
+    producer = threading.Thread(target=produce)
+    producer.start()
+    try:
+        ran = command.until_done()
+    finally:
+        producer.join()
+    if not written:
+        raise RuntimeError("the second half of the flights was not written")
+    if ran.code:
+        raise RuntimeError(f"the copy: {ran.code}: {ran.failed or ran.said}")
+    return written[0]
+
+
+def _disturb(this: Round, command: Command, strike: Callable[[], None] | None, words: tuple[str, ...]) -> None:
+    plan_s = command.planned_in()
+    for _ in range(EACH):
+        command.disturbed(strike, plan_s * this.rng.uniform(0.6, 1.3), *words)
+
+
+def _drain(members: Members, bootstrap: str, group: str, rows: int) -> None:
+    """Wait until nothing is left at the new side, and answers have come for what was done there."""
+    last, since = -1, time.monotonic()
+    while len(members.seen().confirmed) < rows:
+        found = len(members.seen().confirmed)
+        if found != last:
+            last, since = found, time.monotonic()
+        if time.monotonic() - since > STANDS_STILL_S:
+            break
+        if time.monotonic() - since > QUIET_S and not lag(bootstrap, group):
+            break
+        time.sleep(0.2)
+    wait_for(lambda: not lag(bootstrap, group), "the end of the queue", STANDS_STILL_S)
+
+
+def lag(bootstrap: str, group: str) -> int:
+    """Return how many records a share group has yet to do; at least one where it is not known."""
+    rows = Shell(bootstrap).json("share", "lag", group)
+    return sum(1 if row["lag"] is None else int(row["lag"]) for row in rows)
+
+
+def _broken(ran: Ran) -> list[str]:
+    return (ran.failed or [f"the command ended with {ran.code}: {ran.said}"]) if ran.code else []
+
+
+def _shifted(ran: Ran) -> list[str]:
+    """Return a line for each partition whose records have other offsets at the target: there are no gaps here."""
+    rows = [row for row in ran.rows if row["kind"] == "records"]
+    return [
+        f"partition {row['partition']}: {row['source_end']} at the source is {row['target_end']} at the target"
+        for row in rows
+        if row["source_end"] != row["target_end"]
+    ]

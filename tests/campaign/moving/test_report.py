@@ -1,0 +1,53 @@
+"""The tables show all rounds that were carried out, and all that broke."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.campaign.moving.cells import CELLS, USUAL, WAYS
+from tests.campaign.moving.report import markdown
+from tests.campaign.moving.rows import Row
+from tests.campaign.moving.scene import Way
+
+ROUND = Row(
+    way="a to b",
+    cell="flights",
+    number=1,
+    records=1_000,
+    drained=400,
+    kills=2,
+    runs=5,
+    cut_over_s=1.0,
+    pause_s=2.0,
+    load=1,
+)
+
+
+def test_there_is_a_table_for_each_way_and_a_row_for_each_cell() -> None:
+    rows = [ROUND, replace(ROUND, cut_over_s=3.0, pause_s=None, lost=1), replace(ROUND, way="b to a", kills=0)]
+    lines = markdown(rows, ["a to b", "b to a", "none"], ["flights", "none"])
+    assert [line for line in lines if line.startswith("**")] == ["**From a to b**", "**From b to a**"]
+    assert [line for line in lines if line.startswith("| flights")] == [
+        "| flights | 2 | 2,000 | 800 | 4 | 10 | 1 / 0 / 0 | 2.0 | 3.0 | 2.0 | 2.0 | 1.0 |",
+        "| flights | 1 | 1,000 | 400 | 0 | 5 | 0 / 0 / 0 | 1.0 | 1.0 | 2.0 | 2.0 | 1.0 |",
+    ]
+
+
+def test_a_round_that_was_not_carried_out_is_named_and_not_counted() -> None:
+    rows = [replace(ROUND, drained=0, number=2, broken=["RuntimeError: shareq did not start"])]
+    lines = markdown(rows, ["a to b"], ["flights"])
+    assert not [line for line in lines if line.startswith("| flights")]
+    assert "* a to b, flights, round 2: RuntimeError: shareq did not start" in lines
+
+
+def test_all_that_happened_besides_is_counted_by_its_name() -> None:
+    rows = [replace(ROUND, counted={"old: poll _FAIL": 2}), replace(ROUND, counted={"old: poll _FAIL": 1})]
+    assert markdown(rows, [], [])[-1] == "| old: poll _FAIL | 3 |"
+
+
+def test_cells_that_kill_a_node_are_on_ways_from_or_to_nodes() -> None:
+    on = {cell.name: [name for name in USUAL if cell.is_on(WAYS[name])] for cell in CELLS.values()}
+    assert on["flights, source node killed"] == ["two nodes before 3.9.1 to one machine"]
+    assert on["flights, target node killed"] == ["one machine to two nodes before 3.9.1"]
+    assert on["flights"] == list(USUAL)
+    assert Way("a", "b").name == "a to b"
