@@ -128,7 +128,6 @@ def delete_share_offsets_request(world: Access) -> Message:
     return rpc.DeleteShareGroupOffsetsRequest("other", [rpc.DeleteShareGroupOffsetsRequestTopic(TOPIC)])
 
 
-
 def create_acls_request(_world: Access) -> Message:
     return create_acls.CreateAclsRequest([create_acls.AclCreation(2, "x", 3, "User:x", "*", 3, 3)])
 

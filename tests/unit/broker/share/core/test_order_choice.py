@@ -12,7 +12,6 @@ from tests.support.models.key_hashes import key_hashes
 from tests.support.models.share_partition import ACCEPT, BATCHES, KEY, RECORDS, batches, settings, settle
 
 
-
 class Log:
     """A share partition over record batches of `size` with these keys."""
 
