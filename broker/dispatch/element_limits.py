@@ -62,6 +62,7 @@ MOST_ELEMENTS: Final[dict[int, int]] = {
     ApiKey.DELETE_SHARE_GROUP_OFFSETS: 10_000,
     ApiKey.ALTER_USER_SCRAM_CREDENTIALS: 10_000,
     ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: 10_000,
+    ApiKey.MOVE_USER_SCRAM_CREDENTIALS: 10_000,
     # what a member names: it fits into a record, and so into max.message.bytes
     ApiKey.SHARE_GROUP_HEARTBEAT: 5_000,  # 4 µs each, in one turn
     ApiKey.DESCRIBE_REDRIVES: NAMES,

@@ -102,4 +102,5 @@ HANDLERS: Final[dict[ApiKey, HandlerRow]] = {
     ApiKey.START_REDRIVE: _row("redrive.start_redrive", 0, 0, own=True),
     ApiKey.DESCRIBE_REDRIVES: _row("redrive.describe_redrives", 0, 0, own=True),
     ApiKey.CANCEL_REDRIVE: _row("redrive.cancel_redrive", 0, 0, own=True),
+    ApiKey.MOVE_USER_SCRAM_CREDENTIALS: _row("access.move_user_scram_credentials", 0, 0, own=True),
 }

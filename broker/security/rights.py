@@ -162,4 +162,5 @@ RIGHTS: Final[dict[ApiKey, tuple[Right, ...]]] = {
     ApiKey.DESCRIBE_REDRIVES: (DESCRIBE_TOPIC,),
     # Nothing for the client that began it.
     ApiKey.CANCEL_REDRIVE: (ALTER_CLUSTER,),
+    ApiKey.MOVE_USER_SCRAM_CREDENTIALS: (ALTER_CLUSTER,),
 }

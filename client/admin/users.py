@@ -20,12 +20,32 @@ from shareq.protocol.generated.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     UserName,
 )
+from shareq.protocol.generated.move_user_scram_credentials import (
+    MovedScramCredential,
+    MoveUserScramCredentialsRequest,
+    MoveUserScramCredentialsResponse,
+)
 
 MECHANISMS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _NAMES: Final = {number: name for name, number in MECHANISMS.items()}
 _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 DEFAULT_ITERATIONS: Final = 8192
 """The number that Apache Kafka's tools take."""
+MOVED_TOGETHER: Final = 1_000
+
+
+class KeptCredential(NamedTuple):
+    """A credential as shareq keeps it: with these keys a client logs in as the user, without the password."""
+
+    user: str
+    mechanism: str
+    iterations: int
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+
+    def __repr__(self) -> str:
+        return f"KeptCredential({self.user}, {self.mechanism}, [hidden])"
 
 
 class ScramCredential(NamedTuple):
@@ -66,6 +86,38 @@ class Users:
         salted = hashlib.pbkdf2_hmac(_HASHES[mechanism], password.encode(), salt, iterations)
         row = ScramCredentialUpsertion(user, MECHANISMS[mechanism], iterations, salt, salted)
         return self._alter(user, AlterUserScramCredentialsRequest(upsertions=[row]))
+
+    def kept(self) -> list[KeptCredential]:
+        """Return all credentials with their keys. Raises BrokerError, and UnsupportedApi on any broker but shareq."""
+        answer = self._calls.any(MoveUserScramCredentialsRequest(None), MoveUserScramCredentialsResponse, "users")
+        return [
+            KeptCredential(
+                row.user,
+                _NAMES.get(row.mechanism, str(row.mechanism)),
+                row.iterations,
+                bytes(row.salt),
+                bytes(row.stored_key),
+                bytes(row.server_key),
+            )
+            for row in answer.credentials
+        ]
+
+    def add_kept(self, credentials: Sequence[KeptCredential]) -> list[Outcome[bool]]:
+        """Add credentials with their keys; DUPLICATE_RESOURCE where the user has another one of the mechanism.
+
+        Without any it is a question whether the broker would. Raises BrokerError, and UnsupportedApi as above.
+        """
+        outcomes: list[Outcome[bool]] = []
+        for at in range(0, len(credentials) or 1, MOVED_TOGETHER):
+            rows = [
+                MovedScramCredential(each.user, MECHANISMS[each.mechanism], *each[2:])
+                for each in credentials[at : at + MOVED_TOGETHER]
+            ]
+            answer = self._calls.any(MoveUserScramCredentialsRequest(rows), MoveUserScramCredentialsResponse, "users")
+            outcomes += [
+                refused(row.error_code, f"user {row.user}", row.error_message) or True for row in answer.results
+            ]
+        return outcomes
 
     def delete(self, user: str, mechanism: str) -> Outcome[bool]:
         """Take a user's credential of a mechanism. RESOURCE_NOT_FOUND if there is none."""

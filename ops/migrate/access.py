@@ -1,7 +1,8 @@
 """The move of access rules and quotas, with a whole cluster. Pure.
 
-Rules are added, and a quota is set where the target has none of its entity and name: nothing there is changed. The keys
-of SCRAM users are shown by no request, so users are named only.
+Rules are added, a quota is set where the target has none of its entity and name, and a SCRAM user is added where the
+target has none of the name and mechanism: nothing there is changed. Apache Kafka has no request that shows the keys of
+users, and one that takes the salted password, of which they are made and which nobody keeps: such users are named.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from shareq.client.admin.users import KeptCredential
 from shareq.client.errors import BrokerError
 from shareq.ops.migrate.report import MigrationRow, Outcome
+from shareq.protocol.errors import ErrorCode
 
 Rule = tuple[str, ...]
 """An ACL: resource, its name, pattern, principal, host, operation, permission."""
@@ -34,16 +37,41 @@ class Access(Protocol):
     def users(self) -> Sequence[tuple[str, str]] | None:
         """Return SCRAM users and their mechanisms; None where they may not be seen."""
 
+    def credentials(self) -> Sequence[KeptCredential] | None:
+        """Return the credentials of SCRAM users; None where they are not shown."""
+
+    def add_credentials(self, credentials: Sequence[KeptCredential]) -> Sequence[BrokerError | None] | None:
+        """Add credentials, and return why each is refused; None where the cluster takes none at all."""
+
 
 def move(source: Access, target: Access, done: Outcome) -> Iterator[MigrationRow]:
-    """Move ACLs and quotas, or, where `done` is planned, say which would move; and name users."""
+    """Move ACLs, quotas and users, or, where `done` is planned, say which would move."""
     yield from _move_rules(source.rules(), target, done)
     yield from _move_quotas(source.quotas(), target, done)
-    there = set(target.users() or ())
-    for user, mechanism in source.users() or ():
-        if (user, mechanism) not in there:
-            note = f"{mechanism}: no request shows its keys; shareq users set {user} --mechanism {mechanism}"
-            yield MigrationRow("user", user, None, "left", note=note)
+    yield from _move_users(source, target, done)
+
+
+def _move_users(source: Access, target: Access, done: Outcome) -> Iterator[MigrationRow]:
+    users = source.users()
+    if not users:
+        return
+    kept = source.credentials()
+    takes = kept is not None and target.add_credentials(()) is not None
+    if kept is None or not takes:
+        why = "the source does not show its keys" if kept is None else "the target takes no keys, as Apache Kafka"
+        there = set(target.users() or ())
+        for user, mechanism in users:
+            if (user, mechanism) not in there:
+                note = f"{mechanism}: {why}; shareq users set {user} --mechanism {mechanism}"
+                yield MigrationRow("user", user, None, "left", note=note)
+        return
+    errors = target.add_credentials(kept) if done != "planned" else None
+    for each, error in zip(kept, errors or [None] * len(kept), strict=True):
+        row = MigrationRow("user", each.user, None, done, note=each.mechanism)
+        if error is not None:
+            is_other = error.code == ErrorCode.DUPLICATE_RESOURCE
+            row = row._replace(outcome="left" if is_other else "refused", note=f"{each.mechanism}: {error}")
+        yield row
 
 
 def _move_rules(rules: Sequence[Rule] | None, target: Access, done: Outcome) -> Iterator[MigrationRow]:

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from shareq.client.admin import Admin
 from shareq.client.admin.acls import Acl
+from shareq.client.admin.users import KeptCredential
 from shareq.client.errors import BrokerError, ClientError, UnsupportedApi
 from shareq.ops.migrate.access import Entity, Rule
 from shareq.protocol.errors import ErrorCode
@@ -55,6 +56,15 @@ class AccessOf:
         """Return SCRAM users and their mechanisms."""
         found = _seen(self._admin.users.find)
         return None if found is None else [(each.user, each.mechanism) for each in found]
+
+    def credentials(self) -> Sequence[KeptCredential] | None:
+        """Return the credentials of SCRAM users."""
+        return _seen(self._admin.users.kept)
+
+    def add_credentials(self, credentials: Sequence[KeptCredential]) -> Sequence[BrokerError | None] | None:
+        """Add credentials; return why each is refused."""
+        found = _seen(lambda: self._admin.users.add_kept(credentials))
+        return None if found is None else [_refusal(each) for each in found]
 
 
 def _seen(find: Callable[[], T]) -> T | None:

@@ -91,6 +91,7 @@ class ApiKey(IntEnum):
     START_REDRIVE = 29553
     DESCRIBE_REDRIVES = 29554
     CANCEL_REDRIVE = 29555
+    MOVE_USER_SCRAM_CREDENTIALS = 29556
 
 
 # key: (module, name, lowest version, highest, first flexible, highest is unstable, listeners)
@@ -183,4 +184,5 @@ APIS: dict[int, tuple[str, str, int, int, int, bool, tuple[str, ...]]] = {
     29553: ("start_redrive", "StartRedrive", 0, 0, 0, False, ("broker",)),
     29554: ("describe_redrives", "DescribeRedrives", 0, 0, 0, False, ("broker",)),
     29555: ("cancel_redrive", "CancelRedrive", 0, 0, 0, False, ("broker",)),
+    29556: ("move_user_scram_credentials", "MoveUserScramCredentials", 0, 0, 0, False, ("broker",)),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -34,7 +34,14 @@ from shareq.protocol.generated.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     UserName,
 )
+from shareq.protocol.generated.move_user_scram_credentials import (
+    MovedScramCredential,
+    MoveUserScramCredentialsRequest,
+    MoveUserScramCredentialsResponse,
+    ShownScramCredential,
+)
 from tests.support.clients.access import AccessWorld
+from tests.support.worlds.admin_world import World
 
 SALT = b"salt of sixteen."
 READ_T = (2, "t", 3, "User:x", "*", 3, 3)
@@ -237,6 +244,71 @@ def test_what_cannot_be_described_is_explained(world: AccessWorld) -> None:
         "b": "Attempt to describe a user credential that does not exist: b",
         "c": "Cannot describe SCRAM credentials for the same user twice in a single request: c",
     }
+
+
+def kept(world: AccessWorld) -> list[ShownScramCredential]:
+    answer = world.admin.call(MoveUserScramCredentialsRequest(None), 0, MoveUserScramCredentialsResponse)
+    assert answer.error_code == ErrorCode.NONE
+    return list(answer.credentials)
+
+
+def added(world: AccessWorld, *rows: MovedScramCredential) -> list[int]:
+    request = MoveUserScramCredentialsRequest(list(rows))
+    answer = world.admin.call(request, 0, MoveUserScramCredentialsResponse)
+    return [row.error_code for row in answer.results]
+
+
+def moved(row: ShownScramCredential, **changed: Any) -> MovedScramCredential:
+    found = {name: getattr(row, name) for name in MovedScramCredential.FIELDS}
+    return MovedScramCredential(**{**found, **changed})
+
+
+def test_credentials_move_as_they_are_kept(world: AccessWorld) -> None:
+    alter(world, [upsert("a"), upsert("b", 2, 16384)])
+    before = dict(world.services.metadata.credentials)
+    shown = kept(world)
+    alter(world, deletions=[ScramCredentialDeletion("a", 1), ScramCredentialDeletion("b", 2)])
+    assert added(world, *map(moved, shown)) == [0, 0]
+    assert added(world, *map(moved, shown)) == [0, 0]
+    assert world.services.metadata.credentials == before
+
+
+def test_a_credential_that_is_moved_replaces_none(world: AccessWorld) -> None:
+    alter(world, [upsert("a")])
+    (row,) = kept(world)
+    before = dict(world.services.metadata.credentials)
+    assert (
+        added(world, moved(row, iterations=8192), moved(row, stored_key=b"k" * 32))
+        == [ErrorCode.DUPLICATE_RESOURCE] * 2
+    )
+    assert added(world, moved(row, user="b"), moved(row, user="b", salt=b"other")) == [
+        0,
+        ErrorCode.DUPLICATE_RESOURCE,
+    ]
+    assert before.items() < world.services.metadata.credentials.items()
+
+
+def test_what_no_password_has_made_is_not_added(world: AccessWorld) -> None:
+    alter(world, [upsert("a")])
+    (row,) = kept(world)
+    wrong = [
+        moved(row, user=""),
+        moved(row, user="b", iterations=4095),
+        moved(row, user="b", iterations=16385),
+        moved(row, user="b", stored_key=b"k" * 31),
+        moved(row, user="b", server_key=b"k" * 64),
+        moved(row, user="b", mechanism=2),
+    ]
+    assert added(world, *wrong) == [ErrorCode.UNACCEPTABLE_CREDENTIAL] * len(wrong)
+    assert added(world, moved(row, user="b", mechanism=3)) == [ErrorCode.UNSUPPORTED_SASL_MECHANISM]
+    assert users(world) == {"a": (0, [(1, 4096)])}
+
+
+def test_a_broker_without_an_authorizer_shows_no_keys() -> None:
+    """Every client has ALTER on the cluster there."""
+    answer = World().call(MoveUserScramCredentialsResponse, MoveUserScramCredentialsRequest(None), 0)
+    assert answer.error_code == ErrorCode.SECURITY_DISABLED
+    assert not answer.credentials
 
 
 @pytest.mark.parametrize("salt", [b"", b"short"])

@@ -185,6 +185,14 @@ def scram(facts: Facts, _version: int) -> Scene:
     }
 
 
+def moved_scram(facts: Facts, version: int) -> Scene:
+    scene = scram(facts, version)
+    one = (scene["Upsertions"] or scene["Deletions"])[0]
+    key = one["SaltedPassword"]
+    moved = {**one, "User": one["Name"], "StoredKey": key, "ServerKey": key}
+    return {"Credentials": facts.rng.choice((None, [moved]))}
+
+
 def features(facts: Facts, _version: int) -> Scene:
     """Not share.version: without it there would be no share groups to go on with."""
     rng = facts.rng

@@ -87,6 +87,7 @@ REQUESTS: Final[dict[ApiKey, Make]] = {
     ApiKey.START_REDRIVE: administration.redrive,
     ApiKey.DESCRIBE_REDRIVES: administration.begun_redrives,
     ApiKey.CANCEL_REDRIVE: administration.begun_redrives,
+    ApiKey.MOVE_USER_SCRAM_CREDENTIALS: administration.moved_scram,
 }
 
 STATEFUL: Final = frozenset(

@@ -32,6 +32,7 @@ from shareq.protocol.generated import (
     leave_group,
     list_groups,
     metadata,
+    move_user_scram_credentials,
     read_share_group_state,
     read_share_group_state_summary,
     share_group_describe,
@@ -377,5 +378,11 @@ CASES: Final = (
     Case(ApiKey.START_REDRIVE, 0, _always(redrive_request(group_id=GROUP, target=1)), (r.READ_TOPIC, r.READ_GROUP)),
     Case(ApiKey.DESCRIBE_REDRIVES, 0, describe_redrives_request, (r.DESCRIBE_TOPIC,), _names_no_redrive),
     Case(ApiKey.CANCEL_REDRIVE, 0, _always(cancel_redrive.CancelRedriveRequest("unknown")), (r.ALTER_CLUSTER,)),
+    Case(
+        ApiKey.MOVE_USER_SCRAM_CREDENTIALS,
+        0,
+        _always(move_user_scram_credentials.MoveUserScramCredentialsRequest(None)),
+        (r.ALTER_CLUSTER,),
+    ),
     *(Case(key, version, _always(request), (right,)) for key, version, request, right in RIGHT_CASES),
 )

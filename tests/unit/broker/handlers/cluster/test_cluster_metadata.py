@@ -59,7 +59,12 @@ def test_api_versions_is_the_handler_table(version: int) -> None:
 @pytest.mark.parametrize("version", range(3, 6))
 def test_requests_of_our_own_are_shown_to_clients_of_our_own(version: int) -> None:
     ours = {key for key, row in HANDLERS.items() if row.own}
-    assert ours == {ApiKey.START_REDRIVE, ApiKey.DESCRIBE_REDRIVES, ApiKey.CANCEL_REDRIVE}
+    assert ours == {
+        ApiKey.START_REDRIVE,
+        ApiKey.DESCRIBE_REDRIVES,
+        ApiKey.CANCEL_REDRIVE,
+        ApiKey.MOVE_USER_SCRAM_CREDENTIALS,
+    }
     assert all(key >= OURS_FROM for key in ours)
     for name, expected in (("shareq", ours), ("apache-kafka-java", set()), ("shareq2", set())):
         response = api_versions(World(), version, name)
