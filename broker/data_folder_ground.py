@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from os.path import abspath
 from typing import TYPE_CHECKING, Final
@@ -27,7 +27,7 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.os_fs import open_to_others
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.cleaner.schedule import Cleaning
-from shareq.broker.log.manager import LogManager
+from shareq.broker.log.manager import LogManager, note_addresses
 from shareq.broker.log.segments.files import DEFAULT_OPEN_FILES
 from shareq.broker.log.upkeep import CheckTimes
 from shareq.broker.metadata.changes import MetaDb, ResourceName
@@ -274,8 +274,10 @@ def open_ground(
     features: Mapping[str, int],
     max_open_files: int,
     durable_metadata: bool,
+    addresses: Sequence[str],
 ) -> DataFolderGround:
-    """Open the data folder, which takes its lock, as what a broker is to stand on. `data_dir` is its whole path.
+    """Open the data folder, which takes its lock, as what a broker is to stand on. `data_dir` is its whole path,
+    `addresses` are those at which clients reach the broker.
 
     Unless `durable_metadata`, commits survive a kill, and no loss of power. Raises DataFolderError,
     DataFolderInUseError, FeatureError, OSError.
@@ -293,6 +295,8 @@ def open_ground(
     with ExitStack() as undo:
         undo.callback(folder.release_lock)
         undo.callback(folder.meta_db.close)
+        with suppress(OSError):  # it helps others, and not the broker
+            note_addresses(env.fs, data_dir, addresses)
         mode = open_to_others(data_dir)
         if mode:
             logger.warning("data folder %s is open to every user of this machine, mode %s: chmod 700", data_dir, mode)

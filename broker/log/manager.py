@@ -17,7 +17,7 @@ deleted id: they are removed, so records of a deleted topic never turn up in one
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from shareq.broker.disk.policy import DiskState
@@ -71,7 +71,27 @@ def lock_data_folder(fs: Fs, data_dir: str) -> Callable[[], None]:
     try:
         return fs.lock(f"{data_dir}/{LOCK_FILE}")
     except BlockingIOError as error:
-        raise DataFolderInUseError(f"data folder {data_dir} is in use by another process") from error
+        last = _last_owner(fs, data_dir)
+        raise DataFolderInUseError(f"data folder {data_dir} is in use by another process{last}") from error
+
+
+def note_addresses(fs: Fs, data_dir: str, addresses: Sequence[str]) -> None:
+    """Write where clients of the folder's owner connect into its lock, for those who find it taken. OSError."""
+    file = fs.open(f"{data_dir}/{LOCK_FILE}")
+    try:
+        file.truncate(0)
+        file.append([", ".join(addresses).encode()])
+    finally:
+        file.close()
+
+
+def _last_owner(fs: Fs, data_dir: str) -> str:
+    """Return the end of a refusal: a kill leaves the addresses, so they may be those of the owner before."""
+    try:
+        text = fs.read_bytes(f"{data_dir}/{LOCK_FILE}").decode()
+    except (OSError, ValueError):
+        return ""
+    return f"; the broker that opened it last is at {text}" if text and text.isprintable() else ""
 
 
 def _folder_above(path: str) -> str:

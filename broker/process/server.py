@@ -305,7 +305,7 @@ class Server:
         self._fs = fs
         return broker
 
-    async def _open_data_folder(self, env: Environment, _endpoints: Mapping[str, Endpoint]) -> DataFolderGround:
+    async def _open_data_folder(self, env: Environment, endpoints: Mapping[str, Endpoint]) -> DataFolderGround:
         from shareq.broker.data_folder_ground import open_ground  # and what it imports, which a node need not load
 
         with _refusals(f"data folder {self.data_dir}"):
@@ -316,6 +316,7 @@ class Server:
                 features=self._features,
                 max_open_files=self._files.logs,
                 durable_metadata=self._seams.durable_metadata,
+                addresses=[address_text((each.host, each.port)) for each in endpoints.values()],
             )
 
     async def _listen(self, broker: Broker, max_connections: int) -> None:

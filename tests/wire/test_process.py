@@ -178,8 +178,12 @@ def test_under_nohup_a_terminal_that_goes_away_is_nothing(tmp_path: Path) -> Non
 def test_two_processes_never_open_one_folder(tmp_path: Path) -> None:
     with Broker(data_dir=tmp_path / "data") as first:
         result = run("serve", "--data-dir", str(first.data_dir), "--listen", "127.0.0.1:0")
+        address = first.bootstrap
     assert result.returncode == 1
-    assert result.stderr == f"shareq: data folder {tmp_path / 'data'} is in use by another process\n"
+    assert result.stderr == (
+        f"shareq: data folder {tmp_path / 'data'} is in use by another process; the broker that opened it last is at "
+        f"{address}\n"
+    )
 
 
 def test_a_property_file_is_read_and_options_win(tmp_path: Path) -> None:
