@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
 
@@ -19,6 +20,7 @@ from shareq.ops.cli.shared.profile import FIRST_CONTACT_MS, client_config
 from shareq.ops.migrate.broker import SourceCluster, TargetCluster
 from shareq.ops.migrate.broker_access import AccessOf
 from shareq.ops.migrate.broker_groups import GroupsOfSource, GroupsOfTarget
+from shareq.ops.migrate.folder import FolderBroker, Use, is_folder
 from shareq.ops.migrate.groups import GroupOptions, Groups
 from shareq.ops.migrate.report import FAILED, MigrationRow
 from shareq.ops.migrate.run import Migration, Options, Progress
@@ -27,7 +29,8 @@ EXAMPLES: Final = """\
   shareq migrate old.example.com:9092 new.example.com:9092 --dry-run
   shareq migrate old.example.com:9092 new.example.com:9092
   shareq migrate old.example.com:9092 new.example.com:9092 --topic 'orders*' --cut-over
-  shareq migrate old.example.com:9092 new.example.com:9092 --verify-only --json"""
+  shareq migrate old.example.com:9092 new.example.com:9092 --verify-only --json
+  shareq migrate /var/lib/shareq new.example.com:9092 --cut-over"""
 _MB: Final = 1e6
 _COLUMNS: Final = ("kind", "name", "partition", "outcome", "source_start", "source_end", "target_end", "bytes", "note")
 
@@ -98,39 +101,40 @@ def command(
     verify_only: bool,
     dry_run: bool,
 ) -> Iterator[MigrationRow]:
-    """Move topics with their records, and groups, from the cluster FROM to the cluster TO; both are HOST:PORT.
+    """Move topics with their records, and groups, from the cluster FROM to the cluster TO: HOST:PORT, or a data folder.
 
-    Either is shareq, a node, or Apache Kafka. FROM goes on to work, and is not changed before --cut-over: that has
+    Either is shareq, a node, or Apache Kafka. A folder is served by a broker of the command's own until it ends; one
+    that does not exist yet has a / in it. FROM goes on to work, and is not changed before --cut-over: that has
     share groups confirm nothing more there. A run that ends, however it ends, is gone on with by the next one, which
     copies what came meanwhile. Topics that TO has already, and that no run has made, are refused.
     """
     if verify_only and (cut_over or dry_run):
         exit_with(USAGE, "migrate: --verify-only changes nothing; give it without --cut-over and --dry-run")
-    old, new = _network(_config(session, source, None)), _network(_config(session, target, to_config))
-    try:
-        with Line() as line:
-            pace = _Pace(line)
-            progress = Progress(pace.planned, pace.copied, pace.compared, pace.cut_over)
-            from_cluster, to_cluster = SourceCluster(old), TargetCluster(new)
-            of_old, of_new = GroupsOfSource(from_cluster), GroupsOfTarget(to_cluster)
-            group_options = GroupOptions(groups, at_least_once)
-            migration = Migration(
-                from_cluster,
-                to_cluster,
-                Options(topics, cut_over),
-                lambda topic: Groups(from_cluster, of_old, of_new, topic, group_options),
-                None if topics or groups else (AccessOf(from_cluster.admin), AccessOf(to_cluster.admin)),
-                progress,
-            )
-            for row in _rows(migration, verify_only=verify_only, dry_run=dry_run):
-                if row.outcome in FAILED:
-                    session.code = REFUSED
-                yield row
-            if pace.cut_over_s is not None:
-                session.notes.append(f"the cut-over took {pace.cut_over_s:.1f} s")
-    finally:
-        old.close()
-        new.close()
+    use: Use = "pretend" if verify_only or dry_run else "to"
+    with ExitStack() as opened:
+        old = _network(opened, _config(opened, session, source, None, "from"))
+        new = _network(opened, _config(opened, session, target, to_config, use))
+        line = opened.enter_context(Line())
+        pace = _Pace(line)
+        progress = Progress(pace.planned, pace.copied, pace.compared, pace.cut_over)
+        from_cluster, to_cluster = SourceCluster(old), TargetCluster(new)
+        of_old = GroupsOfSource(from_cluster, lies_still=is_folder(source))
+        of_new = GroupsOfTarget(to_cluster)
+        group_options = GroupOptions(groups, at_least_once)
+        migration = Migration(
+            from_cluster,
+            to_cluster,
+            Options(topics, cut_over),
+            lambda topic: Groups(from_cluster, of_old, of_new, topic, group_options),
+            None if topics or groups else (AccessOf(from_cluster.admin), AccessOf(to_cluster.admin)),
+            progress,
+        )
+        for row in _rows(migration, verify_only=verify_only, dry_run=dry_run):
+            if row.outcome in FAILED:
+                session.code = REFUSED
+            yield row
+        if pace.cut_over_s is not None:
+            session.notes.append(f"the cut-over took {pace.cut_over_s:.1f} s")
 
 
 def _rows(migration: Migration, *, verify_only: bool, dry_run: bool) -> Iterator[MigrationRow]:
@@ -140,17 +144,22 @@ def _rows(migration: Migration, *, verify_only: bool, dry_run: bool) -> Iterator
     return migration.planned_rows(planned) if dry_run else migration.run(planned)
 
 
-def _config(session: Session, address: str, file: str | None) -> ClientConfig:
+def _config(opened: ExitStack, session: Session, where: str, file: str | None, use: Use) -> ClientConfig:
+    if is_folder(where):
+        broker = FolderBroker(where, use)
+        opened.callback(broker.close)
+        return replace(session.config, bootstrap_servers=(broker.address,), tls=None, sasl=broker.login)
     if file is not None:
-        return client_config(address, file, None, (), session.config.default_api_timeout_ms / 1000)
+        return client_config(where, file, None, (), session.config.default_api_timeout_ms / 1000)
     try:
-        servers = ClientConfig.from_properties({"bootstrap.servers": address}).bootstrap_servers
+        servers = ClientConfig.from_properties({"bootstrap.servers": where}).bootstrap_servers
     except ConfigError as error:
-        exit_with(USAGE, str(error))
+        exit_with(USAGE, f"{error}, or a data folder")
     return replace(session.config, bootstrap_servers=servers)
 
 
-def _network(config: ClientConfig) -> Network:
+def _network(opened: ExitStack, config: ClientConfig) -> Network:
     network = Network(config)
+    opened.callback(network.close)
     network.brokers(timeout_ms=min(FIRST_CONTACT_MS, config.default_api_timeout_ms))
     return network

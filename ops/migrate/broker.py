@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -14,16 +15,18 @@ from shareq.client.errors import BrokerError, ClientError, Unreachable, Unsuppor
 from shareq.client.fetch import BY_TOPIC_ID, whole_batches
 from shareq.client.network import Exchange, Network, Tries
 from shareq.ops.migrate.batches import Aborted, Fetched
-from shareq.ops.migrate.ports import LogRange, Partition, Topic
+from shareq.ops.migrate.ports import CHUNK_BYTES, LogRange, Partition, Sample, Topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from shareq.protocol.records.batch import batch_headers
 
-CHUNK_BYTES: Final = 4 << 20
-"""One answer to Fetch, unless a single batch is larger. The next one is under way meanwhile."""
 MAX_WAIT_MS: Final = 500
+SAMPLE_BYTES: Final = 32 << 20
+SAMPLE_S: Final = 2.0
+"""What a sample reads at most, and about how long."""
 _ALL: Final = -1
 _BATCHES: Final = 3
 """The first version of Produce with record batches of magic 2."""
@@ -50,10 +53,10 @@ class Cluster:
         ends = _known(self.admin.topics.offsets(dict.fromkeys(partitions, LATEST), committed_only=True))
         return {each: LogRange(starts[each], ends[each]) for each in partitions}
 
-    def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
+    def fetch(self, partition: Partition, offset: int, end: int, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Fetched]:
         """Yield whole batches from an offset on, below `end`; from the start of the log where the offset is gone."""
         position, tries = offset, self.network.tries()
-        reply = self._ask(partition, position) if position < end else None
+        reply = self._ask(partition, position, chunk_bytes) if position < end else None
         while reply is not None:
             try:
                 row = _row_of(reply, partition)
@@ -64,12 +67,12 @@ class Cluster:
                 position = self._beyond(partition, position, error)
                 if position < end:
                     self._wait(tries, error, partition)
-                    reply = self._ask(partition, position)
+                    reply = self._ask(partition, position, chunk_bytes)
                     continue
                 return
             tries = self.network.tries()
             position = following
-            reply = self._ask(partition, position) if position < end else None
+            reply = self._ask(partition, position, chunk_bytes) if position < end else None
             aborted = [Aborted(each.producer_id, each.first_offset) for each in row.aborted_transactions or ()]
             yield Fetched(bytes((row.records or b"")[:size]), aborted)
 
@@ -93,14 +96,14 @@ class Cluster:
             return position
         return max(position, self.ranges([partition])[partition].start)
 
-    def _ask(self, partition: Partition, position: int) -> Exchange | ClientError:
+    def _ask(self, partition: Partition, position: int, chunk_bytes: int) -> Exchange | ClientError:
         try:
             topic_id, leader = self._leader(partition)
-            row = FetchPartition(partition[1], fetch_offset=position, partition_max_bytes=CHUNK_BYTES)
+            row = FetchPartition(partition[1], fetch_offset=position, partition_max_bytes=chunk_bytes)
             request = FetchRequest(
                 max_wait_ms=MAX_WAIT_MS,
                 min_bytes=1,
-                max_bytes=CHUNK_BYTES,
+                max_bytes=chunk_bytes,
                 isolation_level=_COMMITTED,
                 topics=[FetchTopic(topic_id=topic_id, partitions=[row])],
             )
@@ -130,6 +133,34 @@ class SourceCluster(Cluster):
     def topics(self, wanted: Callable[[str, bool], bool]) -> Sequence[Topic]:
         """Return the topics that are wanted. Nodes list internal ones of their cluster, and do not describe them."""
         return self._topics([each for each in self.admin.topics.all() if wanted(each.name, each.internal)])
+
+    def sample(self, ranges: Mapping[Partition, LogRange]) -> Sample:
+        """Read from the longest ranges on, until that was enough."""
+        began_s = time.monotonic()
+        size = records = 0
+        for partition, (start, end) in sorted(ranges.items(), key=lambda one: one[1].start - one[1].end):
+            for fetched in self.fetch(partition, start, end):
+                size += len(fetched.data)
+                records += sum(header.records_count for _, header in batch_headers(memoryview(fetched.data)))
+                seconds = time.monotonic() - began_s
+                if size >= SAMPLE_BYTES or seconds >= SAMPLE_S:
+                    return Sample(size, records, seconds)
+        return Sample(size, records, time.monotonic() - began_s)
+
+    def undecided(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
+        """Wait for open transactions at the ends of logs as long as a call may take; return where the others begin."""
+        tries = self.network.tries()
+        while True:
+            # The log's end first: what comes in between must not look like a part of a transaction.
+            ends = _known(self.admin.topics.offsets(dict.fromkeys(partitions, LATEST)))
+            decided = _known(self.admin.topics.offsets(dict.fromkeys(partitions, LATEST), committed_only=True))
+            left = {each: decided[each] for each in partitions if decided[each] < ends[each]}
+            if not left:
+                return left
+            try:
+                self.network.wait(tries, Unreachable("transactions are open"))
+            except Unreachable:
+                return left
 
     def sizes(self) -> Mapping[Partition, int]:
         """Return bytes of partitions, of the largest replica; nothing where the cluster does not say."""
@@ -212,11 +243,14 @@ class TargetCluster(Cluster):
             raise outcome
         return None
 
-    def set_configs(self, topic: str, configs: Mapping[str, str], delete: Collection[str]) -> None:
-        """Set and take back properties of a topic."""
-        outcome = self.admin.configs.alter({("topic", topic): Change(configs, list(delete))})["topic", topic]
-        if isinstance(outcome, ClientError):
-            raise outcome
+    def set_configs(self, changes: Mapping[str, tuple[Mapping[str, str], Collection[str]]]) -> None:
+        """Set and take back properties of topics."""
+        found = self.admin.configs.alter(
+            {("topic", topic): Change(configs, list(delete)) for topic, (configs, delete) in changes.items()}
+        )
+        for outcome in found.values():
+            if isinstance(outcome, ClientError):
+                raise outcome
 
     def producer(self) -> tuple[int, int]:
         """Return a producer id and epoch that nobody else has."""

@@ -9,7 +9,7 @@ from shareq.client.admin.calls import Outcome, only, refused
 from shareq.client.admin.configs import Change
 from shareq.client.errors import BrokerError, ClientError, UnsupportedApi
 from shareq.ops.migrate.broker import SourceCluster, TargetCluster
-from shareq.ops.migrate.group_ports import Committed, ShareState, StateRange
+from shareq.ops.migrate.group_ports import Committed, Redrive, ShareState, StateRange
 from shareq.ops.migrate.ports import Partition
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import read_share_group_state as read_state
@@ -22,6 +22,7 @@ _OF_SHARE_PARTITIONS: Final = 2
 """FindCoordinator's key type of share partitions."""
 _FENCE: Final = 2**31 - 1
 """A leader epoch above all."""
+_UNDER_WAY: Final = "RUNNING"
 _NO_MEMBERS: Final = ("empty", "dead")
 _STATES: Final = frozenset((RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED))
 _DEAD_LETTERS: Final = 2
@@ -50,9 +51,13 @@ class _Groups:
             for each, committed in ((each, only(found, each)) for each in found)
         }
 
-    def begun(self, group: str) -> Sequence[Partition]:
-        """Return the share partitions that a share group has a state of."""
-        return list(only(dict(self._admin.share_groups.offsets([group])), group))
+    def begun(self, group: str) -> Mapping[Partition, int]:
+        """Return the share partitions that a share group has a state of, and its starts."""
+        found = only(dict(self._admin.share_groups.offsets([group])), group)
+        return {
+            each: -1 if isinstance(place, ClientError) or place.start is None else place.start
+            for each, place in found.items()
+        }
 
     def _key(self, group: str, topic_id: bytes, partition: int) -> str:
         return f"{group}:{uuid_to_text(topic_id)}:{partition}"
@@ -95,12 +100,16 @@ class _Groups:
 
 
 class GroupsOfSource(_Groups):
-    """Groups of the cluster that is left."""
+    """Groups of the cluster that is left. One that `lies_still` has no members: what it remembers was cut off."""
+
+    def __init__(self, cluster: SourceCluster, *, lies_still: bool = False) -> None:
+        super().__init__(cluster)
+        self._lies_still = lies_still
 
     def consumer_groups(self) -> Mapping[str, bool]:
         """Return groups with committed offsets by name, and whether they have members."""
         return {
-            each.group_id: each.state.lower() not in _NO_MEMBERS
+            each.group_id: not self._lies_still and each.state.lower() not in _NO_MEMBERS
             for each in self._admin.groups.find()
             if each.kind != "share"
         }
@@ -126,6 +135,22 @@ class GroupsOfSource(_Groups):
 
         states = self._ask_states(group, keys, request, _state)
         return {keys[key][1]: state if state.start >= 0 else None for key, state in states.items()}
+
+    def redrives(self) -> Sequence[Redrive]:
+        """Return the redrives that are under way; nodes and Apache Kafka have none."""
+        try:
+            found = [outcome for _, outcome in self._admin.redrives.find()]
+        except UnsupportedApi:
+            return ()
+        return [
+            Redrive(each.name, each.queue, each.target, each.left)
+            for each in found
+            if not isinstance(each, ClientError) and each.state == _UNDER_WAY
+        ]
+
+    def end_redrive(self, name: str) -> None:
+        """End a redrive where it is."""
+        self._admin.redrives.cancel(name)
 
     def group_configs(self) -> Mapping[str, Mapping[str, str]]:
         """Return properties that were set, by group."""

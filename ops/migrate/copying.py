@@ -17,7 +17,7 @@ from shareq.ops.migrate.batches import Step, checksum, stamped, steps
 from shareq.ops.migrate.errors import Conflict, may_pass
 from shareq.ops.migrate.journal_topic import JournalTopic
 from shareq.ops.migrate.offset_syncs import OffsetSync, is_due
-from shareq.ops.migrate.ports import Partition, SentBatch, Source, Target
+from shareq.ops.migrate.ports import LogRange, Partition, SentBatch, Source, Target
 from shareq.protocol.errors import MalformedMessage
 
 MOST_IN_FLIGHT: Final = 5
@@ -63,38 +63,39 @@ class PartitionCopy:
         known = self._journal.known.positions.get(self._copied)
         return known is not None and known.upstream >= end and known.downstream == there
 
-    def copy(self, start: int, end: int) -> None:
-        """Copy what the source has below `end`, and write down how far. `start` is where its log begins.
+    def copy(self, found: LogRange, there: int) -> None:
+        """Copy what was found at the source, and note how far. The target's log ended `there`.
 
         Raises Conflict for a target with records that are not of this migration, and as its clusters do.
         """
+        start, end = found
         if not self._kept:
             if self._copied not in self._journal.known.positions:
                 self.position = OffsetSync(start)
             self._keep(self.position)
         begun = self.position
-        self._go_back(self._target.ranges([self.partition])[self.partition].end)
+        self._go_back(there)
         while self.position.upstream < end:
             try:
-                self._pass(end)
+                self._pass(end, there)
             except ClientError as error:
                 if not may_pass(error):
                     raise
                 self._target.pause(error)
-        self._check_end()
+                there = self._target.ranges([self.partition])[self.partition].end
         if self.position != begun or self._copied not in self._journal.known.positions:
-            self._journal.write([journal.position(self._copied, self.position)])
+            size = max(self.position.size - begun.size, 0)
+            self._journal.note(journal.position(self._copied, self.position), size)
 
-    def _check_end(self) -> None:
-        there = self._target.ranges([self.partition])[self.partition].end
+    def check(self, there: int) -> None:
+        """Raise Conflict unless the target's log ends where the copy does."""
         if there != self.position.downstream:
             raise Conflict(f"{self.name} ends at offset {there} at the target, the copy at {self.position.downstream}")
 
-    def _pass(self, end: int) -> None:
+    def _pass(self, end: int, there: int) -> None:
         """Copy until the end, or until something fails."""
         self._in_flight.clear()
         self._window = 1
-        there = self._target.ranges([self.partition])[self.partition].end
         self._go_back(there)
         ahead = self.position
         try:

@@ -40,6 +40,15 @@ class ShareState(NamedTuple):
         return sum(each.last - each.first + 1 for each in self.ranges if each.state in states)
 
 
+class Redrive(NamedTuple):
+    """A redrive under way: from a queue to a topic, or, where that is "", to the topics that the letters were of."""
+
+    name: str
+    queue: str
+    target: str
+    left: int
+
+
 class SourceGroups(Protocol):
     """Groups of the cluster that is left."""
 
@@ -50,14 +59,20 @@ class SourceGroups(Protocol):
 
     def share_groups(self) -> Sequence[str]: ...
 
-    def begun(self, group: str) -> Sequence[Partition]:
-        """Return the share partitions that a share group has a state of."""
+    def begun(self, group: str) -> Mapping[Partition, int]:
+        """Return the share partitions that a share group has a state of, and its starts; -1 where it has none yet."""
 
     def take_over(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState | None]:
         """Read states as a new leader does: from then on the old one confirms nothing more. None: nothing was begun."""
 
     def group_configs(self) -> Mapping[str, Mapping[str, str]]:
         """Return properties that were set, by group."""
+
+    def redrives(self) -> Sequence[Redrive]:
+        """Return the redrives that are under way."""
+
+    def end_redrive(self, name: str) -> None:
+        """End a redrive where it is; what it has not sent back stays in the queue."""
 
 
 class TargetGroups(Protocol):
@@ -68,7 +83,7 @@ class TargetGroups(Protocol):
     def commit(self, group: str, offsets: Mapping[Partition, Committed]) -> None:
         """Commit for a group without members."""
 
-    def begun(self, group: str) -> Sequence[Partition]: ...
+    def begun(self, group: str) -> Mapping[Partition, int]: ...
 
     def writable_states(self) -> Collection[int]:
         """Return delivery states that can be written; none where the cluster does not take states from this user."""

@@ -9,11 +9,11 @@ is not moved.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from shareq.client.errors import BrokerError, is_transient
 from shareq.ops.migrate import journal
-from shareq.ops.migrate.group_ports import Committed, ShareState, SourceGroups, StateRange, TargetGroups
+from shareq.ops.migrate.group_ports import Committed, Redrive, ShareState, SourceGroups, StateRange, TargetGroups
 from shareq.ops.migrate.journal import Copied, Entry, Handed
 from shareq.ops.migrate.journal_topic import JournalTopic
 from shareq.ops.migrate.mapping import downstream
@@ -22,10 +22,13 @@ from shareq.ops.migrate.ports import Partition, Source
 from shareq.ops.migrate.report import MigrationRow, Outcome
 from shareq.protocol.share import TERMINAL, RecordState
 
+MOST_RANGES: Final = 10_000
+"""The ranges of states that one request has: the coordinator takes them in one turn."""
 _CANNOT_WRITE: Final = (
     "the target does not take states from this user (ClusterAction on the cluster is needed): "
     "give --at-least-once to move start offsets alone, and have the rest come again"
 )
+_BACKOFF: Final = "shareq.redelivery.backoff.ms"
 _HAS_MEMBERS: Final = "has members: stop them before the cut-over"
 _DONE: Final = TERMINAL | {RecordState.ARCHIVING}
 
@@ -51,6 +54,20 @@ def translated(state: ShareState, at: Mapping[int, int], writable: Collection[in
     return ShareState(at[state.start], tuple(ranges))
 
 
+def _pieces(states: Mapping[Partition, ShareState]) -> Iterator[dict[Partition, ShareState]]:
+    """Yield the states in requests of at most about MOST_RANGES ranges."""
+    some: dict[Partition, ShareState] = {}
+    ranges = 0
+    for each, state in states.items():
+        if some and ranges + len(state.ranges) > MOST_RANGES:
+            yield some
+            some, ranges = {}, 0
+        some[each] = state
+        ranges += len(state.ranges)
+    if some:
+        yield some
+
+
 def offsets_in(state: ShareState) -> set[int]:
     """Return the offsets of the source that a state is written in."""
     return {state.start, *(each.first for each in state.ranges), *(each.last + 1 for each in state.ranges)}
@@ -72,6 +89,8 @@ class Groups:
         self._new = target_groups
         self._journal = topic
         self._options = options
+        self._known: dict[Partition, dict[int, int]] = {}
+        self._delays: frozenset[str] = frozenset()
 
     # -- before anything is done
 
@@ -103,6 +122,15 @@ class Groups:
                 row = row._replace(outcome="refused", note=_CANNOT_WRITE)
             yield row
 
+        yield from (row for _, row in self._redrives(topics))
+
+    def _redrives(self, topics: Collection[str]) -> Iterator[tuple[Redrive, MigrationRow]]:
+        """Return the redrives that write to these topics, or read letters there: behind a cut-over they must not."""
+        for each in self._old.redrives():
+            if each.queue in topics or each.target in topics or not each.target:
+                note = f"ends with the cut-over: {each.left} letters of {each.queue} were not looked at, and stay there"
+                yield each, MigrationRow("redrive", each.name, None, "left", note=note)
+
     def planned_configs(self) -> Iterator[MigrationRow]:
         """Return a row for each property of a group."""
         return self._config_rows("planned", dry_run=True)
@@ -131,12 +159,33 @@ class Groups:
 
     def _configs(self, *, dry_run: bool) -> Iterator[tuple[str, str, str]]:
         """Set properties of groups one by one; yield group, name and why the target does not take it."""
-        for group, configs in sorted(self._old.group_configs().items()):
+        found = self._old.group_configs()
+        self._delays = frozenset(group for group, configs in found.items() if _BACKOFF in configs)
+        for group, configs in sorted(found.items()):
             for name, value in sorted(configs.items()) if self._is_wanted(group) else ():
                 error = self._new.set_group_configs(group, {name: value}, dry_run=dry_run)
                 yield group, name, "" if error is None else error.message or str(error)
 
     # -- doing it
+
+    def prepare(self, partitions: Collection[Partition]) -> Iterator[MigrationRow]:
+        """Hand over properties, and look for the offsets at which groups are now: those at which they are at the
+        cut-over will not be far from there.
+        """
+        yield from self._config_rows("moved", dry_run=False)
+        for redrive, row in self._redrives({topic for topic, _ in partitions}):
+            self._old.end_redrive(redrive.name)
+            yield row
+        found: dict[Partition, set[int]] = {}
+        for group in filter(self._is_wanted, self._old.consumer_groups()):
+            for each, committed in self._old.offsets(group).items():
+                found.setdefault(each, set()).add(committed.offset)
+        for group in filter(self._is_wanted, self._old.share_groups()):
+            for each, start in self._old.begun(group).items():
+                found.setdefault(each, set()).add(start)
+        for each in found.keys() & set(partitions):
+            end = self._journal.known.positions[self._journal.known.copied(*each)].upstream
+            self._known[each] = self._map(each, {offset for offset in found[each] if 0 <= offset <= end})
 
     def take_over(self, partitions: Collection[Partition]) -> dict[str, Mapping[Partition, ShareState | None]]:
         """Read the states of all share groups in these partitions. From here on the source confirms nothing more."""
@@ -151,8 +200,7 @@ class Groups:
     def move(
         self, partitions: Collection[Partition], states: Mapping[str, Mapping[Partition, ShareState | None]]
     ) -> Iterator[MigrationRow]:
-        """Hand over properties, committed offsets and states. What a run before has handed over is the target's."""
-        yield from self._config_rows("moved", dry_run=False)
+        """Hand over committed offsets and states. What a run before has handed over is the target's."""
         for group in filter(self._is_wanted, sorted(self._old.consumer_groups())):
             yield from self._move_offsets(group, partitions)
         writable = self._new.writable_states()
@@ -200,18 +248,46 @@ class Groups:
             else:
                 moved = translated(state, self._map(partition, offsets_in(state)), writable or _DONE)
                 handed[partition] = moved
-                again = 0 if writable else moved.count(_DONE)
-                note = f"{partition[0]}: {again} records that are done come again" if again else partition[0]
-                row = row._replace(source_start=state.start, target_end=moved.start, note=note)
+                row = row._replace(
+                    source_start=state.start, target_end=moved.start, note=self._lost(group, partition, moved, writable)
+                )
             rows.append(row)
 
         def write() -> None:
             self._new.begin(group, {each: state.start for each, state in handed.items()})
-            if writable:
-                self._new.write(group, handed)
+            for some in _pieces(handed) if writable else ():
+                self._new.write(group, some)
 
         starts = {each: state.start for each, state in handed.items()}
         return self._hand_over(group, journal.state, starts, rows, write)
+
+    def _lost(self, group: str, partition: Partition, moved: ShareState, writable: Collection[int]) -> str:
+        """Return the note about a share partition: what of its state cannot be had at the target."""
+        again = 0 if writable else moved.count(_DONE)
+        found = f"{partition[0]}: {again} records that are done come again" if again else partition[0]
+        delayed = sum(each.last - each.first + 1 for each in moved.ranges if each.state == 0 and each.deliveries)
+        if delayed and group in self._delays:
+            found += f"; {delayed} that failed are available at once, as their delays end"
+        return found
+
+    def verified_rows(self, topics: Collection[str]) -> Iterator[MigrationRow]:
+        """Return a row for each offset that was handed over: whether the group is there, or has gone on from there."""
+        names = {each.topic_id: name for name, each in self._journal.known.topics.items() if name in topics}
+        for group, handed in self._handed(self._journal.known.offsets, names):
+            there = {each: committed.offset for each, committed in self._new.offsets(group).items()}
+            yield from _verified("offsets", group, handed, there)
+        for group, handed in self._handed(self._journal.known.states, names):
+            yield from _verified("share-group", group, handed, self._new.begun(group))
+
+    def _handed(
+        self, handed: Mapping[journal.OfGroup, Handed], names: Mapping[str, str]
+    ) -> list[tuple[str, dict[Partition, Handed]]]:
+        """Return what was handed over by group."""
+        found: dict[str, dict[Partition, Handed]] = {}
+        for (group, topic_id, number), each in sorted(handed.items()):
+            if topic_id in names and self._is_wanted(group):
+                found.setdefault(group, {})[names[topic_id], number] = each
+        return list(found.items())
 
     def _hand_over(
         self,
@@ -237,8 +313,26 @@ class Groups:
 
     def _map(self, partition: Partition, offsets: Collection[int]) -> dict[int, int]:
         syncs = self._journal.known.syncs_of(self._journal.known.copied(*partition))
-        return downstream(self._source, partition, syncs, offsets)
+        return downstream(self._source, partition, syncs, offsets, self._known.get(partition, {}))
 
     def _is_done(self, handed: Mapping[journal.OfGroup, Handed], group: str, partition: Partition) -> bool:
         known = handed.get((group, *self._journal.known.copied(*partition)))
         return known is not None and known.is_done
+
+
+def _verified(
+    kind: Literal["offsets", "share-group"],
+    group: str,
+    handed: Mapping[Partition, Handed],
+    there: Mapping[Partition, int],
+) -> Iterator[MigrationRow]:
+    for partition, each in handed.items():
+        found = there.get(partition, -1)
+        row = MigrationRow(kind, group, partition[1], "verified", target_end=each.offset, note=partition[0])
+        if not each.is_done:
+            row = row._replace(outcome="differs", note=f"{partition[0]}: the cut-over was not finished: run it again")
+        elif found < each.offset:
+            row = row._replace(outcome="differs", note=f"{partition[0]}: the group is at {found} at the target")
+        elif found > each.offset:
+            row = row._replace(note=f"{partition[0]}: has gone on to {found}")
+        yield row

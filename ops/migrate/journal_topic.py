@@ -22,6 +22,8 @@ from shareq.protocol.records.record_codec import RecordData
 CONFIGS: Final = {"cleanup.policy": "compact"}
 MOST_ENTRIES: Final = 500
 """The entries of one batch."""
+NOTED_BYTES: Final = 64 << 20
+"""The bytes that notes may be about before they are written: so much is found out again after a kill."""
 
 
 class JournalTopic:
@@ -35,6 +37,8 @@ class JournalTopic:
         self._end = 0
         self._producer = (-1, -1)
         self._sequence = 0
+        self._noted: list[Entry] = []
+        self._noted_bytes = 0
         self.known = Journal()
 
     def read(self) -> bool:
@@ -63,6 +67,18 @@ class JournalTopic:
                 raise Conflict(f"topic {self.name} cannot be made at the target: {refusal}")
             if not self.read():
                 self.write([journal.migration(self._source, self._target.producer())])
+
+    def note(self, entry: Entry, size: int) -> None:
+        """Write an entry with others, later: one that may be missing after a kill. `size`: the bytes it is about."""
+        self._noted.append(entry)
+        self._noted_bytes += size
+        if self._noted_bytes >= NOTED_BYTES:
+            self.write_notes()
+
+    def write_notes(self) -> None:
+        """Write what was noted down."""
+        some, self._noted, self._noted_bytes = self._noted, [], 0
+        self.write(some)
 
     def write(self, entries: Sequence[Entry]) -> None:
         """Write entries down; they count once this returns. Raises Conflict where another run writes, too."""

@@ -30,8 +30,9 @@ class OffsetSync(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The place of an offset: at most at `above`. `exact` is that of the target, where it is known without a look."""
+    """The place of an offset, between two syncs. `exact` is that of the target, where it is known without a look."""
 
+    below: OffsetSync
     above: OffsetSync
     exact: int | None
 
@@ -50,7 +51,7 @@ def find(syncs: Sequence[OffsetSync], offset: int) -> Place:
     at = bisect_left(syncs, offset, key=lambda one: one.upstream)
     above = syncs[min(at, len(syncs) - 1)]
     if at in (0, len(syncs)) or above.upstream == offset:
-        return Place(above, above.downstream)
+        return Place(above, above, above.downstream)
     below = syncs[at - 1]
     is_alike = above.upstream - below.upstream == above.downstream - below.downstream
-    return Place(above, below.downstream + offset - below.upstream if is_alike else None)
+    return Place(below, above, below.downstream + offset - below.upstream if is_alike else None)

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from shareq.client.errors import BrokerError
 from shareq.ops.migrate.journal import Journal
-from shareq.ops.migrate.ports import LogRange, Partition, Topic
+from shareq.ops.migrate.ports import LogRange, Partition, Sample, Topic
 from shareq.ops.migrate.report import MigrationRow
 from shareq.protocol.errors import ErrorCode
 
@@ -125,6 +125,26 @@ def planned_rows(topic: PlannedTopic) -> list[MigrationRow]:
             )
         )
     return rows
+
+
+def total_row(left: int, size: int | None, read: Sample) -> MigrationRow:
+    """Return the row of all that is to be copied yet: `left` offsets, of so many bytes where the source says. How long
+    it takes is said by what was read just now; what the target takes no one knows before it is asked to.
+    """
+    row = MigrationRow("total", "", None, "planned", bytes=size)
+    if not left:
+        return row._replace(bytes=0, note="nothing is left to copy")
+    if not read.records:
+        return row._replace(note=f"{left:,} offsets, of which none could be read")
+    about = "" if size is not None else "about "
+    size = round(left * read.size / read.records) if size is None else size
+    rate = read.size / max(read.seconds, 0.001)
+    note = (
+        f"{about}{size / 1e6:,.1f} MB to copy: {size / rate:,.0f} s at least, by {read.size / 1e6:,.1f} MB that were "
+        f"read in {read.seconds:.1f} s at the source just now. The target was not tried: a slower one takes longer, "
+        "and what it has is read back. The cut-over copies what has come since the last run"
+    )
+    return row._replace(bytes=size, note=note)
 
 
 def left_rows(topic: PlannedTopic) -> list[MigrationRow]:

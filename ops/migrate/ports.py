@@ -5,12 +5,14 @@ for a batch that was sent.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from shareq.client.errors import BrokerError, ClientError
 from shareq.ops.migrate.batches import Fetched
 
 Partition = tuple[str, int]
+CHUNK_BYTES: Final = 4 << 20
+"""One answer to Fetch, unless a single batch is larger. The next one is under way meanwhile."""
 
 
 class LogRange(NamedTuple):
@@ -31,6 +33,14 @@ class Topic(NamedTuple):
     is_internal: bool
     configs: Mapping[str, str]
     largest_batch: int = 0
+
+
+class Sample(NamedTuple):
+    """Some of the source's records, and how long it took to read them."""
+
+    size: int
+    records: int
+    seconds: float
 
 
 class SentBatch(Protocol):
@@ -56,7 +66,13 @@ class Source(Protocol):
     def sizes(self) -> Mapping[Partition, int]:
         """Return bytes of partitions, as far as the cluster says."""
 
-    def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
+    def sample(self, ranges: Mapping[Partition, LogRange]) -> Sample:
+        """Read some of what is in these ranges, for a second or two."""
+
+    def undecided(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
+        """Wait for transactions that are open at the ends of logs; return where those begin that stay open for long."""
+
+    def fetch(self, partition: Partition, offset: int, end: int, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Fetched]:
         """Yield the log's batches from an offset on, below `end`; where `offset` is gone, from the log's start on."""
 
 
@@ -74,8 +90,8 @@ class Target(Protocol):
     def try_configs(self, topic: Topic) -> BrokerError | None:
         """Return the error with which the cluster refuses the properties of a topic; makes nothing."""
 
-    def set_configs(self, topic: str, configs: Mapping[str, str], delete: Collection[str]) -> None:
-        """Set and take back properties of a topic."""
+    def set_configs(self, changes: Mapping[str, tuple[Mapping[str, str], Collection[str]]]) -> None:
+        """Set and take back properties of topics."""
 
     def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]: ...
 

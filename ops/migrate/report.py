@@ -13,7 +13,8 @@ class MigrationRow(NamedTuple):
     """One thing. Offsets are those of records that can be read; ends are exclusive."""
 
     kind: Annotated[
-        Literal["topic", "records", "config", "offsets", "share-group", "acl", "quota", "user"], "What it is."
+        Literal["topic", "records", "config", "offsets", "share-group", "redrive", "acl", "quota", "user", "total"],
+        "What it is; total: all that is to be copied, and for how long, of a dry run.",
     ]
     name: Annotated[str, "The topic, the group, or whom it is about."]
     partition: Annotated[int | None, "The partition's number; null of what has none."]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from shareq.client.errors import BrokerError
@@ -19,6 +19,8 @@ from shareq.ops.migrate.ports import LogRange, Partition, Source, Target, Topic
 from shareq.ops.migrate.report import FAILED, MigrationRow
 from shareq.ops.migrate.verification import compare
 
+OPENED_TOGETHER: Final = 100
+"""Topics that get their properties in one request."""
 MOST_ROUNDS: Final = 20
 """The rounds of a copy while producers go on; each has less to do than the one before, if it is faster than they."""
 
@@ -124,6 +126,27 @@ class Migration:
         yield from self._groups.planned_configs()
         if self._access is not None:
             yield from access.move(*self._access, "planned")
+        yield self._total_row(planned)
+
+    def _total_row(self, planned: Planned) -> MigrationRow:
+        left: dict[Partition, LogRange] = {}
+        size: int | None = 0
+        for topic in planned.topics:
+            for partition, found, of_log in zip(topic.partitions, topic.ranges, topic.sizes, strict=True):
+                position = self._position(topic, partition, found)
+                if position.upstream < found.end:
+                    left[partition] = LogRange(position.upstream, found.end)
+                    size = None if size is None or of_log is None else size + max(of_log - position.size, 0)
+        offsets = sum(each.end - each.start for each in left.values())
+        return plan.total_row(offsets, size, self._source.sample(left))
+
+    def _position(self, topic: PlannedTopic, partition: Partition, found: LogRange) -> OffsetSync:
+        """Return where the copy of a partition is: behind everything, if it is copied no more."""
+        known = self._journal.known.topics.get(topic.name)
+        if topic.is_new or known is None:
+            return OffsetSync(found.start)
+        position = self._journal.known.positions.get((known.topic_id, partition[1]), OffsetSync(found.start))
+        return position._replace(upstream=found.end) if known.is_final else position
 
     # -- doing it
 
@@ -135,7 +158,7 @@ class Migration:
         for topic in planned.topics:
             self._make(topic)
         self._copy(planned)
-        rows = {topic.name: self._compare(topic) for topic in planned.topics}
+        rows = self._compare(planned.topics)
         of_groups: list[MigrationRow] = []
         if self._options.cut_over and not planned.refused and not _has_failed(rows):
             of_groups = self._cut_over(planned, rows)
@@ -149,32 +172,57 @@ class Migration:
     def _cut_over(self, planned: Planned, compared: dict[str, list[MigrationRow]]) -> list[MigrationRow]:
         """Take over what groups do, copy what came meanwhile, and open the target. Return the rows of groups; those of
         partitions are brought up to date.
+
+        What takes long, or does not change with what clients do, comes first: from the take-over on, clients wait.
         """
-        names = {each.name for each in planned.topics}
-        blocked = [row for row in self._groups.planned_rows(names, now=True) if row.outcome in FAILED]
-        if blocked:
-            return blocked
-        self._progress.cut_over(True)
-        partitions = [each for topic in planned.topics for each in topic.partitions]
-        states = self._groups.take_over(partitions)
-        self._copy(planned)
+        partitions = dict.fromkeys(each for topic in planned.topics for each in topic.partitions)
         open_topics = [each for each in planned.topics if not self._is_final(each)]
-        compared.update({each.name: self._compare(each) for each in open_topics})
-        if _has_failed(compared):
-            return []
-        rows = list(self._groups.move(partitions, states))
+        if blocked := self._obstacles(planned, partitions):
+            return blocked
+        rows = list(self._groups.prepare(partitions))
         if self._access is not None:
             rows += access.move(*self._access, "moved")
-        for topic in open_topics:
-            self._target.set_configs(topic.name, *topic.final_change())
-            known = self._journal.known.topics[topic.name]
-            self._journal.write([journal.topic(topic.name, known._replace(is_final=True))])
+        if not self._catch_up(planned, open_topics, compared):
+            return rows
+        self._progress.cut_over(True)
+        states = self._groups.take_over(partitions)
+        if not self._catch_up(planned, open_topics, compared):
+            return rows
+        rows += self._groups.move(partitions, states)
+        for at in range(0, len(open_topics), OPENED_TOGETHER):
+            self._open(open_topics[at : at + OPENED_TOGETHER])
         self._progress.cut_over(False)
+        refused = {row.name for row in rows if row.outcome in FAILED}
+        handed = self._groups.verified_rows({topic for topic, _ in partitions})
+        rows += [row for row in handed if row.outcome in FAILED and row.name not in refused]
         ranges = self._source.ranges(partitions)
         for topic in open_topics:
             found = [ranges[each] for each in topic.partitions]
             compared[topic.name] = [_late(*each) for each in zip(compared[topic.name], found, strict=True)]
         return rows
+
+    def _obstacles(self, planned: Planned, partitions: Collection[Partition]) -> list[MigrationRow]:
+        """Return why the cut-over must not begin."""
+        names = {each.name for each in planned.topics}
+        found = [row for row in self._groups.planned_rows(names, now=True) if row.outcome in FAILED]
+        for (topic, number), offset in sorted(self._source.undecided(partitions).items()):
+            note = f"a transaction is open from offset {offset} on: end its producer, or abort it"
+            found.append(MigrationRow("records", topic, number, "refused", source_end=offset, note=note))
+        return found
+
+    def _catch_up(
+        self, planned: Planned, topics: Sequence[PlannedTopic], compared: dict[str, list[MigrationRow]]
+    ) -> bool:
+        """Copy and compare what has come since; return whether all is the same."""
+        self._copy(planned)
+        compared.update(self._compare(topics))
+        return not _has_failed(compared)
+
+    def _open(self, topics: Sequence[PlannedTopic]) -> None:
+        """Give topics their own properties; from then on they are the target's."""
+        self._target.set_configs({each.name: each.final_change() for each in topics})
+        known = self._journal.known.topics
+        self._journal.write([journal.topic(each.name, known[each.name]._replace(is_final=True)) for each in topics])
 
     def _make(self, topic: PlannedTopic) -> None:
         known = self._journal.known.topics.get(topic.name)
@@ -204,17 +252,26 @@ class Migration:
             if not left:
                 return
             for each in left:
-                copies[each].copy(*ranges[each])
+                copies[each].copy(ranges[each], there[each].end)
+            self._journal.write_notes()
+            for each, found in self._target.ranges(left).items():
+                copies[each].check(found.end)
 
     def _is_final(self, topic: PlannedTopic) -> bool:
         known = self._journal.known.topics.get(topic.name)
         return known is not None and known.is_final
 
-    def _compare(self, topic: PlannedTopic) -> list[MigrationRow]:
-        """Return the rows of a topic's partitions."""
-        if self._is_final(topic):
-            return [self._after_the_end(*each) for each in zip(topic.partitions, topic.ranges, strict=True)]
-        return [self.verify(each) for each in topic.partitions]
+    def _compare(self, topics: Sequence[PlannedTopic]) -> dict[str, list[MigrationRow]]:
+        """Return the rows of topics' partitions. What was compared before is not read again."""
+        open_topics = [each for each in topics if not self._is_final(each)]
+        there = self._target.ranges([each for topic in open_topics for each in topic.partitions])
+        rows = {topic.name: [self._verified(each, there[each]) for each in topic.partitions] for topic in open_topics}
+        self._journal.write_notes()
+        for topic in topics:
+            if self._is_final(topic):
+                of_topic = zip(topic.partitions, topic.ranges, strict=True)
+                rows[topic.name] = [self._after_the_end(*each) for each in of_topic]
+        return rows
 
     def _after_the_end(self, partition: Partition, found: LogRange) -> MigrationRow:
         """Return the row of a partition that was opened for producers at the target: nothing is copied any more."""
@@ -236,24 +293,33 @@ class Migration:
         if not self._journal.read():
             raise Conflict(f"there is no topic {self._journal.name} at the target: nothing was moved to it from here")
         known = self._journal.known
-        for name, topic in sorted(known.topics.items()):
-            numbers = sorted(number for topic_id, number in known.positions if topic_id == topic.topic_id)
-            if plan.is_wanted(name, self._options.topics):
-                yield from (self._compared((name, number), OffsetSync(0)) for number in numbers)
+        begun = {name: each for name, each in known.topics.items() if each.topic_id}
+        wanted = {name: each for name, each in begun.items() if plan.is_wanted(name, self._options.topics)}
+        made = self._target.topics(wanted)
+        for name, topic in sorted(wanted.items()):
+            if name not in made or made[name].topic_id != topic.topic_id:
+                why = "is another one at the target now" if name in made else "is missing at the target"
+                yield MigrationRow("topic", name, None, "differs", note=why)
+                continue
+            partitions = [(name, number) for topic_id, number in sorted(known.positions) if topic_id == topic.topic_id]
+            for each, there in self._target.ranges(partitions).items():
+                yield self._compared(each, there, OffsetSync(0))
+        yield from self._groups.verified_rows(wanted)
 
-    def verify(self, partition: Partition) -> MigrationRow:
-        """Compare what was copied since the last time, and write down that it is the same."""
+    def _verified(self, partition: Partition, there: LogRange) -> MigrationRow:
+        """Compare what was copied since the last time, and note that it is the same."""
         known, copied = self._journal.known, self._journal.known.copied(*partition)
-        row = self._compared(partition, known.verified.get(copied, OffsetSync(0)))
+        begin = known.verified.get(copied, OffsetSync(0))
+        row = self._compared(partition, there, begin)
         position = known.positions[copied]
-        if row.outcome == "verified" and known.verified.get(copied) != position:
-            self._journal.write([journal.verified(copied, position)])
+        if row.outcome == "verified" and begin != position:
+            self._journal.note(journal.verified(copied, position), position.size - begin.size)
         return row
 
-    def _compared(self, partition: Partition, begin: OffsetSync) -> MigrationRow:
+    def _compared(self, partition: Partition, there: LogRange, begin: OffsetSync) -> MigrationRow:
         syncs = self._journal.known.syncs_of(self._journal.known.copied(*partition))
         position = syncs[-1]
-        found = compare(self._target, partition, syncs, begin, self._progress.compared)
+        found = compare(self._target, partition, there, syncs, begin, self._progress.compared)
         return MigrationRow(
             "records",
             *partition,

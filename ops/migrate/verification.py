@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shareq.ops.migrate.batches import checksum, steps
 from shareq.ops.migrate.offset_syncs import OffsetSync
-from shareq.ops.migrate.ports import Partition, Target
+from shareq.ops.migrate.ports import LogRange, Partition, Target
 from shareq.protocol.errors import MalformedMessage
 
 
@@ -21,16 +21,18 @@ class Compared(NamedTuple):
 def compare(
     target: Target,
     partition: Partition,
+    found: LogRange,
     syncs: list[OffsetSync],
     begin: OffsetSync,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Compared:
-    """Compare records and checksums from `begin` on, which was compared, to the last of the syncs."""
+    """Compare records and checksums from `begin` on, which was compared, to the last of the syncs. The target has what
+    was `found`.
+    """
     left = [sync for sync in syncs if sync.downstream > begin.downstream]
     if not left:
         return Compared(begin, None)
     offset, chain, last = begin.downstream, begin.checksum, begin
-    found = target.ranges([partition])[partition]
     if found.end < left[-1].downstream:
         return Compared(begin, f"ends at offset {found.end} at the target, the copy at {left[-1].downstream}")
     if found.start > offset:

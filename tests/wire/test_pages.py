@@ -91,7 +91,7 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(page: str) -> None:
     assert ran
 
 
-def run_moving(section: str, old: Broker, new: Broker) -> list[str]:
+def run_moving(section: str, old: Broker, new: Broker, folder: str = "") -> list[str]:
     """Run the commands of a section of moving.md. Of the old cluster's topic a group has done one record of two."""
     run(
         "shareq topics create orders\n"
@@ -107,8 +107,16 @@ def run_moving(section: str, old: Broker, new: Broker) -> list[str]:
     for language, block in _BLOCK.findall(text):
         assert language == "sh"
         here = block.replace("old.example.com:9092", old.bootstrap).replace("new.example.com:9092", new.bootstrap)
-        printed += run(here)
+        printed += run(here.replace("/var/lib/shareq-new", folder))
     return printed
+
+
+def test_a_move_into_a_data_folder_and_from_it(tmp_path: Path) -> None:
+    with Broker() as old, Broker() as new:
+        printed = run_moving("From a data folder", old, new, str(tmp_path / "data"))
+        assert sum(line.split()[:4] == ["share-group", "packers", "0", "moved"] for line in printed) == 2
+        (left,) = Shell(new.bootstrap).json("share", "consume", "packers", "--topic", "orders", "--idle", "2")
+        assert (left["record"]["value"], left["delivery"]) == ("pears", 2)
 
 
 def test_a_move_while_the_old_cluster_works() -> None:

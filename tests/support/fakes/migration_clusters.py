@@ -11,7 +11,7 @@ from typing import Final
 
 from shareq.client.errors import BrokerError, ClientError, Unreachable
 from shareq.ops.migrate.batches import Aborted, Fetched
-from shareq.ops.migrate.ports import LogRange, Partition, Topic
+from shareq.ops.migrate.ports import CHUNK_BYTES, LogRange, Partition, Sample, Topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     MAX_SEQUENCE,
@@ -69,13 +69,16 @@ class Fate:
 
 @dataclass
 class Log:
-    """A partition's log. `producers`: id -> last sequence, and sequences with offsets of its last batches."""
+    """A partition's log. `producers`: id -> last sequence, and sequences with offsets of its last batches. From
+    `open_from` on a transaction is open.
+    """
 
     start: int = 0
     end: int = 0
     batches: list[bytes] = field(default_factory=list)
     aborted: list[Aborted] = field(default_factory=list)
     producers: dict[int, tuple[int, list[tuple[int, int]]]] = field(default_factory=dict)
+    open_from: int | None = None
 
     def append(self, batch: bytes | bytearray, length: int | None = None) -> int:
         """Append a batch whose offsets are given out here; `length`: how many offsets it takes."""
@@ -154,7 +157,9 @@ def _taken(log: Log, batch: bytes) -> int | ClientError:
 
 
 class MemoryCluster:
-    """A cluster as both ports see it. `refuses` are properties that it does not know."""
+    """A cluster as both ports see it. `refuses` are properties that it does not know. `asked` counts its calls, `read`
+    the batches that were fetched.
+    """
 
     def __init__(self, name: str, fate: Fate, refuses: Collection[str] = ()) -> None:
         self.name = name
@@ -163,6 +168,8 @@ class MemoryCluster:
         self.logs: dict[Partition, Log] = {}
         self._refuses = refuses
         self._made = 0
+        self.asked = 0
+        self.read = 0
 
     def make(self, topic: Topic) -> None:
         """Make a topic, as its operator does."""
@@ -178,9 +185,13 @@ class MemoryCluster:
 
     def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]:
         self.fate.at()
-        return {each: LogRange(self.logs[each].start, self.logs[each].end) for each in partitions}
+        self.asked += 1
+        logs = {each: self.logs[each] for each in partitions}
+        return {
+            each: LogRange(log.start, log.end if log.open_from is None else log.open_from) for each, log in logs.items()
+        }
 
-    def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
+    def fetch(self, partition: Partition, offset: int, end: int, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Fetched]:
         log = self.logs[partition]
         position = max(offset, log.start)
         while position < end:
@@ -192,11 +203,21 @@ class MemoryCluster:
                     break
             if not some:
                 raise Unreachable("nothing comes")
+            self.asked += 1
+            self.read += len(some)
             aborted = [one for one in log.aborted if one.first_offset <= read_header(some[-1]).last_offset]
             yield Fetched(b"".join(some), [one for one in aborted if _ends(log, one) >= position])
             position = read_header(some[-1]).next_offset
 
     # -- the source
+
+    def sample(self, ranges: Mapping[Partition, LogRange]) -> Sample:
+        return Sample(2_000_000, 100, 0.5) if ranges else Sample(0, 0, 0.0)
+
+    def undecided(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
+        self.fate.at()
+        found = {each: self.logs[each].open_from for each in partitions}
+        return {each: offset for each, offset in found.items() if offset is not None}
 
     def sizes(self) -> Mapping[Partition, int]:
         return {each: sum(map(len, log.batches)) for each, log in self.logs.items()}
@@ -218,10 +239,12 @@ class MemoryCluster:
             BrokerError(ErrorCode.INVALID_CONFIG, topic.name, f"Unknown topic config name: {bad[0]}") if bad else None
         )
 
-    def set_configs(self, topic: str, configs: Mapping[str, str], delete: Collection[str]) -> None:
-        self.fate.at()
-        left = {name: value for name, value in self.known[topic].configs.items() if name not in delete}
-        self.known[topic] = self.known[topic]._replace(configs={**left, **configs})
+    def set_configs(self, changes: Mapping[str, tuple[Mapping[str, str], Collection[str]]]) -> None:
+        self.asked += 1
+        for topic, (configs, delete) in changes.items():
+            self.fate.at()
+            left = {name: value for name, value in self.known[topic].configs.items() if name not in delete}
+            self.known[topic] = self.known[topic]._replace(configs={**left, **configs})
         self.fate.at()
 
     def producer(self) -> tuple[int, int]:
@@ -230,6 +253,7 @@ class MemoryCluster:
 
     def send(self, partition: Partition, batch: bytes | bytearray) -> _Sent:
         self.fate.at()
+        self.asked += 1
         return _Sent(self.logs[partition], bytes(batch), self.fate)
 
     def pause(self, error: ClientError) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from shareq.client.errors import BrokerError
-from shareq.ops.migrate.group_ports import Committed, ShareState
+from shareq.ops.migrate.group_ports import Committed, Redrive, ShareState
 from shareq.ops.migrate.ports import Partition
 from shareq.protocol.errors import ErrorCode
 from tests.support.fakes.migration_clusters import Fate
@@ -24,6 +24,7 @@ class OldGroups:
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     members: set[str] = field(default_factory=set)
     taken: set[tuple[str, Partition]] = field(default_factory=set)
+    under_way: list[Redrive] = field(default_factory=list)
 
     def consumer_groups(self) -> Mapping[str, bool]:
         return {group: group in self.members for group in self.committed}
@@ -34,8 +35,8 @@ class OldGroups:
     def share_groups(self) -> Sequence[str]:
         return list(self.states)
 
-    def begun(self, group: str) -> Sequence[Partition]:
-        return list(self.states[group])
+    def begun(self, group: str) -> Mapping[Partition, int]:
+        return {each: -1 if state is None else state.start for each, state in self.states[group].items()}
 
     def take_over(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState | None]:
         self.taken |= {(group, each) for each in partitions}
@@ -43,6 +44,13 @@ class OldGroups:
 
     def group_configs(self) -> Mapping[str, Mapping[str, str]]:
         return self.configs
+
+    def redrives(self) -> Sequence[Redrive]:
+        return list(self.under_way)
+
+    def end_redrive(self, name: str) -> None:
+        assert not self.taken  # what it sends has to be copied, too
+        self.under_way = [each for each in self.under_way if each.name != name]
 
 
 @dataclass
@@ -64,8 +72,8 @@ class NewGroups:
         self.committed.setdefault(group, {}).update(offsets)
         self.fate.at()
 
-    def begun(self, group: str) -> Sequence[Partition]:
-        return list(self.states.get(group, ()))
+    def begun(self, group: str) -> Mapping[Partition, int]:
+        return {each: state.start for each, state in self.states.get(group, {}).items()}
 
     def writable_states(self) -> Collection[int]:
         return self.writable

@@ -17,12 +17,13 @@ from shareq.ops.migrate.journal import MovedTopic
 from shareq.ops.migrate.journal import topic as topic_entry
 from shareq.ops.migrate.journal_topic import JournalTopic
 from shareq.ops.migrate.mapping import downstream
-from shareq.ops.migrate.plan import STAGING
-from shareq.ops.migrate.ports import Topic
+from shareq.ops.migrate.plan import STAGING, total_row
+from shareq.ops.migrate.ports import Sample, Topic
 from shareq.ops.migrate.report import MigrationRow
 from shareq.ops.migrate.run import Migration, Options
 from shareq.protocol.records.batch import build_batch, decode_records, read_header, stamp
 from shareq.protocol.records.record_codec import Record, RecordData
+from tests.support.each import for_each
 from tests.support.fakes.migration_clusters import Fate, Killed, MemorySource, MemoryTarget, fill
 from tests.support.fakes.migration_groups import NewGroups, OldGroups
 from tests.support.fixed_seeds import FixedSeeds
@@ -76,6 +77,8 @@ def check_same(source: MemorySource, target: MemoryTarget) -> None:
         assert downstream(source, partition, syncs, expected) == expected
         some = expected.keys() & {0, here.end // 3, here.end // 2, here.end}
         assert downstream(source, partition, syncs, some) == {each: expected[each] for each in some}
+        known = {each: expected[each] for each in expected if each % 7 == 3}
+        assert downstream(source, partition, syncs, expected, known) == expected
 
 
 def run_seed(seed: int) -> Counter[str]:
@@ -157,8 +160,36 @@ def test_a_plan_changes_nothing() -> None:
         ("config", "left"),
         ("records", "planned"),
         ("records", "planned"),
+        ("total", "planned"),
     ]
     assert not target.known
+
+
+def total(source: MemorySource, target: MemoryTarget) -> MigrationRow:
+    migration = migration_of(source, target)
+    return list(migration.planned_rows(migration.plan()))[-1]
+
+
+def test_a_plan_says_what_is_left_to_copy() -> None:
+    source, target = still()
+    everything = total(source, target)
+    assert everything.bytes == sum(source.sizes().values())
+    moved(source, target)
+    assert (total(source, target).bytes, total(source, target).note) == (0, "nothing is left to copy")
+    source.logs["orders", 1].append(build_batch([RecordData(b"k", b"v")], timestamp_ms=1))
+    assert 0 < (total(source, target).bytes or 0) < (everything.bytes or 0)
+    moved(source, target, cut_over=True)
+    source.logs["orders", 1].append(build_batch([RecordData(b"k", b"v")], timestamp_ms=1))
+    assert total(source, target).bytes == 0  # nothing is copied any more
+
+
+@for_each("size", [None, 8_000_000])
+def test_a_plan_says_how_long_by_what_was_read_just_now(size: int | None) -> None:
+    """Of a source that says no sizes, as nodes, they are those of the sample."""
+    row = total_row(400, size, Sample(2_000_000, 100, 0.5))
+    assert row.bytes == 8_000_000
+    about = "" if size else "about "
+    assert row.note.startswith(f"{about}8.0 MB to copy: 2 s at least, by 2.0 MB that were read in 0.5 s at the source")
 
 
 def test_a_topic_that_the_target_has_is_left_alone() -> None:
@@ -201,6 +232,23 @@ def test_a_target_that_lost_what_it_had_confirmed_gets_it_again() -> None:
     log.producers.clear()
     moved(source, target)
     check_same(source, target)
+
+
+@for_each("seed", range(10))
+def test_an_offset_is_found_when_what_was_in_front_of_it_is_gone(seed: int) -> None:
+    source, target = clusters(seed, Fate())
+    moved(source, target)
+    topic = JournalTopic(target, "old")
+    topic.read()
+    partition = "orders", 1
+    log = source.logs[partition]
+    offsets = [each.offset for each in log.records()]
+    syncs = topic.known.syncs_of(topic.known.copied(*partition))
+    expected = {offset: bisect_left(offsets, offset) for offset in range(log.end + 1)}
+    log.start = log.end // 2
+    left = {offset: place for offset, place in expected.items() if offset >= log.start}
+    known = {log.end // 3: expected[log.end // 3]}
+    assert downstream(source, partition, syncs, left, known) == left
 
 
 def test_records_of_others_at_the_target_are_a_conflict() -> None:

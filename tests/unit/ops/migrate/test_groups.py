@@ -10,7 +10,7 @@ import pytest
 
 from shareq.client.errors import BrokerError
 from shareq.ops.migrate import offset_syncs
-from shareq.ops.migrate.group_ports import Committed, ShareState, StateRange
+from shareq.ops.migrate.group_ports import Committed, Redrive, ShareState, StateRange
 from shareq.ops.migrate.groups import GroupOptions, Groups, offsets_in, translated
 from shareq.ops.migrate.ports import Topic
 from shareq.ops.migrate.report import MigrationRow
@@ -47,14 +47,17 @@ class World:
         ]
         return ShareState(points[0], tuple(ranges))
 
-    def run(self, *groups: str, at_least_once: bool = False) -> list[MigrationRow]:
+    def migration(self, *groups: str, at_least_once: bool = False) -> Migration:
         options = GroupOptions(groups, at_least_once)
-        migration = Migration(
+        return Migration(
             self.source,
             self.target,
             Options(cut_over=True),
             lambda topic: Groups(self.source, self.old, self.new, topic, options),
         )
+
+    def run(self, *groups: str, at_least_once: bool = False) -> list[MigrationRow]:
+        migration = self.migration(*groups, at_least_once=at_least_once)
         return list(migration.run(migration.plan()))
 
     def run_until_done(self) -> list[MigrationRow]:
@@ -191,6 +194,54 @@ def test_properties_that_the_target_does_not_know_are_named() -> None:
     rows = [(row.outcome, row.note) for row in world.run() if row.kind == "config"]
     assert rows == [("moved", "share.isolation.level"), ("left", "shareq.paused: Unknown group config")]
     assert world.new.configs == {"packers": {"share.isolation.level": "read_committed"}}
+
+
+def test_a_redrive_ends_with_the_cut_over_before_the_last_records_are_copied() -> None:
+    world = World(1)
+    world.old.under_way = [Redrive("again", "dead", "orders", 7), Redrive("other", "dead", "returns", 3)]
+    migration = world.migration()
+    planned = [row for row in migration.planned_rows(migration.plan()) if row.kind == "redrive"]
+    assert [(row.name, row.outcome) for row in planned] == [("again", "left")]
+    assert len(world.old.under_way) == 2
+    (row,) = [row for row in world.run() if row.kind == "redrive"]
+    assert row.note == "ends with the cut-over: 7 letters of dead were not looked at, and stay there"
+    assert [each.name for each in world.old.under_way] == ["other"]
+
+
+def test_records_whose_delays_end_are_counted() -> None:
+    world = World(1)
+    ranges = (StateRange(0, 0, 0, 1), StateRange(1, 1, 2, 1), StateRange(2, 2, 0, 2))
+    world.old.states["packers"] = {PARTITION: ShareState(0, ranges)}
+    world.old.configs["packers"] = {"shareq.redelivery.backoff.ms": "1000"}
+    (row,) = [row for row in world.run() if row.kind == "share-group"]
+    there = sum(offset in (0, 2) for offset in world.ids())
+    assert row.note == f"orders; {there} that failed are available at once, as their delays end"
+
+
+def test_what_was_handed_over_is_compared() -> None:
+    world = World(1)
+    world.old.committed["readers"] = {PARTITION: Committed(2)}
+    world.old.states["packers"] = {PARTITION: ShareState(3, ())}
+    world.run()
+
+    def compared() -> dict[str, tuple[str, str]]:
+        return {row.name: (row.outcome, row.note) for row in world.migration().verify_only() if row.kind != "records"}
+
+    assert compared() == {"readers": ("verified", "orders"), "packers": ("verified", "orders")}
+    world.new.committed["readers"][PARTITION] = Committed(0)
+    world.new.states["packers"][PARTITION] = ShareState(25, ())
+    assert compared() == {
+        "readers": ("differs", "orders: the group is at 0 at the target"),
+        "packers": ("verified", "orders: has gone on to 25"),
+    }
+
+
+def test_a_topic_that_is_missing_at_the_target_is_found() -> None:
+    world = World(1)
+    world.run()
+    del world.target.known["orders"]
+    rows = list(world.migration().verify_only())
+    assert [(row.kind, row.outcome, row.note) for row in rows] == [("topic", "differs", "is missing at the target")]
 
 
 def test_a_record_whose_dead_letter_may_be_missing_is_available_where_that_cannot_be_kept() -> None:
