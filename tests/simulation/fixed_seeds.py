@@ -10,7 +10,7 @@ import pytest
 
 from tests.simulation.runner import Outcome, run_seed
 
-SEEDS: Final = 600
+SEEDS: Final = 400
 
 
 class FixedSeeds:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from itertools import chain, islice
 from typing import Final
 
@@ -84,9 +85,15 @@ def first_to_notice(fault: Fault, seeds: Iterable[int], tried: Callable[[Outcome
             outcome = run_seed(seed)
         tried(outcome)
         for_its_reason = any(words in outcome.failure for words in FAULTS[fault])
-        if for_its_reason and (seed < FIXED or not run_seed(seed).failure):
+        if for_its_reason and (seed < FIXED or passes_without_a_fault(seed)):
             return outcome
     return None
+
+
+@cache
+def passes_without_a_fault(seed: int) -> bool:
+    """Return whether a seed passes. It is run once for all faults that it notices."""
+    return not run_seed(seed).failure
 
 
 def is_about(fault: Fault, seed: int) -> bool:
