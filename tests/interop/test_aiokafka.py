@@ -31,25 +31,6 @@ async def read_all(bootstrap: str, topic: str, partitions: int) -> Read:
     return read
 
 
-@pytest.mark.parametrize("compression", [None, "gzip", "snappy", "lz4", "zstd"])
-async def test_records_come_back_from_each_compression(
-    broker: BrokerUnderTest, unique: Unique, compression: str | None
-) -> None:
-    topic = unique("topic")
-    await asyncio.to_thread(create_topic, broker.bootstrap, topic, 2)
-    promised = Promised()
-    async with AIOKafkaProducer(
-        bootstrap_servers=broker.bootstrap, acks="all", compression_type=compression, linger_ms=10
-    ) as producer:
-        values = [b"value %d " % number * 20 for number in range(200)]
-        sent = [await producer.send(topic, value, partition=n % 2) for n, value in enumerate(values)]
-        for value, answer in zip(values, await asyncio.gather(*sent), strict=True):
-            promised.confirmed[(answer.partition, answer.offset)] = value
-    read = await read_all(broker.bootstrap, topic, 2)
-    read.check(promised, once=True)
-    assert sum(map(len, read.values.values())) == 200
-
-
 @pytest.mark.crash
 @pytest.mark.parametrize("idempotent", [False, True], ids=["plain", "idempotent"])
 @pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])

@@ -65,7 +65,10 @@ def test_limits_change_while_it_runs(connect: Connect) -> None:
         alter_broker(client, {"max.connections": "100", "max.connections.per.ip.overrides": "127.0.0.1:1"})
         with pytest.raises(ConnectionClosed):
             connect(broker.address)
-        alter_broker(client, {"max.connections.per.ip.overrides": ""})
+        alter_broker(client, {"max.connections.per.ip.overrides": "", "max.connections.per.ip": "1"})
+        with pytest.raises(ConnectionClosed):
+            connect(broker.address)
+        alter_broker(client, {"max.connections.per.ip": "100"})
         connect(broker.address)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Final
 
 import pytest
@@ -21,7 +19,6 @@ from shareq.testing.broker import child_environment
 from tests.support.processes import finished
 
 TOPICS: Final = 3
-IMAGES: Final = 20  # of each of three kinds of damage
 
 
 def refused(data_dir: Path) -> str:
@@ -127,32 +124,6 @@ def test_other_things_that_come_later_are_left_alone(tmp_path: Path, killed: tup
     assert {name: (data_dir / name).read_text() for name in names} == before
 
 
-def test_the_write_ahead_log_of_metadata_lost_cut_or_flipped(tmp_path: Path, killed: tuple[Path, str]) -> None:
-    """60 of 60 started as an empty cluster, with every folder set aside."""
-    damages: tuple[Callable[[Path, Random], None], ...] = (_lose, _cut, _flip)
-    for damage in damages:
-        for seed in range(IMAGES if damage is not _lose else 1):
-            data_dir = tmp_path / f"{damage.__name__}{seed}"
-            shutil.copytree(killed[0], data_dir)
-            damage(data_dir / "meta.db-wal", Random(seed))
-            is_whole(data_dir, killed[1])
-            shutil.rmtree(data_dir)
-
-
-def _lose(path: Path, _rng: Random) -> None:
-    path.unlink()
-
-
-def _cut(path: Path, rng: Random) -> None:
-    os.truncate(path, rng.randrange(path.stat().st_size))
-
-
-def _flip(path: Path, rng: Random) -> None:
-    content = bytearray(path.read_bytes())
-    content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
-    path.write_bytes(content)
-
-
 @pytest.mark.parametrize("size", [0, 20])
 def test_a_partition_metadata_that_a_loss_of_power_has_cut(tmp_path: Path, killed: tuple[Path, str], size: int) -> None:
     """It did not start, though `meta.db` knows the ids all the time."""
@@ -161,18 +132,6 @@ def test_a_partition_metadata_that_a_loss_of_power_has_cut(tmp_path: Path, kille
     for number in range(TOPICS):
         os.truncate(data_dir / f"t{number}-0/partition.metadata", size)
     is_whole(data_dir, killed[1])
-
-
-def test_a_bit_in_partition_metadata(tmp_path: Path, killed: tuple[Path, str]) -> None:
-    """It was set aside, and the topic was empty."""
-    for bit in range(0, 22 * 8, 7):
-        data_dir = tmp_path / f"data{bit}"
-        shutil.copytree(killed[0], data_dir)
-        file = data_dir / "t1-0/partition.metadata"
-        content = bytearray(file.read_bytes())
-        content[21 + bit // 8] ^= 1 << bit % 8
-        file.write_bytes(content)
-        is_whole(data_dir, killed[1])
 
 
 def test_logs_without_any_metadata_are_refused_and_left_alone(tmp_path: Path, killed: tuple[Path, str]) -> None:

@@ -12,7 +12,6 @@ from shareq.broker.dispatch.table import HANDLERS
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
-from shareq.protocol.generated.list_offsets import ListOffsetsRequest, ListOffsetsResponse
 from shareq.protocol.records.batch import batch_headers, decode_records
 
 SERVED = HANDLERS[ApiKey.FETCH].served
@@ -50,73 +49,6 @@ def test_every_version_reads_what_was_produced(client: WireClient, topic: str, v
     assert [header.leader_epoch for header in headers] == [0, 0]
 
 
-def test_reading_starts_with_the_batch_that_holds_the_offset(client: WireClient, topic: str) -> None:
-    create_topic(client, topic)
-    produce(client, topic, batch(b"a", b"b", b"c"))
-    produce(client, topic, batch(b"d"))
-    assert values(fetch(client, fetch_request(topic, 1)).records) == [b"a", b"b", b"c", b"d"]
-    assert values(fetch(client, fetch_request(topic, 3)).records) == [b"d"]
-
-
-def test_at_the_end_there_are_empty_records_and_never_null(client: WireClient, topic: str) -> None:
-    """librdkafka drops the whole answer for null records."""
-    create_topic(client, topic)
-    part = fetch(client, fetch_request(topic, 0))
-    assert (part.error_code, part.high_watermark, part.log_start_offset) == (ErrorCode.NONE, 0, 0)
-    assert part.records is not None
-    assert len(part.records) == 0
-
-
-def test_the_first_batch_comes_whatever_the_limits(client: WireClient, topic: str) -> None:
-    """KIP-74: else a consumer with small limits never goes on."""
-    create_topic(client, topic)
-    for _ in range(2):
-        produce(client, topic, batch(b"x" * 1000))
-    part = fetch(client, fetch_request(topic, partition_max_bytes=1, max_bytes=1))
-    assert len(values(part.records)) == 1
-
-
-def test_limits_hold_over_all_partitions(client: WireClient, topic: str) -> None:
-    create_topic(client, topic, partitions=3)
-    for partition in range(3):
-        for _ in range(10):
-            produce(client, topic, batch(b"x" * 1000), partition=partition)
-    parts = [FetchPartition(index, partition_max_bytes=3500) for index in range(3)]
-    request = FetchRequest(max_bytes=6000, topics=[FetchTopic(topic, partitions=parts)])
-    response = client.call(request, 12, FetchResponse)
-    assert [len(values(part.records)) for part in response.responses[0].partitions] == [3, 2, 0]
-
-
-def test_a_long_poll_is_answered_by_the_next_record(connect: Callable[[], WireClient], topic: str) -> None:
-    consumer, producer = connect(), connect()
-    create_topic(producer, topic)
-    consumer.send(fetch_request(topic, max_wait_ms=LONG_MS), 12)
-    produce(producer, topic, batch(b"a"))
-    response = consumer.receive()
-    assert isinstance(response, FetchResponse)
-    assert values(only_partition(response).records) == [b"a"]
-
-
-def test_a_long_poll_holds_only_its_own_connection_back(connect: Callable[[], WireClient], topic: str) -> None:
-    consumer, other = connect(), connect()
-    create_topic(other, topic)
-    consumer.send(fetch_request(topic, max_wait_ms=LONG_MS), 12)
-    consumer.send(ListOffsetsRequest(), 7)
-    assert other.call(ListOffsetsRequest(), 7, ListOffsetsResponse).topics == []
-    produce(other, topic, batch(b"a"))
-    assert isinstance(consumer.receive(), FetchResponse)
-    assert isinstance(consumer.receive(), ListOffsetsResponse)
-
-
-@pytest.mark.parametrize("offset", [2, -1, 2**62])
-def test_an_offset_out_of_range(client: WireClient, topic: str, offset: int) -> None:
-    create_topic(client, topic)
-    produce(client, topic, batch(b"a"))
-    part = fetch(client, fetch_request(topic, offset, max_wait_ms=LONG_MS))
-    assert (part.error_code, part.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
-    assert part.records is not None
-
-
 def test_unknown_partitions_are_answered_at_once_and_alone(client: WireClient, topic: str) -> None:
     create_topic(client, topic)
     produce(client, topic, batch(b"a"))
@@ -140,11 +72,6 @@ def test_a_leader_epoch_from_the_future(client: WireClient, topic: str) -> None:
     create_topic(client, topic)
     assert fetch(client, fetch_request(topic, leader_epoch=1)).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
     assert fetch(client, fetch_request(topic, leader_epoch=0)).error_code == ErrorCode.NONE
-
-
-def test_read_committed_names_no_aborted_transactions(client: WireClient, topic: str) -> None:
-    create_topic(client, topic)
-    assert fetch(client, fetch_request(topic, isolation_level=1)).aborted_transactions == []
 
 
 def session_request(

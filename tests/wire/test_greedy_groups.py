@@ -109,13 +109,3 @@ def test_what_exists_is_not_refused_and_what_is_deleted_makes_room() -> None:
         assert deleted.error_code == NONE
         assert commit(client, "c") == NONE
         assert commit(client, "d") == FULL
-
-
-def test_a_refused_request_is_not_counted() -> None:
-    config = {"shareq.max.groups.per.principal": "1"}
-    with Broker(config=config, mode="thread") as broker, WireClient(broker.address) as client:
-        create_topic(client, "t")
-        request = ShareGroupHeartbeatRequest(group_id="bad", member_id="m", member_epoch=0)  # subscribes to nothing
-        refused = client.call(request, 1, ShareGroupHeartbeatResponse).error_code
-        assert refused not in (NONE, FULL)
-        assert share(client, "good") == NONE

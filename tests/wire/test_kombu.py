@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from kombu import Connection, Consumer, Exchange, Producer, Queue
-from kombu.pools import producers
 
 import shareq.kombu
 from shareq.client.admin import Admin
@@ -213,17 +212,6 @@ def test_transient_queues_hear_by_routing_key(connect: Connect, name: str) -> No
     assert replies.until(2) == ["me", "me"]
 
 
-def test_a_message_whose_time_is_over_is_not_handed_on(connect: Connect, name: str) -> None:
-    connection, queue = connect(), queue_of(name)
-    send(connection, queue, "old", expiration=0.01)
-    time.sleep(0.05)
-    send(connection, queue, "new", expiration=60)
-    taking = Taking(connection, queue)
-    assert taking.until(1) == ["new"]
-    taking.messages[0].ack()
-    taking.nothing_comes()
-
-
 def test_priorities_are_refused(connect: Connect, name: str) -> None:
     connection = connect()
     with pytest.raises(NotImplementedError, match="a log has no priorities"):
@@ -249,17 +237,6 @@ def test_get_size_purge_and_delete(connect: Connect, name: str) -> None:
     bound.delete()
     with pytest.raises(connection.channel_errors):
         queue_of(name)(connect()).queue_declare(passive=True)
-
-
-def test_what_is_no_message_is_rejected(connect: Connect, name: str, broker: Broker) -> None:
-    connection, queue = connect(), queue_of(name)
-    queue(connection).declare()
-    from devtools.clients.admin import produce
-
-    produce(broker.bootstrap, name, [(0, b"no JSON")])
-    send(connection, queue, "good")
-    taking = Taking(connection, queue)
-    assert taking.until(1) == ["good"]
 
 
 def test_a_bounded_number_is_taken_ahead(connect: Connect, name: str, broker: Broker) -> None:
@@ -362,13 +339,6 @@ def test_topics_have_the_options_of_the_connection(connect: Connect, name: str, 
         network.close()
     assert len(topic.partitions) == 3  # type: ignore[union-attr]
     assert [each.value for each in configs] == ["1000000"]  # type: ignore[union-attr]
-
-
-def test_pools_of_kombu_send(connect: Connect, name: str) -> None:
-    connection, queue = connect(), queue_of(name)
-    with producers[connection].acquire(block=True) as producer:
-        producer.publish("x", exchange=queue.exchange, routing_key=queue.routing_key, declare=[queue], retry=True)
-    assert Taking(connect(), queue).until(1) == ["x"]
 
 
 def test_a_consumer_that_fails_is_a_lost_connection_and_its_messages_come_again(

@@ -15,9 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import shareq
-from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce
-from devtools.clients.transactor import Transactor
 from devtools.clients.wire import WireClient
 from devtools.ports import free_port
 from shareq.broker.broker import Broker as RunningBroker
@@ -25,21 +23,13 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.process.serve import new_event_loop
 from shareq.broker.process.server import Server
 from shareq.broker.process.sockets import ServeError
-from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
-from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from shareq.testing import Broker
 from shareq.testing.broker import Mode, child_environment
 from tests.support.processes import finished
 from tests.support.worlds.metrics import Scraped
 
 LISTENER = "kafka_server_socket_server_metrics"
-GROUPS = "kafka_server_group_coordinator_metrics"
 
 
 def get(url: str | None) -> tuple[str, str]:
@@ -84,66 +74,6 @@ def test_a_scrape(broker: Broker) -> None:
     assert reported.value("shareq_uptime_seconds") > 0
 
 
-def join_classic_group(client: WireClient, group: str) -> None:
-    """Its only member, with an assignment."""
-    protocols = [JoinGroupRequestProtocol("range", b"")]
-    request = JoinGroupRequest(group, 10_000, 30_000, protocol_type="consumer", protocols=protocols)
-    joined = client.call(request, 3, JoinGroupResponse)
-    assert joined.error_code == ErrorCode.NONE
-    assignments = [SyncGroupRequestAssignment(joined.member_id, b"all")]
-    sync = SyncGroupRequest(group, joined.generation_id, joined.member_id, assignments=assignments)
-    assert client.call(sync, 3, SyncGroupResponse).error_code == ErrorCode.NONE
-
-
-def join_consumer_group(client: WireClient, group: str, topic: str) -> None:
-    """Its only member."""
-    request = ConsumerGroupHeartbeatRequest(
-        group, "m", 0, rebalance_timeout_ms=30_000, subscribed_topic_names=[topic], topic_partitions=[]
-    )
-    assert client.call(request, 1, ConsumerGroupHeartbeatResponse).error_code == ErrorCode.NONE
-
-
-def test_groups_offsets_and_transactions() -> None:
-    config = {"group.initial.rebalance.delay.ms": "0"}
-    with Broker(config=config, metrics="127.0.0.1:0") as broker, WireClient(broker.address) as client:
-        ids = {"t": create_topic(client, "t")}
-        produce(client, "t", batch(b"a", b"b", b"c"))
-        join_classic_group(client, "old")
-        join_consumer_group(client, "new", "t")
-        OffsetsClient(client, ids).committed({("t", 0): 1}, group="job")
-        producer = Transactor(client)
-        assert producer.init() is ErrorCode.NONE
-        for ends in (producer.commit, producer.abort):
-            assert producer.write("t", b"x") is ErrorCode.NONE
-            assert producer.commit_offsets("job", {("t", 0): 2}) == [ErrorCode.NONE]
-            assert ends() is ErrorCode.NONE
-        assert producer.write("t", b"open") is ErrorCode.NONE
-        reported = scrape(broker)
-        while reported.value("shareq_oldest_open_transaction_age_seconds") == 0:  # not yet a millisecond old
-            reported = scrape(broker)
-    assert reported.value(f"{GROUPS}_group_count", protocol="classic") == 2
-    assert reported.value("kafka_coordinator_group_group_metadata_manager_num_groups_stable") == 1
-    assert reported.value("kafka_coordinator_group_group_metadata_manager_num_groups_empty") == 1
-    assert reported.value(f"{GROUPS}_consumer_group_count", state="stable") == 1
-    assert reported.value(f"{GROUPS}_group_completed_rebalance_total") == 1
-    assert reported.value(f"{GROUPS}_consumer_group_rebalance_total") == 1
-    members = {group: reported.value("shareq_consumer_group_members", group=group) for group in ("old", "new", "job")}
-    assert members == {"old": 1, "new": 1, "job": 0}
-    place = {"group": "job", "topic": "t", "partition": "0"}
-    assert reported.value("shareq_consumer_group_committed_offset", **place) == 2
-    end = reported.value("kafka_log_log_log_end_offset", topic="t", partition="0")
-    assert end == 3 + 2 * 2 + 1, "markers are records, too"
-    assert reported.value("shareq_consumer_group_lag", **place) == end - 2
-    assert reported.value("kafka_coordinator_group_group_metadata_manager_num_offsets") == 1
-    assert reported.value(f"{GROUPS}_offset_commit_total") == 3
-    assert reported.value("shareq_transactional_ids", state="ongoing") == 1
-    assert reported.value("shareq_oldest_open_transaction_age_seconds") < 60
-    assert reported.value("shareq_transactions_ended_total", result="commit") == 1
-    assert reported.value("shareq_transactions_ended_total", result="abort") == 1
-    assert reported.value("kafka_cluster_partition_last_stable_offset_lag", topic="t", partition="0") == 1
-    assert reported.value("kafka_server_replica_manager_partitions_with_late_transactions_count") == 0
-
-
 def test_connections_come_and_go(broker: Broker) -> None:
     with WireClient(broker.address), WireClient(broker.address) as second:
         second.call(MetadataRequest(topics=None), 9, MetadataResponse)  # so that both were accepted
@@ -156,14 +86,6 @@ def test_connections_come_and_go(broker: Broker) -> None:
     assert reported.value("shareq_connections_refused_total", listener="PLAINTEXT") == 0
 
 
-def test_connections_over_the_limit() -> None:
-    with Broker(config={"max.connections": "1"}, metrics="127.0.0.1:0") as broker, WireClient(broker.address) as client:
-        client.call(MetadataRequest(topics=None), 9, MetadataResponse)
-        with socket.create_connection(broker.address, timeout=60) as refused:
-            assert refused.recv(1) == b""
-        assert scrape(broker).value("shareq_connections_refused_total", listener="PLAINTEXT") == 1
-
-
 def test_a_restart_keeps_the_address_and_begins_at_zero(broker: Broker) -> None:
     url = broker.metrics_url
     with WireClient(broker.address) as client:
@@ -174,17 +96,6 @@ def test_a_restart_keeps_the_address_and_begins_at_zero(broker: Broker) -> None:
     reported = scrape(broker)
     assert reported.value("kafka_server_broker_topic_metrics_messages_in_total", topic="t") == 0
     assert reported.value("kafka_log_log_log_end_offset", topic="t", partition="0") == 2
-
-
-def test_content_type_health_and_other_paths(broker: Broker) -> None:
-    url = broker.metrics_url
-    assert url is not None
-    assert get(url)[0] == "text/plain; version=0.0.4; charset=utf-8"
-    assert get(url.replace("/metrics", "/-/healthy"))[1] == "shareq is up\n"
-    with pytest.raises(urllib.error.HTTPError) as refused:
-        get(url.replace("/metrics", "/"))
-    assert refused.value.code == 404
-    refused.value.close()
 
 
 def test_without_the_option_nothing_is_served() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import shareq
-from devtools.clients.requests import batch, create_topic, fetch, fetch_request, only_partition, produce
+from devtools.clients.requests import batch, create_topic, fetch_request, only_partition, produce
 from devtools.clients.wire import ConnectionClosed, WireClient
 from devtools.ports import free_port
 from shareq.broker.process.server import ANSWER_IN_FLIGHT_S
@@ -25,7 +25,7 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from shareq.protocol.generated.fetch import FetchResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
-from shareq.testing import Broker, BrokerFailed
+from shareq.testing import Broker
 from shareq.testing.broker import child_environment
 from tests.support.processes import finished
 from tests.support.waiting import until
@@ -38,12 +38,6 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_version() -> None:
     result = run("--version")
-    assert (result.returncode, result.stdout) == (0, f"shareq {shareq.__version__}\n")
-
-
-def test_the_package_is_the_command_too() -> None:
-    command = [sys.executable, "-m", "shareq", "--version"]
-    result = finished(command, env=child_environment(), timeout_s=30)
     assert (result.returncode, result.stdout) == (0, f"shareq {shareq.__version__}\n")
 
 
@@ -273,22 +267,6 @@ def test_a_restart_keeps_port_and_records(mode: str) -> None:
             assert produce(client, "t", batch(b"next")).base_offset == 1
 
 
-def test_what_was_answered_survives_a_kill() -> None:
-    """Durability contract: acks=1 and the process is killed."""
-    with Broker() as broker:
-        with WireClient(broker.address) as client:
-            create_topic(client, "t", partitions=3)
-            for partition in range(3):
-                for _ in range(20):
-                    produce(client, "t", batch(b"x" * 100), partition=partition)
-        broker.kill()
-        broker.start()
-        with WireClient(broker.address) as client:
-            for partition in range(3):
-                part = fetch(client, fetch_request("t", partition=partition))
-                assert (part.high_watermark, len(part.records or b"")) == (20, 20 * len(batch(b"x" * 100)))
-
-
 def test_a_stop_answers_what_is_in_flight_and_exits_with_0() -> None:
     with Broker() as broker, WireClient(broker.address) as client, WireClient(broker.address) as other:
         create_topic(other, "t")
@@ -332,55 +310,6 @@ def test_a_silent_connection_is_closed() -> None:
         client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
         assert client.is_closed()
         assert "WARNING" not in broker.log
-
-
-@pytest.mark.parametrize(
-    ("name", "overrides", "allowed"),
-    [
-        ("max.connections", "", 2),
-        ("max.connections.per.ip", "", 2),
-        ("max.connections.per.ip", "127.0.0.1:3", 3),
-    ],
-)
-def test_connections_are_limited(name: str, overrides: str, allowed: int) -> None:
-    config = {name: "2", "max.connections.per.ip.overrides": overrides} if overrides else {name: "2"}
-    with Broker(config=config, mode="thread") as broker, contextlib.ExitStack() as stack:
-        clients = [stack.enter_context(WireClient(broker.address)) for _ in range(allowed)]
-        for client in clients:
-            client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
-        with WireClient(broker.address) as refused, pytest.raises(ConnectionClosed):
-            refused.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
-        clients[0].close()
-        assert_admits_again(broker.address)
-
-
-def assert_admits_again(address: tuple[str, int]) -> None:
-    """The broker hears of a closed connection a moment later."""
-    for _ in range(200):
-        with WireClient(address) as client, contextlib.suppress(ConnectionClosed):
-            client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
-            return
-    raise AssertionError("no connection was admitted any more")
-
-
-def test_a_broker_that_does_not_start_says_why(tmp_path: Path) -> None:
-    (tmp_path / "data").write_text("a file")
-    for mode in ("process", "thread"):
-        with pytest.raises(BrokerFailed, match="data"):
-            Broker(data_dir=tmp_path / "data", mode="thread" if mode == "thread" else "process").start()
-
-
-def test_the_pytest_fixture(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(
-        "import socket\n"
-        "def test_it(shareq_broker):\n"
-        "    socket.create_connection(shareq_broker.address).close()\n"
-        "    assert shareq_broker.bootstrap.startswith('127.0.0.1:')\n"
-    )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "shareq.testing.plugin", "-p", "no:cacheprovider"]
-    environment = {**child_environment(), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # where shareq is installed, it is one
-    result = finished(command, cwd=tmp_path, env=environment)
-    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_memory_of_a_fresh_broker(connect: Callable[[], WireClient], broker: Broker) -> None:

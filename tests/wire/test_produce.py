@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from devtools.clients.requests import TIMESTAMP_MS, batch, create_topic, fetch, fetch_request, produce, produce_request
+from devtools.clients.requests import TIMESTAMP_MS, batch, create_topic, produce, produce_request
 from devtools.clients.wire import WireClient
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.protocol.api_keys import ApiKey
@@ -43,15 +43,6 @@ def test_pipelined_requests_are_answered_in_order(client: WireClient, topic: str
         assert isinstance(response, ProduceResponse)
         offsets.append(response.responses[0].partition_responses[0].base_offset)
     assert offsets == list(range(500))
-
-
-def test_a_large_batch_arrives_whole(client: WireClient, topic: str) -> None:
-    create_topic(client, topic)
-    records = batch(b"x" * 1_000_000)
-    assert produce(client, topic, records).error_code == ErrorCode.NONE
-    part = fetch(client, fetch_request(topic, partition_max_bytes=10))
-    assert part.records is not None
-    assert bytes(part.records)[16:] == records[16:]
 
 
 def test_acks_zero_is_not_answered(client: WireClient, topic: str) -> None:
@@ -137,27 +128,9 @@ def test_a_transactional_batch_needs_a_transactional_id(client: WireClient, topi
     assert produce(client, topic, records).error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
-def test_a_batch_over_max_message_bytes_is_refused(client: WireClient, topic: str) -> None:
-    create_topic(client, topic, configs={"max.message.bytes": "1000"})
-    assert produce(client, topic, batch(b"x" * 1000)).error_code == ErrorCode.MESSAGE_TOO_LARGE
-    assert produce(client, topic, batch(b"x" * 900)).error_code == ErrorCode.NONE
-
-
 def test_log_append_time_is_reported(client: WireClient, topic: str) -> None:
     create_topic(client, topic, configs={"message.timestamp.type": "LogAppendTime"})
     assert produce(client, topic, batch(b"x")).log_append_time_ms > TIMESTAMP_MS
-
-
-def test_a_repeated_idempotent_batch_gets_its_first_offset(client: WireClient, topic: str) -> None:
-    create_topic(client, topic)
-    producer_id = client.call(InitProducerIdRequest(None), 4, InitProducerIdResponse).producer_id
-
-    first, second, gap = (numbered(b"x", producer_id=producer_id, sequence=sequence) for sequence in (0, 1, 5))
-    assert produce(client, topic, first).base_offset == 0
-    assert produce(client, topic, second).base_offset == 1
-    again = produce(client, topic, first)
-    assert (again.error_code, again.base_offset) == (ErrorCode.NONE, 0)
-    assert produce(client, topic, gap).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_producer_ids_are_never_given_twice(connect: Callable[[], WireClient]) -> None:

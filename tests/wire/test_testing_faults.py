@@ -13,7 +13,6 @@ import pytest
 from confluent_kafka import AcknowledgeType, KafkaError, KafkaException, Message, ShareConsumer
 from confluent_kafka import Producer as ConfluentProducer
 from kafka import KafkaConsumer, KafkaProducer
-from kafka.errors import KafkaError as KafkaPythonError
 
 from devtools.clients.requests import batch, create_topic, fetch, fetch_request, produce, produce_request
 from devtools.clients.wire import ConnectionClosed, WireClient
@@ -101,21 +100,6 @@ def test_records_have_the_brokers_time_and_retention_follows_it(broker: Broker) 
     assert 1800 <= broker.clock.time() - before < 1860
     broker.clock.advance(3 * 3600)  # the active segment is closed by its age, and checked every five minutes
     broker.wait_until(lambda: broker.records(topic) == [])
-
-
-def test_a_transaction_runs_out(broker: Broker) -> None:
-    topic = broker.topic()
-    producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap, "transactional.id": "t", "log_level": 0})
-    producer.init_transactions(20)
-    producer.begin_transaction()
-    producer.produce(topic, "half")
-    producer.flush(20)
-    assert [each.text for each in broker.records(topic)] == ["half"]
-    broker.clock.advance(75)  # a minute, and ten seconds until it is looked for
-    with pytest.raises(KafkaException) as error:
-        producer.commit_transaction(20)
-    assert error.value.args[0].code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH)
-    assert broker.records(topic, committed_only=True) == []
 
 
 def test_time_survives_a_restart(broker: Broker) -> None:
@@ -480,17 +464,6 @@ def test_of_what_is_large_the_transcript_has_the_size(broker: Broker) -> None:
     (written,) = [line for line in broker.transcript() if " Produce " in line]
     assert re.search(r"Produce v\d+ \d+  <100\d{3} bytes> → responses=", written)
     assert any(re.search(r" → <100\d{3} bytes>", line) for line in broker.transcript() if " Fetch " in line)
-
-
-def test_a_client_of_kafka_python_is_refused_and_says_so(broker: Broker) -> None:
-    topic = broker.topic()
-    producer = KafkaProducer(bootstrap_servers=broker.bootstrap, retries=0, enable_idempotence=False)
-    with (
-        broker.faults.on("Produce").error("MESSAGE_TOO_LARGE"),
-        pytest.raises(KafkaPythonError, match="MessageSizeTooLarge"),
-    ):
-        producer.send(topic, b"x").get(20)
-    producer.close()
 
 
 def test_the_command_as_it_is_has_no_way_in() -> None:

@@ -9,23 +9,13 @@ from confluent_kafka import AcknowledgeType, ShareConsumer
 
 from devtools.clients.wire import WireClient
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.generated.consumer_group_describe import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-)
-from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
-from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
-from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from shareq.protocol.generated.share_group_describe import ShareGroupDescribeRequest, ShareGroupDescribeResponse
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
-from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from shareq.testing import Broker
-from tests.support.kafka.group_requests import consumer_heartbeat
 
 MODES = ["thread", "process"]
 SESSION_S = 45
-"""The session timeout, by default, of share groups and of consumer groups."""
+"""The session timeout of share groups by default."""
 
 
 @pytest.fixture(params=MODES)
@@ -61,59 +51,6 @@ def test_a_silent_member_of_a_share_group_is_removed(broker: Broker, client: Wir
     assert members() == 0
     assert heartbeat(joined.member_epoch).error_code == ErrorCode.UNKNOWN_MEMBER_ID
     assert heartbeat(0).error_code == ErrorCode.NONE
-
-
-def test_a_silent_member_of_a_consumer_group_is_removed(broker: Broker, client: WireClient) -> None:
-    """KIP-848."""
-    topic = broker.topic()
-
-    def heartbeat(epoch: int) -> ConsumerGroupHeartbeatResponse:
-        request = consumer_heartbeat("readers", "A" * 22, epoch, None if epoch else [topic])
-        return client.call(request, 1, ConsumerGroupHeartbeatResponse)
-
-    def members() -> int:
-        (row,) = client.call(ConsumerGroupDescribeRequest(["readers"]), 1, ConsumerGroupDescribeResponse).groups
-        return len(row.members)
-
-    joined = heartbeat(0)
-    assert joined.error_code == ErrorCode.NONE
-    broker.clock.advance(SESSION_S - 5)
-    assert members() == 1
-    broker.clock.advance(6)
-    assert members() == 0
-    assert heartbeat(joined.member_epoch).error_code == ErrorCode.UNKNOWN_MEMBER_ID
-
-
-def test_a_silent_member_of_a_classic_group_is_removed(broker: Broker, client: WireClient) -> None:
-    """Its session is as long as it asked for: 10 seconds."""
-
-    def join(member_id: str) -> JoinGroupResponse:
-        protocols = [JoinGroupRequestProtocol("range", b"")]
-        request = JoinGroupRequest("readers", 10_000, 60_000, member_id, None, "consumer", protocols)
-        return client.call(request, 9, JoinGroupResponse)
-
-    def heartbeat() -> int:
-        request = HeartbeatRequest("readers", joined.generation_id, joined.member_id)
-        return client.call(request, 4, HeartbeatResponse).error_code
-
-    def state() -> str:
-        (row,) = client.call(DescribeGroupsRequest(["readers"]), 5, DescribeGroupsResponse).groups
-        return row.group_state
-
-    joined = join(join("").member_id)
-    assert joined.error_code == ErrorCode.NONE
-    assignments = [SyncGroupRequestAssignment(joined.member_id, b"")]
-    request = SyncGroupRequest(
-        "readers", joined.generation_id, joined.member_id, None, "consumer", "range", assignments
-    )
-    assert client.call(request, 5, SyncGroupResponse).error_code == ErrorCode.NONE
-    broker.clock.advance(8)
-    assert heartbeat() == ErrorCode.NONE  # its session begins again
-    broker.clock.advance(8)
-    assert state() == "Stable"
-    broker.clock.advance(3)
-    assert state() == "Empty"
-    assert heartbeat() == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_a_delay_of_redelivery_ends(broker: Broker) -> None:

@@ -33,7 +33,7 @@ from shareq.protocol.generated.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from shareq.testing import Broker, BrokerFailed
+from shareq.testing import Broker
 from tests.support.clients.access import STANDARD
 from tests.support.waiting import until
 
@@ -90,32 +90,6 @@ def broker(pki: Pki) -> Iterator[Broker]:
 
 def asks(client: WireClient) -> None:
     assert client.call(ApiVersionsRequest(), 0, ApiVersionsResponse).error_code == 0
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"ssl_keystore_location": "/nowhere/key.pem"},
-            "Invalid value /nowhere/key.pem for configuration ssl.keystore.location: cannot be read: No such file or "
-            "directory",
-        ),
-        (
-            {"ssl_truststore_location": "/nowhere/ca.pem", "ssl_truststore_type": "PEM", "ssl_client_auth": "required"},
-            "Invalid value /nowhere/ca.pem for configuration ssl.truststore.location: cannot be read: No such file or "
-            "directory",
-        ),
-        (
-            {"ssl_enabled_protocols": "SSLv3"},
-            "Invalid value SSLv3 for configuration ssl.enabled.protocols: must be one or several of TLSv1.2, TLSv1.3",
-        ),
-    ],
-)
-def test_a_start_is_refused_in_one_line(pki: Pki, change: dict[str, str], message: str) -> None:
-    broker = broker_of(pki, **change)
-    with pytest.raises(BrokerFailed):
-        broker.start()
-    assert broker.log == f"shareq: {message}\n"
 
 
 def test_a_renewed_file_is_read_on_sighup(pki: Pki, broker: Broker) -> None:

@@ -70,12 +70,6 @@ def test_a_killed_brokers_folder_is_sound(tmp_path: Path) -> None:
     verify(tmp_path / "data", code=0)
 
 
-def test_a_restored_folder_is_sound(data: Path, tmp_path: Path) -> None:
-    assert run("backup", str(data), str(tmp_path / "b")).returncode == 0
-    assert run("restore", str(tmp_path / "b"), str(tmp_path / "new")).returncode == 0
-    verify(tmp_path / "new", code=0)
-
-
 def test_a_folder_in_use_is_refused(tmp_path: Path) -> None:
     with Broker(data_dir=tmp_path / "data"):
         result = run("verify", str(tmp_path / "data"))

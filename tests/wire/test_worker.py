@@ -149,36 +149,6 @@ async def handle(value, message):
     assert values(running.until(lambda seen: len(seen) > 50))[50:] == ["50"]
 
 
-FAILS = """
-app = Worker(group="GROUP")
-@app.handler("TOPIC", concurrency=2, retry=Retry(max=2, RETRY))
-async def handle(value, message):
-    log(value.decode(), message.attempt)
-    if value == b"poison":
-        raise ValueError("of no use")
-"""
-
-
-@pytest.mark.parametrize(
-    ("retry", "configs"),
-    [("", {"shareq_redelivery_backoff_ms": "300"}), ("delay=0.3", {})],
-    ids=["the group delays", "the worker delays"],
-)
-def test_a_failed_record_comes_again_after_a_delay_and_is_given_up(
-    work: Callable[..., Running], retry: str, configs: dict[str, str]
-) -> None:
-    running = work(FAILS.replace("RETRY", retry), **configs)
-    running.send("poison", "good")
-    running.start()
-    seen = running.until(lambda seen: len(seen) >= 4)
-    running.until_logged("attempt 3: ValueError('of no use'): rejected")
-    running.stop()
-    assert sorted(words[:2] for words in seen) == [["good", "1"], ["poison", "1"], ["poison", "2"], ["poison", "3"]]
-    times = [float(words[-1]) for words in seen if words[0] == "poison"]
-    assert times[1] - times[0] > 0.29
-    assert times[2] - times[1] > 0.58
-
-
 def test_poison_is_a_dead_letter(work: Callable[..., Running], broker: Broker) -> None:
     running = work(
         """
@@ -212,25 +182,6 @@ def tmp_log(running: Running) -> Path:
     return running.folder / "log"
 
 
-@pytest.mark.parametrize("executor", ["asyncio", "thread", "process"])
-def test_a_slow_handler_keeps_its_lock(work: Callable[..., Running], executor: str) -> None:
-    """Locks of a second, a handler of three; another member would get the record meanwhile."""
-    how = "async def handle(value): log(value.decode()); await asyncio.sleep(3); log('done')"
-    if executor != "asyncio":
-        how = "def handle(value): log(value.decode()); time.sleep(3); log('done')"
-    running = work(
-        f'app = Worker(group="GROUP")\n@app.handler("TOPIC", executor="{executor}")\n{how}\n',
-        share_record_lock_duration_ms="1000",
-    )
-    running.start()
-    running.start()
-    running.send("slow")
-    running.until(lambda seen: "done" in values(seen))
-    running.stop()
-    assert values(running.seen) == ["slow", "done"]
-    assert " 1 done, 0 retried, 0 rejected, 0 lost" in running.log
-
-
 SLOW = """
 app = Worker(group="GROUP")
 @app.handler("TOPIC", concurrency=2)
@@ -239,29 +190,6 @@ async def handle(value):
     await asyncio.sleep(60 if value == b"endless" else 1)
     log("end", value.decode())
 """
-
-
-def test_one_slow_record_delays_nobody_though_thousands_come_after_it(work: Callable[..., Running]) -> None:
-    """KIP-932: a share partition hands out `share.partition.max.record.locks` records from the oldest unfinished one
-    on, 2,000 by default. The worker asks for a wider window.
-    """
-    running = work(
-        """
-app = Worker(group="GROUP")
-@app.handler("TOPIC", concurrency=50)
-async def handle(value):
-    if value == b"slow":
-        log("slow")
-        await asyncio.sleep(600)
-    elif value == b"last":
-        log("last")
-""",
-        "--stop-timeout",
-        "0.1",
-    )
-    running.start()
-    running.send("slow", *("quick" for _ in range(2_500)), "last")
-    running.until(lambda seen: values(seen) == ["slow", "last"])
 
 
 def test_on_sigterm_what_was_begun_is_finished_and_nothing_begun(work: Callable[..., Running]) -> None:
@@ -299,28 +227,6 @@ def test_a_second_signal_does_not_wait(work: Callable[..., Running]) -> None:
         process.wait(0.5)
     process.terminate()
     assert process.wait(PATIENCE_S) == 0
-
-
-def test_what_a_killed_worker_had_comes_again_at_once(work: Callable[..., Running]) -> None:
-    running = work(
-        """
-app = Worker(group="GROUP")
-@app.handler("TOPIC", concurrency=2)
-async def handle(value, message):
-    log(value.decode(), message.attempt)
-    if message.attempt == 1:
-        await asyncio.sleep(3600)
-"""
-    )
-    running.send("a", "b")
-    first = running.start()
-    running.until(lambda seen: len(seen) == 2)
-    killed_at = time.monotonic()
-    first.kill()
-    running.start()
-    seen = running.until(lambda seen: len(seen) == 4)
-    assert time.monotonic() - killed_at < 20, "its locks would have lasted 30 s"
-    assert sorted(words[:2] for words in seen[2:]) == [["a", "2"], ["b", "2"]]
 
 
 def test_processes_work_side_by_side_and_one_that_dies_is_replaced(work: Callable[..., Running]) -> None:
