@@ -172,7 +172,7 @@ def finish_alter_offsets(
     yield from pauses(topics)
     done = united(done, known)
     yield from pauses(topics)
-    after = partitions.with_initialized(done)
+    after = yield from partitions.confirmed(done)
     yield from pauses(topics)
     if after == partitions:
         return CoordinatorResult(None)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.groups import FIRST_EPOCH, NO_EPOCH, GroupKind, settled_epoch
-from shareq.coordinator.shard import InconsistentRecords
+from shareq.coordinator.shard import InconsistentRecords, Steps, at_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +75,15 @@ class StatePartitions:
 
     def with_initialized(self, topics: TopicsById) -> StatePartitions:
         """Return the partitions with those of `topics` that are being initialised confirmed; pass over the others."""
+        return at_once(self.confirmed(topics))
+
+    def confirmed(self, topics: TopicsById) -> Steps[StatePartitions]:
+        """Return the same with pauses, where the topics are many."""
         confirmed = intersection(self.initializing, topics)
-        return replace(
-            self,
-            initializing=without(self.initializing, topics),
-            initialized=united(self.initialized, confirmed),
-        )
+        yield from pauses(self.size)
+        initializing = without(self.initializing, topics)
+        yield from pauses(self.size)
+        return replace(self, initializing=initializing, initialized=united(self.initialized, confirmed))
 
     def topics(self) -> dict[bytes, str]:
         """Every topic that is named, id to name."""
@@ -105,7 +108,7 @@ def united(one: TopicsById, other: TopicsById) -> TopicsById:
     result = dict(one)
     for topic_id, topic in other.items():
         known = one.get(topic_id)
-        if known is None:
+        if known is None or known.partitions <= topic.partitions:
             result[topic_id] = topic
         else:
             result[topic_id] = TopicPartitions(topic.topic_name, known.partitions | topic.partitions)
@@ -117,7 +120,8 @@ def intersection(one: TopicsById, other: TopicsById) -> TopicsById:
     common: dict[bytes, TopicPartitions] = {}
     for topic_id, topic in one.items():
         if topic_id in other and (partitions := topic.partitions & other[topic_id].partitions):
-            common[topic_id] = TopicPartitions(topic.topic_name, partitions)
+            is_whole = len(partitions) == len(topic.partitions)
+            common[topic_id] = topic if is_whole else TopicPartitions(topic.topic_name, partitions)
     return common
 
 
@@ -127,7 +131,8 @@ def without(one: TopicsById, other: TopicsById) -> TopicsById:
     for topic_id, topic in one.items():
         partitions = topic.partitions - other[topic_id].partitions if topic_id in other else topic.partitions
         if partitions:
-            left[topic_id] = TopicPartitions(topic.topic_name, partitions)
+            is_whole = len(partitions) == len(topic.partitions)
+            left[topic_id] = topic if is_whole else TopicPartitions(topic.topic_name, partitions)
     return left
 
 
