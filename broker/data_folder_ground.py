@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from shareq.broker.network.connection import Connection
     from shareq.broker.redrive.service import RedriveService
     from shareq.broker.services import Services
-    from shareq.broker.share.dlq.topics import BrokerQueues
+    from shareq.broker.share.dlq.broker_queues import BrokerQueues
     from shareq.broker.transactions.names import ProducerNames
     from shareq.broker.transactions.service import TransactionService
     from shareq.protocol.errors import ApiError
@@ -134,7 +134,7 @@ class DataFolderGround:
 
     def queues(self, turns: Turns) -> BrokerQueues:
         """Return the topics of this folder, as those that dead letters are written to."""
-        from shareq.broker.share.dlq.topics import BrokerQueues
+        from shareq.broker.share.dlq.broker_queues import BrokerQueues
 
         return BrokerQueues(self._env, self.metadata, self.configs, self.logs, self.leaders, turns)
 

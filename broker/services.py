@@ -177,7 +177,7 @@ class Services:
         """Log a group's dead-letter queue that no letter would be written to: as Apache Kafka, we take the property."""
         if resource.kind != GROUP or not self.configs.share_group(resource.name).dead_letter_queue:
             return
-        from shareq.broker.share.dlq.topics import warn_of_queue
+        from shareq.broker.share.dlq.broker_queues import warn_of_queue
 
         queues = self.ground.queues(self.turns)
         warn_of_queue(resource.name, self.configs.share_group(resource.name).dead_letter_queue, queues)

@@ -13,9 +13,9 @@ from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.writes import StateChange
 from shareq.broker.share.dlq import lane, source
+from shareq.broker.share.dlq.broker_queues import BrokerQueues
 from shareq.broker.share.dlq.queues import DeadLetterQueues
 from shareq.broker.share.dlq.source import Reading
-from shareq.broker.share.dlq.topics import BrokerQueues
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import RecordState
 from tests.simulation.planted import LOST

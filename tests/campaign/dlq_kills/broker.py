@@ -19,7 +19,7 @@ from shareq.broker.groups.administration import GroupAdministration
 from shareq.broker.redrive.job import Redrive
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.core.effects import DeadLetter, WriteState
-from shareq.broker.share.dlq.topics import BrokerQueues
+from shareq.broker.share.dlq.broker_queues import BrokerQueues
 from shareq.broker.share.fetch import ShareFetch
 from shareq.broker.share.last_letters import LastLetters
 from shareq.broker.share.leader import SharePartitionLeader

@@ -15,7 +15,7 @@ from shareq.broker.log.append import AppendInfo, Origin
 from shareq.broker.log.folders import REMOVED_AT_ONCE, RENAMED_AT_ONCE
 from shareq.broker.metadata.changes import PutConfig, ResourceName
 from shareq.broker.metadata.store import NewTopic
-from shareq.broker.share.dlq.topics import BrokerQueues
+from shareq.broker.share.dlq.broker_queues import BrokerQueues
 from shareq.protocol.errors import NO_ERROR, ErrorCode
 from shareq.protocol.generated.add_offsets_to_txn import AddOffsetsToTxnRequest
 from shareq.protocol.generated.alter_client_quotas import (

@@ -124,7 +124,7 @@ _WHERE_CONFIGURED = {
     "shareq.broker.share.ordered.ahead": "of groups with order by key: 3 ms, once",
     "shareq.broker.share.ordered.kept_reads": "of groups with order by key",
     "shareq.broker.share.dlq.queues": "of groups with a dead-letter queue: 4 ms, once",
-    "shareq.broker.share.dlq.topics": "of groups with a dead-letter queue",
+    "shareq.broker.share.dlq.broker_queues": "of groups with a dead-letter queue",
     "shareq.broker.redrive.service": "of redrives: 4 ms, once",
     "shareq.broker.redrive.world": "of redrives",
     "re2": "of patterns, where it is installed: 2 ms, once",

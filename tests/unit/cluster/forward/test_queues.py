@@ -11,8 +11,8 @@ from devtools.clients.requests import batch
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.share.dlq.broker_queues import warn_of_queue
 from shareq.broker.share.dlq.rules import QueueTopic
-from shareq.broker.share.dlq.topics import warn_of_queue
 from shareq.cluster.forward import queues
 from shareq.cluster.forward.batches import Batches
 from shareq.cluster.forward.queues import AGE_MS, DEFAULT_MESSAGE_BYTES, ClusterQueues

@@ -6,9 +6,9 @@ import pytest
 
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.append import OnDurable
+from shareq.broker.share.dlq.broker_queues import warn_of_queue
 from shareq.broker.share.dlq.queues import FETCHED_MS, LOOK_MS, DeadLetterQueues
 from shareq.broker.share.dlq.rules import QueuePolicy, QueueTopic
-from shareq.broker.share.dlq.topics import warn_of_queue
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.records.batch import decode_records
