@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from shareq.coordinator.routing import group_partition_for
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.routing import group_partition_for, share_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 
 
 class Routes(NamedTuple):
@@ -17,5 +17,5 @@ class Routes(NamedTuple):
     """The route of groups and transactional ids."""
 
 
-AS_APACHE_KAFKA: Final = Routes(partition_for, group_partition_for)
+AS_APACHE_KAFKA: Final = Routes(share_partition_for, group_partition_for)
 """So that its brokers find the same names in the same logs."""

@@ -1,4 +1,4 @@
-"""Share partitions by name: the coordinator key, and which partition of `__share_group_state` holds its records.
+"""Share partitions by name, and the coordinator key.
 
 The key text is `group ":" topic-id ":" partition`, the topic id as Kafka prints a Uuid (22 characters of URL-safe
 base64), the partition in decimal. A group id may contain colons, so the text is read from the right (KIP-932,
@@ -8,10 +8,8 @@ FindCoordinator with key type SHARE).
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final, NamedTuple
 
-from shareq.coordinator.routing import java_abs, java_string_hash, java_string_hash_after
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.primitives import uuid_from_text, uuid_to_text
 
@@ -47,14 +45,3 @@ def parse_key(text: str) -> SharePartitionKey | ErrorCode:
     if partition > _INT32_MAX:
         return ErrorCode.INVALID_REQUEST
     return SharePartitionKey(match["group"], uuid_from_text(match["topic"]), partition)
-
-
-def partition_for(key: SharePartitionKey, partitions: int) -> int:
-    """Return the partition of `__share_group_state`, of `partitions` in all, that owns the share
-    partition's records.
-    """
-    return java_abs(java_string_hash_after(_group_hash(key.group_id), key.text_after_group())) % partitions
-
-
-# One request names thousands of partitions of a group, whose name may have 32 KB.
-_group_hash = lru_cache(maxsize=4)(java_string_hash)

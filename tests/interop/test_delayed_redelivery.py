@@ -15,7 +15,8 @@ from confluent_kafka import Consumer, TopicPartition
 from bench.proc import cpu_seconds
 from devtools.clients.admin import QUIET, configure_group
 from devtools.clients.wire import WireClient
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.routing import share_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.testing import Broker
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.internal_topics import DECODERS, FORMATTERS, STATE
@@ -80,7 +81,7 @@ def test_apache_kafkas_formatter_and_dump_print_what_they_know(
 ) -> None:
     group, member, _ = delayed
     released = [{"firstOffset": n, "lastOffset": n, "deliveryState": 0, "deliveryCount": 1} for n in range(3)]
-    partition = partition_for(SharePartitionKey(group, member.topic_id, 0), 50)
+    partition = share_partition_for(SharePartitionKey(group, member.topic_id, 0), 50)
     reader = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": group, **QUIET})
     _, end = reader.get_watermark_offsets(TopicPartition(STATE, partition), timeout=10)
     reader.close()

@@ -33,8 +33,8 @@ from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.leader import LeaderState
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.coordinator.group.share.group import ShareGroup
-from shareq.coordinator.routing import group_partition_for
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.routing import group_partition_for, share_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
@@ -489,7 +489,7 @@ class World:
         if not partitions.count:
             return None
         key = self.key(group, slot)
-        state = partitions.get(partition_for(key, partitions.count)).shard.state_of(key)
+        state = partitions.get(share_partition_for(key, partitions.count)).shard.state_of(key)
         if state is None:
             return None
         batches = tuple(tuple(batch) for batch in combine(state.batches, state.start_offset))

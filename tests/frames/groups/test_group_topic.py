@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.coordinator.group.serde import GROUP_SERDE
-from shareq.coordinator.routing import group_partition_for
+from shareq.coordinator.routing import group_partition_for, share_partition_for
 from shareq.coordinator.shard import CoordinatorRecord
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -101,7 +101,7 @@ def test_a_group_that_is_deleted_leaves_tombstones_only(world: BrokerWorld) -> N
     assert {record.value for record in last_of_each_key(written).values()} == {None}
     assert isinstance(written[-1].key, ShareGroupMetadataKey)
     key = SharePartitionKey("g", topic.topic_id, 0)
-    states = list(records(world, "__share_group_state", partition_for(key, 50), SHARE_STATE_SERDE))
+    states = list(records(world, "__share_group_state", share_partition_for(key, 50), SHARE_STATE_SERDE))
     assert states[-1].value is None
 
 
@@ -116,7 +116,7 @@ def test_only_settled_states_are_ever_written(world: BrokerWorld) -> None:
     assert member.acknowledge(place, (0, 2, ACCEPT), (3, 4, RELEASE), (5, 5, REJECT)) is ErrorCode.NONE
     world.clock.advance(30_000)
     key = SharePartitionKey("g", *place)
-    values = [r.value for r in records(world, "__share_group_state", partition_for(key, 50), SHARE_STATE_SERDE)]
+    values = [r.value for r in records(world, "__share_group_state", share_partition_for(key, 50), SHARE_STATE_SERDE)]
     assert isinstance(values[0], ShareSnapshotValue)
     assert (values[0].state_epoch, values[0].start_offset) == (member.describe().group_epoch, -1)
     written = [value for value in values if isinstance(value, ShareSnapshotValue | ShareUpdateValue)]

@@ -12,8 +12,8 @@ from devtools.in_memory.mem_fs import SimulatedCrash
 from devtools.in_memory.mock_transport import DATA, BrokerWorld
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.log.partition_log import Origin
-from shareq.coordinator.routing import group_partition_for
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.routing import group_partition_for, share_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from shareq.protocol.generated.read_share_group_state import (
@@ -111,7 +111,7 @@ def test_records_of_unknown_types_are_skipped(caplog: pytest.LogCaptureFixture) 
     world, member, place = half_done()
     before = member.describe()
     groups = group_partition_for("g", 50)
-    states = partition_for(SharePartitionKey("g", *place), 50)
+    states = share_partition_for(SharePartitionKey("g", *place), 50)
     write_record(world, "__consumer_offsets", groups, STRANGE, b"\x00\x07 anything")
     write_record(world, "__consumer_offsets", groups, pack(">h", 998), None)
     write_record(world, "__share_group_state", states, STRANGE, b"")
@@ -134,7 +134,7 @@ def test_a_known_record_in_an_unknown_version_is_skipped_and_logged(
     if topic == "__consumer_offsets":
         partition, bytes_of_key = group_partition_for("g", 50), pack(">hh", 11, 1) + b"g"
     else:
-        partition = partition_for(key, 50)
+        partition = share_partition_for(key, 50)
         bytes_of_key = pack(">hh", 0, 1) + b"g" + key.topic_id + pack(">i", key.partition)
     write_record(world, topic, partition, bytes_of_key, pack(">h", 9) + b"what nobody knows yet")
     world.restart()

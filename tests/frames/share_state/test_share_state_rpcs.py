@@ -8,7 +8,8 @@ import pytest
 
 from devtools.clients.state_rpcs import StateCaller, Stored
 from devtools.in_memory.mock_transport import BrokerWorld
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.routing import share_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import (
     delete_share_group_state,
@@ -236,7 +237,7 @@ def test_a_coordinator_that_cannot_be_had() -> None:
 def test_a_coordinator_elsewhere(outside: Outside) -> None:
     """Led by another broker, its partition of the state topic is not answered for here; the others are."""
     key = SharePartitionKey("g", outside.topic_id, 0)
-    at = [partition_for(key._replace(partition=partition), 50) for partition in (0, 1)]
+    at = [share_partition_for(key._replace(partition=partition), 50) for partition in (0, 1)]
     assert at[0] != at[1]
     outside.state.initialize(1, 0)
     outside.world.leaders.move(SHARE_GROUP_STATE, at[0], ELSEWHERE)

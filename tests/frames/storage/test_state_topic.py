@@ -9,8 +9,9 @@ import pytest
 
 from devtools.clients.state_rpcs import StateCaller
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.coordinator.routing import share_partition_for
 from shareq.coordinator.shard import CoordinatorRecord
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
@@ -40,7 +41,7 @@ class Life:
         assert self.member.acknowledge(self.place, *acks) is NONE
 
     def written(self) -> list[CoordinatorRecord]:
-        return list(records(self.world, "__share_group_state", partition_for(self.key, 50), SHARE_STATE_SERDE))
+        return list(records(self.world, "__share_group_state", share_partition_for(self.key, 50), SHARE_STATE_SERDE))
 
     def values(self) -> list[ShareSnapshotValue | ShareUpdateValue]:
         values = [record.value for record in self.written()]
@@ -57,7 +58,7 @@ def test_a_record_is_a_snapshot_or_an_update_by_the_first_number_of_its_key() ->
     assert keys[0][2:] == keys[1][2:]
     assert all(
         life.world.folder.logs.get("__share_group_state", number).log_end_offset == 0
-        for number in set(range(50)) - {partition_for(life.key, 50)}
+        for number in set(range(50)) - {share_partition_for(life.key, 50)}
     )
 
 

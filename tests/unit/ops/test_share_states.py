@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import pytest
 
+from shareq.coordinator.routing import share_partition_for
 from shareq.coordinator.share import state_batches
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.ops.share_states import StateBatch, combined, place
 from tests.support.each import for_each
 
@@ -32,4 +33,4 @@ def test_batches_are_combined_as_the_share_coordinator_does(seed: int) -> None:
 def test_a_state_is_where_the_share_coordinator_puts_it(group: str) -> None:
     for partition in (0, 7, 2**31 - 1):
         key = SharePartitionKey(group, bytes(range(16)), partition)
-        assert place(*key, 50) == partition_for(key, 50)
+        assert place(*key, 50) == share_partition_for(key, 50)

@@ -20,7 +20,8 @@ from shareq.broker.share.coordinator import (
 )
 from shareq.broker.share.core.effects import StateBatch, WriteState
 from shareq.broker.share.persister import PersistedState
-from shareq.coordinator.share.keys import SharePartitionKey, partition_for
+from shareq.coordinator.routing import share_partition_for
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.results import SummaryResult
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatch as StoredBatch
@@ -94,7 +95,7 @@ def test_each_share_partition_has_its_partition_of_the_states_topic(rig: Rig) ->
     rig.initialized(*keys)
     expected = [0, 0, 0, 0]
     for key in keys:
-        expected[partition_for(key, 4)] += 1
+        expected[share_partition_for(key, 4)] += 1
     assert rig.log_ends() == expected
     rig.initialized(*keys)
     assert rig.log_ends() == [2 * count for count in expected], "and always the same"
@@ -126,7 +127,7 @@ def never(_keys: Iterable[SharePartitionKey]) -> None:
 
 def test_what_another_broker_leads(rig: Rig) -> None:
     rig.initialized()
-    at = partition_for(rig.key(), 4)
+    at = share_partition_for(rig.key(), 4)
     rig.ports.leaders.move(STATES, at, ELSEWHERE)
     rig.service.leader_moved(STATES, at)
     code = ErrorCode.NOT_COORDINATOR
@@ -138,8 +139,8 @@ def test_what_another_broker_leads(rig: Rig) -> None:
 
 def test_news_of_other_topics_leaders_disturb_nothing(rig: Rig) -> None:
     pending = rig.service.initialize(rig.key(), 1, 0)
-    rig.service.leader_moved("t", partition_for(rig.key(), 4))
-    rig.service.leader_moved(STATES, (partition_for(rig.key(), 4) + 1) % 4)
+    rig.service.leader_moved("t", share_partition_for(rig.key(), 4))
+    rig.service.leader_moved(STATES, (share_partition_for(rig.key(), 4) + 1) % 4)
     assert rig.ports.answer(pending) == NO_ERROR
 
 
@@ -343,7 +344,7 @@ def test_the_deletion_of_a_topic_looks_at_its_own_states_alone(monkeypatch: pyte
 
 
 def test_with_their_own_topic_all_states_are_gone_and_routes_are_made_again(rig: Rig) -> None:
-    key = next(key for n in range(99) if partition_for(key := rig.key(group=f"g{n}"), 4) == 3)
+    key = next(key for n in range(99) if share_partition_for(key := rig.key(group=f"g{n}"), 4) == 3)
     rig.initialized(key)
     pending = rig.service.write(key, 1, 0, 6, 0, ())
     rig.service.topics_deleted([rig.ports.topics.delete(STATES)])
