@@ -13,6 +13,7 @@ from shareq.coordinator.group.share.change_plans import AlterOffsetsPlan, Delete
 from shareq.coordinator.group.share.describe import share_group_entry, share_group_error_entry
 from shareq.coordinator.group.share.group import Activity, ShareGroup, StatePartitions, TopicsById
 from shareq.coordinator.group.share.heartbeat import HeartbeatInputs, HeartbeatPlan, refusal
+from shareq.coordinator.group.share.initialization import initialization_ended
 from shareq.coordinator.group.share.records import state_partitions_record
 from shareq.coordinator.group.share.session_timeouts import SessionTimeouts, silent_members_leave
 from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
@@ -143,7 +144,7 @@ class ShareGroups:
         if not isinstance(group, ShareGroup):
             return CoordinatorResult(None)
         activity = self._activity.setdefault(plan.group_id, Activity())
-        return CoordinatorResult(None, heartbeat.initialization_ended(group, activity, plan.topics, initialized))
+        return CoordinatorResult(None, initialization_ended(group, activity, plan.topics, initialized)[1])
 
     # -- reading
 

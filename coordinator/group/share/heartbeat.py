@@ -29,12 +29,12 @@ from shareq.coordinator.group.share.group import (
     ShareMember,
     StatePartitions,
     TopicsById,
-    intersection,
     united,
 )
 from shareq.coordinator.group.share.initialization import (
     StateInitialization,
     existing_topics,
+    initialization_ended,
     initializations,
     partitions_to_initialize,
 )
@@ -152,7 +152,9 @@ def begin(
         bumped=draft.bumped,
         joined=known is None,
     )
-    missing = _missing(draft, activity)
+    missing = partitions_to_initialize(
+        group, activity, draft.topics, inputs.now_ms, inputs.initialize_retry_interval_ms
+    )
     if missing:
         partitions = (group.state_partitions or StatePartitions()).with_initializing(missing)
         draft.records.append(state_partitions_record(group.group_id, partitions))
@@ -168,28 +170,21 @@ def finish(
     group: ShareGroup, activity: Activity, plan: HeartbeatPlan, initialized: bool | None, inputs: HeartbeatInputs
 ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
     """Second phase. `initialized`: whether all of `plan.initialize` succeeded; None: not known, or nothing to know."""
-    records: list[CoordinatorRecord] = []
+    records: tuple[CoordinatorRecord, ...] = ()
     confirmed: TopicsById = {}
     if plan.initialize:
         activity.initializations = max(0, activity.initializations - 1)
         if initialized is not None:
-            confirmed, records = _initialization_ended(group, activity, plan.topics, initialized)
+            confirmed, records = initialization_ended(group, activity, plan.topics, initialized)
     member = group.members.get(plan.member_id)
     if member is None:
         response = refusal(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {plan.member_id} is gone from the group.")
-        return CoordinatorResult(response, tuple(records))
+        return CoordinatorResult(response, records)
     draft = _Draft(group, member, inputs, records)
     if confirmed and group.assignment_epoch >= group.group_epoch:
         draft.bump_if(True, activity)
     response = _answer(draft, plan, united(group.initialized, confirmed), exempt=bool(confirmed))
-    return CoordinatorResult(response, tuple(records))
-
-
-def initialization_ended(
-    group: ShareGroup, activity: Activity, topics: TopicsById, initialized: bool
-) -> tuple[CoordinatorRecord, ...]:
-    """Record the outcome of an initialisation whose heartbeat was answered before."""
-    return tuple(_initialization_ended(group, activity, topics, initialized)[1])
+    return CoordinatorResult(response, tuple(draft.records))
 
 
 def fence(group: ShareGroup, member_ids: Iterable[str], metadata: MetadataImage) -> tuple[CoordinatorRecord, ...]:
@@ -221,7 +216,7 @@ class _Draft:
         group: ShareGroup,
         member: ShareMember,
         inputs: HeartbeatInputs,
-        records: list[CoordinatorRecord] | None = None,
+        records: Iterable[CoordinatorRecord] = (),
     ) -> None:
         self.group = group
         self.member = member
@@ -229,7 +224,7 @@ class _Draft:
         self.epoch = group.group_epoch
         self.metadata_hash = group.metadata_hash
         self.bumped = False
-        self.records: list[CoordinatorRecord] = [] if records is None else records
+        self.records = list(records)
         self._topics: dict[str, TopicImage] | None = None
 
     def members(self) -> dict[str, ShareMember]:
@@ -293,32 +288,6 @@ def _updated(known: ShareMember | None, request: ShareGroupHeartbeatRequest, cli
         rack_id = request.rack_id
     updated = ShareMember(request.member_id, rack_id, client.client_id, client.host, names)
     return member if known == updated else updated
-
-
-def _missing(draft: _Draft, activity: Activity) -> TopicsById:
-    since = activity.initializing_since_ms
-    overdue = since is None or draft.inputs.now_ms >= since + draft.inputs.initialize_retry_interval_ms
-    return partitions_to_initialize(draft.group, draft.topics, retry_initializing=overdue)
-
-
-def _initialization_ended(
-    group: ShareGroup, activity: Activity, topics: TopicsById, initialized: bool
-) -> tuple[TopicsById, list[CoordinatorRecord]]:
-    """Return the partitions that have state now, and the record that says so.
-
-    Only what is still initialising counts: the topic, or the group's interest in it, may have gone meanwhile. What
-    failed stays noted as initialising, because some of it may have got its state all the same: nothing but that note
-    would have it deleted with the group, and its epoch would fence the next group of that name. The next heartbeat
-    tries again at once.
-    """
-    if not initialized:
-        activity.initializing_since_ms = None
-        return {}, []
-    partitions = group.state_partitions
-    waiting = intersection(group.initializing, topics)
-    if partitions is None or not waiting:
-        return {}, []
-    return waiting, [state_partitions_record(group.group_id, partitions.with_initialized(waiting))]
 
 
 def _answer(

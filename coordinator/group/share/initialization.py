@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from shareq.coordinator.group.share.group import ShareGroup, TopicPartitions, TopicsById, intersection
+from shareq.coordinator.group.share.group import Activity, ShareGroup, TopicPartitions, TopicsById, intersection
+from shareq.coordinator.group.share.records import state_partitions_record
 from shareq.coordinator.ports import MetadataImage, TopicImage
+from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey
 
 UNRESOLVED_START_OFFSET = -1
@@ -38,11 +40,15 @@ def existing_topics(topic_names: Iterable[str], metadata: MetadataImage) -> dict
 
 
 def partitions_to_initialize(
-    group: ShareGroup, topics: Mapping[str, TopicImage], *, retry_initializing: bool
+    group: ShareGroup, activity: Activity, topics: Mapping[str, TopicImage], now_ms: int, retry_interval_ms: int
 ) -> TopicsById:
-    """Return the partitions of `topics` without share state; with `retry_initializing` also those whose state is being
-    initialised.
+    """Return the partitions of `topics` without share state.
+
+    Those that are being initialised are among them once that was asked for longer ago than the retry interval, and at
+    once where it has failed, or the log was loaded since.
     """
+    since = activity.initializing_since_ms
+    overdue = since is None or now_ms >= since + retry_interval_ms
     missing: dict[bytes, TopicPartitions] = {}
     for name, topic in topics.items():
         initialized = group.initialized.get(topic.topic_id)
@@ -51,7 +57,7 @@ def partitions_to_initialize(
         wanted = set(range(topic.partitions))
         if initialized is not None:
             wanted -= initialized.partitions
-        if not retry_initializing and topic.topic_id in group.initializing:
+        if not overdue and topic.topic_id in group.initializing:
             wanted -= group.initializing[topic.topic_id].partitions
         if wanted:
             missing[topic.topic_id] = TopicPartitions(name, frozenset(wanted))
@@ -81,3 +87,23 @@ def initializations(group: ShareGroup, topics: TopicsById, state_epoch: int) -> 
         for topic_id in sorted(topics)
         for partition in sorted(topics[topic_id].partitions)
     )
+
+
+def initialization_ended(
+    group: ShareGroup, activity: Activity, topics: TopicsById, initialized: bool
+) -> tuple[TopicsById, tuple[CoordinatorRecord, ...]]:
+    """Return the partitions that have state now, and the record that says so.
+
+    Only what is still initialising counts: the topic, or the group's interest in it, may have gone meanwhile. What
+    failed stays noted as initialising, because some of it may have got its state all the same: nothing but that note
+    would have it deleted with the group, and its epoch would fence the next group of that name. The next heartbeat
+    tries again at once.
+    """
+    if not initialized:
+        activity.initializing_since_ms = None
+        return {}, ()
+    partitions = group.state_partitions
+    waiting = intersection(group.initializing, topics)
+    if partitions is None or not waiting:
+        return {}, ()
+    return waiting, (state_partitions_record(group.group_id, partitions.with_initialized(waiting)),)
