@@ -16,7 +16,8 @@ from shareq.client.cluster import Cluster
 from shareq.client.config import Address, ClientConfig
 from shareq.client.core.connection import Connection, Exchange
 from shareq.client.core.ports import Driver
-from shareq.client.core.tries import DownAddresses, Tries
+from shareq.client.core.reconnects import DownAddresses
+from shareq.client.core.tries import Tries
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unintelligible, Unreachable, understood
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.generated.describe_cluster import DescribeClusterResponse

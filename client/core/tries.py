@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from shareq.client.chance import CHANCE
-from shareq.client.config import Address, ClientConfig
+from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, Unreachable
 
 logger = logging.getLogger(__name__)
@@ -71,44 +71,3 @@ class Tries:
             self._tell_at = self.deadline
             logger.warning("%s; trying again for %d s", self._last, self.left_ms // 1000)
         return pause
-
-
-class _Down(NamedTuple):
-    failures: int
-    until: float
-    why: str
-
-
-class DownAddresses:
-    """Addresses that failed: each is left alone for a pause that grows with every failure in a row."""
-
-    def __init__(self, config: ClientConfig) -> None:
-        self._config = config
-        self._down: dict[Address, _Down] = {}
-
-    def check(self, address: Address, now: float) -> None:
-        """Raise Unreachable, with why it failed, for an address that is still to be left alone."""
-        down = self._down.get(address)
-        if down is not None and now < down.until:
-            raise Unreachable(down.why)
-
-    def failed(self, address: Address, now: float, error: Unreachable) -> None:
-        """Note a failure."""
-        known = self._down.get(address)
-        failures = 1 if known is None else known.failures + 1
-        first, most = self._config.reconnect_backoff_ms, self._config.reconnect_backoff_max_ms
-        self._down[address] = _Down(failures, now + backoff_s(first, most, failures), str(error))
-
-    def reached(self, address: Address) -> None:
-        """Forget its failures."""
-        self._down.pop(address, None)
-
-    def until(self, address: Address) -> float:
-        """Return until when it is left alone; 0.0 for one that did not fail."""
-        known = self._down.get(address)
-        return 0.0 if known is None else known.until
-
-    def why(self, address: Address) -> str | None:
-        """Return why it failed; None for one that did not."""
-        known = self._down.get(address)
-        return None if known is None else known.why
