@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.rights import READ_GROUP, READ_TOPIC
-from shareq.broker.share.core.fetch_plan import looked_at, rotate
+from shareq.broker.share.core.fetch_plan import fetch_order
 from shareq.broker.share.core.sessions import LOOKED_AT, SessionPartition, ShareFetchContext
 from shareq.broker.share.fetch import FetchedPartition, WantedPartition
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -48,10 +48,7 @@ def wanted_partitions(ctx: RequestContext, context: ShareFetchContext) -> list[W
     """Return the session's partitions in the order to fetch them, those that cannot be fetched with their errors;
     `LOOKED_AT` of a session that has more.
     """
-    partitions, epoch = context.partitions, context.epoch
-    many = len(partitions) > LOOKED_AT
-    order = looked_at(partitions, epoch, LOOKED_AT) if many else rotate(partitions, epoch)
-    return [_wanted(ctx, each) for each in order]
+    return [_wanted(ctx, each) for each in fetch_order(context.partitions, context.epoch, LOOKED_AT)]
 
 
 def _wanted(ctx: RequestContext, listed: SessionPartition) -> WantedPartition:

@@ -33,23 +33,16 @@ class PlacedSpan(Protocol):
     def size(self) -> int: ...
 
 
-def rotate(partitions: Sequence[T], session_epoch: int) -> list[T]:
-    """Return the order to fetch in: each request of a session begins one partition further on, so that none always
-    wins.
+def fetch_order(partitions: Sequence[T], session_epoch: int, most: int) -> list[T]:
+    """Return the partitions that a request of the session looks at, in the order to fetch them.
 
-    The epochs that open (0) and end (-1) a session keep the order.
+    Each request begins one partition further on than the one before, so that none always wins; the epochs that open (0)
+    and end (-1) a session keep the order. Of more than `most`, it looks at the `most` behind those of the one before.
     """
-    if session_epoch < 1 or len(partitions) < 2:
-        return list(partitions)
-    begin = session_epoch % len(partitions)
-    return [*partitions[begin:], *partitions[:begin]]
-
-
-def looked_at(partitions: Sequence[T], session_epoch: int, most: int) -> list[T]:
-    """Return the partitions that a request of the session looks at: the `most` behind those of the request before."""
-    begin = max(session_epoch, 0) * most % len(partitions)
+    count = len(partitions)
+    begin = max(session_epoch, 0) * (most if count > most else 1) % max(count, 1)
     some = list(partitions[begin : begin + most])
-    return some + list(partitions[: most - len(some)])
+    return some + list(partitions[: min(count, most) - len(some)])
 
 
 def split_bytes(max_bytes: int, partitions: int, chance: Chance) -> list[int]:

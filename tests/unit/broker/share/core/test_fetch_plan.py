@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from shareq.broker.share.core.fetch_plan import looked_at, rotate, slice_bounds, split_bytes
+from shareq.broker.share.core.fetch_plan import fetch_order, slice_bounds, split_bytes
 from shareq.broker.share.core.values import AcquiredRange
 
 
@@ -29,19 +29,19 @@ class Placed:
     [(0, "abc"), (-1, "abc"), (1, "bca"), (2, "cab"), (3, "abc"), (4, "bca"), (2**31 - 1, "bca")],
 )
 def test_every_request_of_a_session_begins_one_partition_further_on(epoch: int, order: str) -> None:
-    assert rotate("abc", epoch) == list(order)
+    assert fetch_order("abc", epoch, 3) == list(order)
 
 
 @pytest.mark.parametrize(
     ("epoch", "order"), [(-1, "ab"), (0, "ab"), (1, "cd"), (2, "ea"), (3, "bc"), (4, "de"), (5, "ab")]
 )
 def test_each_request_of_a_large_session_looks_at_the_next_ones(epoch: int, order: str) -> None:
-    assert looked_at("abcde", epoch, 2) == list(order)
+    assert fetch_order("abcde", epoch, 2) == list(order)
 
 
 def test_nothing_or_one_partition_cannot_be_rotated() -> None:
-    assert rotate([], 5) == []
-    assert rotate(["a"], 5) == ["a"]
+    assert fetch_order([], 5, 3) == []
+    assert fetch_order(["a"], 5, 3) == ["a"]
 
 
 def test_bytes_are_split_evenly_and_one_partition_gets_the_remainder() -> None:
