@@ -93,7 +93,7 @@ async def take(
         into.take(SHARE_SESSIONS, (), made.share.sessions)
         _take_dead_letters(into, made.share.dead_letters.queues)
     leaders = None if made.share is None else made.share.partitions
-    into.take(WAITING_FETCHES, ("ShareFetch",), 0 if leaders is None else leaders.parked)
+    into.take(WAITING_FETCHES, ("ShareFetch",), 0 if leaders is None else len(leaders.purgatory))
     if leaders is not None:
         await _take_shares(into, services, leaders)
     await _take_share_partitions(into, services, made.share_states, leaders, ends)

@@ -150,11 +150,11 @@ class ShareFetch:
     # -- waiting
 
     def _park(self) -> None:
-        self._manager.park(self, self._leaders)
+        self._manager.purgatory.park(self, self._leaders)
         self._timer = self._clock.call_at(self._clock.now_ms() + self._params.max_wait_ms, self._on_expiry)
 
     def _unpark(self) -> None:
-        self._manager.unpark(self, self._leaders)
+        self._manager.purgatory.unpark(self, self._leaders)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -172,7 +172,7 @@ class ShareFetch:
         return self._after is not None and not self._after.done
 
     def _look_behind(self) -> None:
-        if self._manager.is_parked(self):  # and not answered, or its client gone, meanwhile
+        if self._manager.purgatory.is_parked(self):  # and not answered, or its client gone, meanwhile
             self._attempt(last=self._expired)
 
     def _look_for_room(self) -> None:
@@ -353,7 +353,7 @@ class ShareFetch:
             keys=NO_KEYS if kept is None else kept.key_hashes(read, core.keys_wanted(read.batches)),
         )
         if kept is not None and core.take_freed():
-            self._manager.wake(leader)
+            self._manager.purgatory.wake(leader)
         self._manager.arm(leader)
         if not acquired:
             self._passed_over = self._passed_over or core.next_fetch_offset() != offset

@@ -27,7 +27,6 @@ from shareq.broker.share.leader import (
     DeadLetterWriter,
     LeaderState,
     NoDeadLetters,
-    Parked,
     SharePartitionLeader,
     Unreadable,
 )
@@ -35,6 +34,7 @@ from shareq.broker.share.leader_counters import ShareCounters
 from shareq.broker.share.loading import Loads, in_wall_time
 from shareq.broker.share.persister import FENCING, Persister, surfaced_error
 from shareq.broker.share.ports import NoRecords, RecordSource, RecordSources
+from shareq.broker.share.purgatory import ShareFetchPurgatory
 from shareq.broker.topics.leaders import Leaders
 from shareq.coordinator.ports import ShareGroupSettingsSource, TopicImage
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -77,13 +77,12 @@ class SharePartitionManager:
         self._sequence = 0
         self._timer: TimerHandle | None = None
         self._timer_at = 0
-        self._to_wake: dict[SharePartitionLeader, None] = {}
-        self._parked: dict[Parked, None] = {}  # in the order they came
         self._events = ShareEvents(env.clock.now_ms)
         self._loads = Loads(env, persister, self._load_ended, believes_absence=sources.believes_absence)
         self._kept_reads: KeptReads | None = None
         self._ahead: Ahead | None = None
         self.counters = ShareCounters()
+        self.purgatory = ShareFetchPurgatory(env.clock)
 
     def kept_reads(self) -> KeptReads:
         """Return the kept reads of share partitions with order by key."""
@@ -98,7 +97,7 @@ class SharePartitionManager:
         if self._ahead is None:
             from shareq.broker.share.ordered.ahead import Ahead  # for these groups alone
 
-            self._ahead = Ahead(self._env.clock, self.kept_reads(), self.refresh_settings, self.wake)
+            self._ahead = Ahead(self._env.clock, self.kept_reads(), self.refresh_settings, self.purgatory.wake)
         return self._ahead
 
     def may_hand_out(self, leader: SharePartitionLeader) -> bool:
@@ -150,7 +149,7 @@ class SharePartitionManager:
         if unfinished:
             self._bury(leader, unfinished)
         self.arm(leader)
-        self.wake(leader)
+        self.purgatory.wake(leader)
         if leader.left or leader.quiet:
             self._letters_done(leader)
 
@@ -169,7 +168,7 @@ class SharePartitionManager:
             siblings.pop(leader.key, None)
             if not siblings:
                 del self._by_topic[(leader.key.topic_id, leader.key.partition)]
-        self.wake(leader)
+        self.purgatory.wake(leader)
         _notify_quiet(leader)
 
     def fence_if_needed(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
@@ -282,7 +281,7 @@ class SharePartitionManager:
 
     def forget_all(self) -> None:
         """Share groups were switched off: drop every share partition, and answer waiting requests."""
-        self.finish_waiting()
+        self.purgatory.finish_all()
         for leader in list(self._leaders.values()):
             self._drop(leader, LeaderState.FENCED)
 
@@ -310,7 +309,7 @@ class SharePartitionManager:
             elif isinstance(effect, DeadLetters):
                 self._bury(leader, effect.letters)
             else:
-                self.wake(leader)
+                self.purgatory.wake(leader)
         self.arm(leader)
 
     def _bury(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter]) -> None:
@@ -376,7 +375,7 @@ class SharePartitionManager:
         answer = leader.writes.pop(write_id, None)
         if write_id == leader.start_write_id:
             leader.start_write_id = None
-            self.wake(leader)
+            self.purgatory.wake(leader)
         self.perform(leader, effects)
         if error is not ErrorCode.NONE:
             logger.warning("%s: state write %d failed: %s", leader.key.text(), write_id, persisted.name)
@@ -443,32 +442,7 @@ class SharePartitionManager:
                 self._events.locks_ran_out(leader, effect)
         self.perform(leader, effects)
 
-    # -- parked fetches
-
-    @property
-    def parked(self) -> int:
-        """The number of fetches that wait."""
-        return len(self._parked)
-
-    def park(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
-        """Have a fetch look again whenever there may be something on one of the share partitions."""
-        self._parked[fetch] = None
-        for leader in leaders:
-            leader.waiters[fetch] = None
-
-    def unpark(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
-        """Let the fetch wait no more. Harmless for one that does not."""
-        self._parked.pop(fetch, None)
-        for leader in leaders:
-            leader.waiters.pop(fetch, None)
-
-    def is_parked(self, fetch: Parked) -> bool:
-        """Return True if the fetch waits: it is not answered, and its client is not gone."""
-        return fetch in self._parked
-
-    def parked_of(self, group_id: str | None) -> list[Parked]:
-        """Return the fetches of a group that wait, in the order they came; of every group without one."""
-        return [fetch for fetch in self._parked if group_id in (None, fetch.group_id)]
+    # -- news of the logs
 
     def on_high_watermark(self, log: RecordSource) -> None:
         """Look again at the fetches parked on the partition's share partitions, at once, and at their dead: it has new
@@ -479,7 +453,7 @@ class SharePartitionManager:
             for leader in list(siblings.values()):
                 if self._loads.waiting:
                     self._loads.look_again(leader)
-                self._wake_now(leader)
+                self.purgatory.wake_now(leader)
                 if leader.unburied:
                     self._dead_letters.records_came(leader)
 
@@ -498,28 +472,6 @@ class SharePartitionManager:
                 logger.warning("%s: dropped, the log was cut to offset %d", leader.key.text(), end)
                 self._drop(leader, LeaderState.FENCED)
                 self._load(key, leader.topic, truncated_to=end)
-
-    def wake(self, leader: SharePartitionLeader) -> None:
-        """Look again at the parked fetches after what is being done now."""
-        if leader.waiters:
-            if not self._to_wake:
-                self._env.clock.call_soon(self._wake_all)
-            self._to_wake[leader] = None
-
-    def _wake_all(self) -> None:
-        woken, self._to_wake = self._to_wake, {}
-        for leader in woken:
-            self._wake_now(leader)
-
-    def _wake_now(self, leader: SharePartitionLeader) -> None:
-        for fetch in list(leader.waiters):
-            if fetch in leader.waiters:  # an earlier one may have completed it
-                fetch.look_again()
-
-    def finish_waiting(self) -> None:
-        """Answer every parked fetch: the broker stops."""
-        for fetch in list(self._parked):
-            fetch.finish()
 
     def close(self) -> None:
         """Stop the timer and what is done ahead; nothing is released: locks are not durable, so a restart gives the

@@ -103,14 +103,14 @@ class ShareService(Service):
         """Have fetches that wait look again: what is in effect for their group, or for all of them, has changed."""
         if changed.kind == TOPIC:
             return
-        waiting = self.partitions.parked_of(changed.name if changed.kind == GROUP else None)
+        waiting = self.partitions.purgatory.parked_of(changed.name if changed.kind == GROUP else None)
         if waiting:
             self._begin(self._wake(waiting))
 
     async def _wake(self, waiting: Sequence[Parked]) -> None:
         await PAUSE  # what changes now may not be whole yet
         for fetch in waiting:
-            if self.partitions.is_parked(fetch):
+            if self.partitions.purgatory.is_parked(fetch):
                 fetch.look_again()
             await self._env.budget.breathe(LOOK)  # one may look at a thousand share partitions
 
@@ -133,7 +133,7 @@ class ShareService(Service):
 
     def stop_waiting(self) -> None:
         """Answer every parked fetch, and give nothing back when the connections close."""
-        self.partitions.finish_waiting()
+        self.partitions.purgatory.finish_all()
         self.session_ends.stop()
 
     def close(self) -> None:

@@ -66,7 +66,7 @@ def test_until_they_are_durable_it_looks_at_nothing() -> None:
     rig = rig_of([b"a", b"b"])
     acked: Pending[ErrorCode] = Pending()
     pending = rig.fetch(wait_ms=100).start(acked)
-    rig.manager.wake(rig.leader())
+    rig.manager.purgatory.wake(rig.leader())
     rig.clock.run_until_idle()
     assert (pending.done, rig.source().asked) == (False, [])
     acked.complete(ErrorCode.NONE)
@@ -100,7 +100,7 @@ def test_a_broker_that_stops_answers_it_all_the_same() -> None:
     rig = rig_of([b"a"])
     acked: Pending[ErrorCode] = Pending()
     pending = rig.fetch(wait_ms=100).start(acked)
-    rig.manager.finish_waiting()
+    rig.manager.purgatory.finish_all()
     assert pending.value == []
     acked.complete(ErrorCode.NONE)
     rig.clock.run_until_idle()

@@ -28,7 +28,7 @@ def test_what_is_there_is_answered_at_once_with_its_bytes() -> None:
     assert (offsets(one), offsets(two)) == ([(0, 0), (1, 1)], [(0, 0)])
     assert (two.partition, two.says_something) == (1, True)
     assert (rig.source(0).traffic.bytes_out, rig.source(1).traffic.bytes_out) == (len(one.records), len(two.records))
-    assert (rig.manager.parked, rig.manager.counters.expired_fetches) == (0, 0)
+    assert (len(rig.manager.purgatory), rig.manager.counters.expired_fetches) == (0, 0)
 
 
 def test_without_time_to_wait_the_answer_has_each_partition_that_was_looked_at() -> None:
@@ -78,7 +78,7 @@ def test_a_negative_limit_of_bytes_is_an_error_of_what_was_looked_at(max_records
     fetched = rig.fetch(0, 1, max_bytes=-1, max_records=max_records, wait_ms=50).start().value
     failed = ErrorCode.UNKNOWN_SERVER_ERROR
     assert fetched == [FetchedPartition(rig.topic_id, each, failed) for each in (0, 1)]
-    assert (rig.source(0).asked, rig.manager.parked) == ([], 0)
+    assert (rig.source(0).asked, len(rig.manager.purgatory)) == ([], 0)
     assert rig.acquire() == [(0, 0, 1)]
 
 

@@ -21,12 +21,12 @@ NONE = ErrorCode.NONE
 
 def test_it_waits_for_records_and_is_woken_by_them(rig: ShareRig) -> None:
     pending = rig.start(wait_ms=100)
-    assert (pending.done, rig.manager.parked) == (False, 1)
+    assert (pending.done, len(rig.manager.purgatory)) == (False, 1)
     rig.clock.advance(99)
     rig.source().fill(b"0")
     rig.manager.on_high_watermark(rig.source())
     assert ranges(pending.value) == [(0, 0, 1)]
-    assert (rig.manager.parked, rig.clock.next_timer_ms()) == (0, 2_099), "the lock's timer alone is left"
+    assert (len(rig.manager.purgatory), rig.clock.next_timer_ms()) == (0, 2_099), "the lock's timer alone is left"
 
 
 def test_it_answers_when_its_time_is_up(rig: ShareRig) -> None:
@@ -35,7 +35,7 @@ def test_it_answers_when_its_time_is_up(rig: ShareRig) -> None:
     assert not pending.done
     rig.clock.advance(1)
     assert pending.value == [FetchedPartition(rig.topic_id, each, NONE) for each in (0, 1)]
-    assert (rig.manager.parked, rig.manager.counters.expired_fetches) == (0, 1)
+    assert (len(rig.manager.purgatory), rig.manager.counters.expired_fetches) == (0, 1)
 
 
 def test_a_source_whose_records_are_not_here_yet_makes_it_wait_and_wakes_it() -> None:
@@ -43,7 +43,7 @@ def test_a_source_whose_records_are_not_here_yet_makes_it_wait_and_wakes_it() ->
     rig = filled(2)
     rig.source().missing_from = 0
     pending = rig.start(wait_ms=100)
-    assert (pending.done, rig.manager.parked, len(rig.source().asked)) == (False, 1, 1)
+    assert (pending.done, len(rig.manager.purgatory), len(rig.source().asked)) == (False, 1, 1)
     rig.clock.advance(50)
     assert len(rig.source().asked) == 1, "nobody polls"
     rig.source().missing_from = None
@@ -126,7 +126,7 @@ def test_a_client_that_is_gone_acquires_nothing(rig: ShareRig) -> None:
     rig.source().fill(b"0")
     rig.manager.on_high_watermark(rig.source())
     rig.clock.advance(200)
-    assert (pending.done, rig.manager.parked, rig.source().asked) == (False, 0, [])
+    assert (pending.done, len(rig.manager.purgatory), rig.source().asked) == (False, 0, [])
 
 
 def test_a_stop_answers_without_records(rig: ShareRig) -> None:

@@ -34,7 +34,7 @@ def test_a_load_that_takes_time_is_counted_and_wakes_who_waits() -> None:
     rig = filled()
     rig.states.holds = True
     leader, waiter = rig.leader(), Waiter()
-    rig.manager.park(waiter, [leader])
+    rig.manager.purgatory.park(waiter, [leader])
     assert (leader.state, leader.is_active) == (LeaderState.LOADING, False)
     rig.clock.advance(40)
     rig.states.answer()
@@ -72,7 +72,7 @@ def test_a_load_that_fails_is_reported_and_the_next_fetch_tries_again(
     rig.states.errors["read"] = of_persister
     rig.states.holds = True
     leader, waiter = rig.leader(), Waiter()
-    rig.manager.park(waiter, [leader])
+    rig.manager.purgatory.park(waiter, [leader])
     rig.clock.advance(7)
     rig.states.answer()
     rig.clock.run_until_idle()
@@ -150,7 +150,7 @@ def test_released_records_wake_who_waits_after_what_is_being_done() -> None:
     rig = filled()
     rig.acquire()
     waiter = Waiter()
-    rig.manager.park(waiter, [rig.leader()])
+    rig.manager.purgatory.park(waiter, [rig.leader()])
     rig.acknowledge(0, 2, RELEASE)
     assert waiter.looks == 0
     rig.clock.run_until_idle()

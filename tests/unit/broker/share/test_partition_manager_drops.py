@@ -39,7 +39,7 @@ def test_waiting_fetches_are_notified_of_a_deleted_topic() -> None:
     rig = with_two_groups()
     leader, waiter = rig.leader(0), Waiter()
     rig.manager.counters.of_topic(rig.topic_id)
-    rig.manager.park(waiter, [leader])
+    rig.manager.purgatory.park(waiter, [leader])
     rig.manager.topics_deleted([rig.topics.delete("t")])
     rig.clock.run_until_idle()
     assert (in_memory(rig), waiter.looks) == ([], 1)
@@ -58,7 +58,7 @@ def test_another_topic_that_is_deleted_takes_nothing_with_it() -> None:
 def test_switching_share_groups_off_answers_who_waits_and_forgets_all() -> None:
     rig = with_two_groups()
     waiter = Waiter()
-    rig.manager.park(waiter, [rig.leader(0)])
+    rig.manager.purgatory.park(waiter, [rig.leader(0)])
     rig.manager.forget_all()
     assert (in_memory(rig), waiter.finished) == ([], 1)
 

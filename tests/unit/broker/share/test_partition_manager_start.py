@@ -47,7 +47,7 @@ def test_a_reset_whose_source_has_to_ask_is_waited_for(strategy: str, start: int
     rig.source().holds = True
     rig.settings.share = ShareGroupSettings(auto_offset_reset=AutoOffsetReset(strategy, 5_000))
     leader, waiter = rig.leader(), Waiter()
-    rig.manager.park(waiter, [leader])
+    rig.manager.purgatory.park(waiter, [leader])
     rig.source().log_start_offset = 1
     rig.source().fill(b"3")
     assert leader.state is LeaderState.LOADING
@@ -102,7 +102,7 @@ def test_a_resolved_start_offset_is_written_once_before_anything_is_acquired() -
     rig.states.states[rig.key()] = KeptState(1, -1)
     rig.settings.share = ShareGroupSettings(auto_offset_reset=AutoOffsetReset("earliest"))
     leader, waiter = rig.leader(), Waiter()
-    rig.manager.park(waiter, [leader])
+    rig.manager.purgatory.park(waiter, [leader])
     rig.clock.run_until_idle()
     rig.states.holds = True
     assert not rig.manager.start_is_durable(leader)
@@ -191,7 +191,7 @@ def test_a_state_beyond_the_end_is_kept_until_the_end_is_known(
     rig = filled(believes_absence=False)
     rig.states.states[rig.key()] = beyond
     leader, waiter = rig.leader(), Waiter()
-    rig.manager.park(waiter, [leader])
+    rig.manager.purgatory.park(waiter, [leader])
     rig.manager.on_high_watermark(rig.source())
     assert leader.state is LeaderState.LOADING
     assert "reaches to offset 3, the log is known up to 3: waiting for the rest" in caplog.text

@@ -20,7 +20,7 @@ def test_new_records_wake_the_partitions_own_waiters_at_once() -> None:
     other_group = rig.manager.get(rig.key(0, "h"))
     assert other_group is not None
     for waiter, leader in zip(waiters, (rig.leader(0), rig.leader(1), other_group), strict=True):
-        rig.manager.park(waiter, [leader])
+        rig.manager.purgatory.park(waiter, [leader])
     rig.manager.on_high_watermark(rig.source(0))
     assert [waiter.looks for waiter in waiters] == [1, 0, 1]
     rig.manager.group_empty("g")
@@ -35,32 +35,32 @@ def test_waiters_look_in_the_order_they_came_and_not_after_they_have_left() -> N
     first, second, third = Waiter(), Waiter(), Waiter()
     for name, waiter in (("1", first), ("2", second), ("3", third)):
         waiter.on_look = lambda name=name: order.append(name)  # type: ignore[misc]
-        rig.manager.park(waiter, [leader])
+        rig.manager.purgatory.park(waiter, [leader])
 
     def take_second_out() -> None:
         order.append("1")
-        rig.manager.unpark(second, [leader])
+        rig.manager.purgatory.unpark(second, [leader])
 
     first.on_look = take_second_out
-    assert rig.manager.parked == 3
+    assert len(rig.manager.purgatory) == 3
     rig.manager.on_high_watermark(rig.source())
-    assert (order, rig.manager.parked) == (["1", "3"], 2)
-    assert [rig.manager.is_parked(each) for each in (first, second, third)] == [True, False, True]
-    rig.manager.unpark(second, [leader])
-    rig.manager.finish_waiting()
+    assert (order, len(rig.manager.purgatory)) == (["1", "3"], 2)
+    assert [rig.manager.purgatory.is_parked(each) for each in (first, second, third)] == [True, False, True]
+    rig.manager.purgatory.unpark(second, [leader])
+    rig.manager.purgatory.finish_all()
     assert [each.finished for each in (first, second, third)] == [1, 0, 1]
 
 
 def test_several_reasons_of_one_tick_wake_once_and_every_share_partition() -> None:
     rig = filled()
     one, two = Waiter(), Waiter()
-    rig.manager.park(one, [rig.leader(0)])
-    rig.manager.park(two, [rig.leader(1)])
+    rig.manager.purgatory.park(one, [rig.leader(0)])
+    rig.manager.purgatory.park(two, [rig.leader(1)])
     for partition in (0, 1, 0):
-        rig.manager.wake(rig.leader(partition))
+        rig.manager.purgatory.wake(rig.leader(partition))
     rig.clock.run_until_idle()
     assert (one.looks, two.looks) == (1, 1)
-    rig.manager.wake(rig.leader(0))
+    rig.manager.purgatory.wake(rig.leader(0))
     rig.clock.run_until_idle()
     assert (one.looks, two.looks) == (2, 1)
 
@@ -72,7 +72,7 @@ def test_locks_expire_at_their_time_and_the_records_are_given_out_again() -> Non
     rig = filled()
     rig.acquire()
     waiter = Waiter()
-    rig.manager.park(waiter, [rig.leader()])
+    rig.manager.purgatory.park(waiter, [rig.leader()])
     rig.clock.advance(LOCK_MS - 1)
     assert state(rig) == (RecordState.ACQUIRED, 1)
     rig.clock.advance(1)

@@ -93,10 +93,10 @@ def test_a_stop_answers_who_waits_and_gives_nothing_back() -> None:
     rig = Rig()
     assert rig.fetching() == [(0, 0, 1)]
     assert rig.fetching(wait_ms=60_000) is None
-    assert rig.service.partitions.parked == 1
+    assert len(rig.service.partitions.purgatory) == 1
     assert rig.opens("m")
     rig.service.stop_waiting()
-    assert rig.service.partitions.parked == 0
+    assert len(rig.service.partitions.purgatory) == 0
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_change_of_config_has_the_fetches_of_its_groups_look_again(changed: tu
     rig = Rig()
     waiters = Waiter("g"), Waiter("h")
     for waiter in waiters:
-        rig.service.partitions.park(waiter, [])
+        rig.service.partitions.purgatory.park(waiter, [])
     rig.service.config_changed(ResourceName(*changed))
     assert [waiter.looks for waiter in waiters] == [0, 0], "what is in effect is not complete yet"
     rig.clock.run_until_idle()
@@ -118,12 +118,12 @@ def test_many_fetches_that_wait_look_again_in_turns_and_those_that_left_do_not()
     rig = Rig()
     waiters = [Waiter() for _ in range(10)]
     for waiter in waiters:
-        rig.service.partitions.park(waiter, [])
+        rig.service.partitions.purgatory.park(waiter, [])
     rig.service.config_changed(ResourceName("group", "g"))
     seen = []
     while rig.clock.run_tick():
         seen.append(sum(waiter.looks for waiter in waiters))
-        rig.service.partitions.unpark(waiters[9], [])
+        rig.service.partitions.purgatory.unpark(waiters[9], [])
     assert seen == [4, 8, 9, 9]
     assert waiters[9].looks == 0
 
