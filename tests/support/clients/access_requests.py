@@ -12,7 +12,6 @@ from shareq.protocol.generated import (
     consumer_group_describe,
     consumer_group_heartbeat,
     create_acls,
-    create_topics,
     delete_acls,
     delete_share_group_offsets,
     describe_client_quotas,
