@@ -10,6 +10,7 @@ from shareq.broker.topics.endpoint import Endpoint
 from shareq.protocol.errors import ErrorCode
 
 NO_NODE = -1
+NO_EPOCH = -1
 
 
 class PartitionRow(Protocol):
@@ -70,7 +71,8 @@ def name_leaders(
     not_reached: ErrorCode = ErrorCode.LISTENER_NOT_FOUND,
 ) -> None:
     """Name the leaders of partitions, with their epochs. `not_reached` for those whose leader has no such listener,
-    LEADER_NOT_AVAILABLE for those whose leader is not known to be alive.
+    LEADER_NOT_AVAILABLE for those whose leader is not known to be alive. Of an epoch that may be older than what a client
+    has heard of the leader itself nothing is said: librdkafka passes over what is older, for good.
     """
     leaders = ctx.services.leaders
     if leaders.is_alone:
@@ -83,7 +85,8 @@ def name_leaders(
             continue
         node_id = NO_NODE if leader.node is None else leader.node.node_id
         replicas = [] if leader.node is None else [node_id]
-        row.leader_epoch, row.replica_nodes = leader.epoch, replicas
+        row.leader_epoch = leader.epoch if leaders.knows_epochs else NO_EPOCH
+        row.replica_nodes = replicas
         if node_id not in alive:
             row.error_code, row.leader_id = ErrorCode.LEADER_NOT_AVAILABLE, NO_NODE
             row.isr_nodes, row.offline_replicas = [], replicas

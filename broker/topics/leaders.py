@@ -8,7 +8,7 @@ decided by what `Leaders` says. Share groups, the coordinators, and RPCs that re
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.topics.endpoint import Endpoint
 
@@ -33,10 +33,15 @@ class Leader(NamedTuple):
 
 
 class Leaders(Protocol):
-    """The leaders of all partitions. `is_alone`: this broker leads everything, in epoch 0."""
+    """The leaders of all partitions. `is_alone`: this broker leads everything, in epoch 0. Unless it `knows_epochs`,
+    others may have been elected anew since the epochs that it names for them.
+    """
 
     @property
     def is_alone(self) -> bool: ...
+
+    @property
+    def knows_epochs(self) -> bool: ...
 
     @property
     def others(self) -> Collection[Node]:
@@ -63,6 +68,8 @@ class Leaders(Protocol):
 
 class LeaderMap:
     """`Leaders` of a broker that leads what nothing else is said of. A broker by itself leaves it as it is."""
+
+    knows_epochs: Final = True
 
     def __init__(self) -> None:
         self.is_alone = True  # asked by each request that writes or reads

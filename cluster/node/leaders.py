@@ -37,6 +37,7 @@ class NodeLeaders:
     """
 
     is_alone: Final = False
+    knows_epochs: Final = False  # of others they come with maps, and slots are taken over between two of them
     controller: Final = None
 
     def __init__(

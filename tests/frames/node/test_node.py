@@ -126,12 +126,22 @@ def test_a_node_that_is_cut_off_sends_its_clients_away_and_goes_on_when_it_is_he
     assert sent_away == []
     world.clock.advance(1_000)
     assert len(sent_away) == 1
-    assert shown_leader(world, "t") == (ErrorCode.LEADER_NOT_AVAILABLE, -1, 1)
+    assert shown_leader(world, "t") == (ErrorCode.LEADER_NOT_AVAILABLE, -1, -1)
     world.cluster.heal(world.link.name)
     world.clock.advance(8_000)
     assert shown_leader(world, "t")[0] is ErrorCode.NONE
     take_overs = world.stands_on.slots.take_overs.count
     assert (client.acknowledge(place, (0, 0, ACCEPT)), take_overs) == (ErrorCode.NONE, 8)
+
+
+def test_a_leader_elsewhere_is_named_without_an_epoch(world: NodeWorld) -> None:
+    """It may have taken its slots over anew since the map said that it owns them, and told clients so itself. A leader
+    of an older epoch than it has heard of librdkafka passes over: it asked nobody for records any more.
+    """
+    other = NodeWorld(behind=world.behind, kept=world.kept, node_id=NODE_ID + 1)
+    world.clock.advance(5_000)
+    assert shown_leader(world, "t") == (ErrorCode.NONE, NODE_ID, 1)
+    assert shown_leader(other, "t") == (ErrorCode.NONE, NODE_ID, -1)
 
 
 def test_a_node_that_lost_its_slots_while_it_was_cut_off_serves_them_as_soon_as_it_is_a_member(
