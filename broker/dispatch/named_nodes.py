@@ -71,8 +71,8 @@ def name_leaders(
     not_reached: ErrorCode = ErrorCode.LISTENER_NOT_FOUND,
 ) -> None:
     """Name the leaders of partitions, with their epochs. `not_reached` for those whose leader has no such listener,
-    LEADER_NOT_AVAILABLE for those whose leader is not known to be alive. Of an epoch that may be older than what a client
-    has heard of the leader itself nothing is said: librdkafka passes over what is older, for good.
+    LEADER_NOT_AVAILABLE for those whose leader is not known to be alive. An epoch that may be older than what a client
+    has heard from the leader itself is left out: librdkafka passes over what is older, for good.
     """
     leaders = ctx.services.leaders
     if leaders.is_alone:

@@ -34,7 +34,7 @@ class Leader(NamedTuple):
 
 class Leaders(Protocol):
     """The leaders of all partitions. `is_alone`: this broker leads everything, in epoch 0. Unless it `knows_epochs`,
-    others may have been elected anew since the epochs that it names for them.
+    others may have been elected again since the epochs that it names for them.
     """
 
     @property

@@ -36,7 +36,8 @@ COMMANDS: Final = {
     ),
     "migrate": Entry(
         "migrate",
-        "Move topics with their records, and groups, from the cluster FROM to the cluster TO; both are HOST:PORT.",
+        "Move topics with their records, and groups, from the cluster FROM to the cluster TO: HOST:PORT, or a data "
+        "folder.",
     ),
     "topics": Entry("topics", "Topics: list, describe, create, alter, delete, trim."),
     "share": Entry(

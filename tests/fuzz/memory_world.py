@@ -361,6 +361,7 @@ class MemoryWorld:
         self.sent.clear()
         self._neighbours.disconnect()
         del self._neighbours, self.neighbour
+        gc.unfreeze()  # a coordinator's reload has the collector pass over all there was, cycles too: `Collector.keep`
         gc.collect()
         left = _alive() - self._alive_before
         if left:
