@@ -135,8 +135,8 @@ def test_a_node_that_is_cut_off_sends_its_clients_away_and_goes_on_when_it_is_he
 
 
 def test_a_leader_elsewhere_is_named_without_an_epoch(world: NodeWorld) -> None:
-    """It may have taken its slots over again since the map said that it owns them, and answered clients so itself. A leader
-    of an older epoch than it has heard of librdkafka passes over: it asked nobody for records any more.
+    """It may have taken its slots over again since the last map, and named clients the new epoch. librdkafka passes
+    over a leader of an older epoch than it has heard of: it asked nobody for records any more.
     """
     other = NodeWorld(behind=world.behind, kept=world.kept, node_id=NODE_ID + 1)
     world.clock.advance(5_000)
