@@ -11,7 +11,9 @@ from shareq.broker.handlers.shared.fetch_bound import most_bytes
 from shareq.broker.handlers.shared.share_fetch_rights import Refusal
 from shareq.broker.share.acknowledgements import AckResults
 from shareq.broker.share.fetch import FetchedPartition, ShareFetchParams, WantedPartition
+from shareq.broker.share.leader import SharePartitionLeader
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_fetch import ShareFetchRequest
 from shareq.protocol.share import AcquireMode
 
@@ -64,3 +66,32 @@ def search(
         forget = ctx.connection.on_close(fetch.cancel)
         pending.on_complete(lambda _fetched: forget())
     return pending
+
+
+def holders(
+    ctx: RequestContext, group_id: str, fetched: Sequence[FetchedPartition]
+) -> list[SharePartitionLeader | None]:
+    """Return the share partitions in memory, of those of which something was acquired."""
+    partitions = ctx.services.share.partitions
+    return [
+        partitions.get(SharePartitionKey(group_id, each.topic_id, each.partition)) if each.acquired else None
+        for each in fetched
+    ]
+
+
+def without_dropped(
+    ctx: RequestContext,
+    group_id: str,
+    fetched: Sequence[FetchedPartition],
+    before: Sequence[SharePartitionLeader | None],
+) -> list[FetchedPartition]:
+    """Return the results, without records that are not the member's any more: their share partition was dropped while
+    acknowledgements of the same request were being written, and another leader may have given them to others.
+    """
+    now = holders(ctx, group_id, fetched)
+    return [
+        FetchedPartition(each.topic_id, each.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if leader is not held
+        else each
+        for each, held, leader in zip(fetched, before, now, strict=True)
+    ]

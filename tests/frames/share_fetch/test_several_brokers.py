@@ -9,6 +9,7 @@ import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.coordinator_runtime.routes import Routes
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.persister import surfaced_error
 from shareq.broker.topics.endpoint import Endpoint
@@ -30,7 +31,15 @@ from shareq.protocol.generated.read_share_group_state import (
     ReadStateData,
 )
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
-from tests.support.clients.share_client import ACCEPT, RELEASE, ShareClient, append, fetch_errors, from_the_start
+from tests.support.clients.share_client import (
+    ACCEPT,
+    RELEASE,
+    ShareClient,
+    acquired_of,
+    append,
+    fetch_errors,
+    from_the_start,
+)
 from tests.support.worlds.cluster import GROUP_TOPIC, SHARDS, STATE_TOPIC, Cluster
 
 NONE = ErrorCode.NONE
@@ -217,6 +226,27 @@ def test_a_leader_that_is_deposed_sends_its_members_on(work: Work) -> None:
     assert leaders_named(answer) == ([(1, 5)], [(1, "127.0.0.1", 9092)])
     assert work.consumer.acknowledge(work.place, (0, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert fetch_errors(work.consumer.fetch()) == {work.place: NOT_LEADER}
+
+
+def test_what_was_acquired_of_a_leader_that_was_deposed_meanwhile_is_not_handed_out(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer waits for acknowledgements of the same request. The leader of by then may have given the records to
+    others, who are done with them.
+    """
+    work.member.join("t")
+    assert work.consumer.acquire(work.place, max_records=2) == [(0, 1, 1)]
+    written: Pending[ErrorCode] = Pending()
+    monkeypatch.setattr(work.cluster.leader_to_states, "write_state", lambda _key, _write: written)
+    work.consumer.send_fetch(acks={work.place: [(0, 1, ACCEPT)]}, max_records=2)
+    work.cluster.clock.run_until_idle()
+    assert not work.consumer.connection.frames
+    work.cluster.lead("t", work.cluster.groups, epoch=5)
+    work.cluster.lead("t", work.cluster.leader, epoch=6)
+    written.complete(NONE)
+    answer = work.consumer.fetch_answer()
+    assert acquired_of(answer) == []
+    assert fetch_errors(answer) == {work.place: NOT_LEADER}
 
 
 def test_a_state_that_was_fenced_means_another_leader_to_the_member(work: Work) -> None:

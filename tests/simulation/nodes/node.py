@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +17,7 @@ from shareq.cluster.link.counted import CountedLink
 from shareq.cluster.link.versions import served_by_all
 from shareq.cluster.membership.group import MembershipSettings
 from shareq.cluster.membership.lease import LeaseClock
-from shareq.cluster.membership.nodes import SlotId
+from shareq.cluster.membership.nodes import NodeMap, SlotId
 from shareq.cluster.membership.slots import Placement
 from shareq.cluster.node.ground import Cluster, NodeGround, NodeSettings
 from shareq.cluster.node.state_topics import GROUPS, STATES
@@ -87,8 +88,20 @@ class Life:
             lease_clock=self._lease_clock(),
             make_peers=self._make_peers,
         )
+        ground.ownership.on_map = partial(self._on_map, ground.ownership.on_map)  # type: ignore[method-assign]
         self.broker = Broker(self._env, config, ground, endpoints=endpoints)
         self.broker.start()
+
+    def _on_map(
+        self,
+        take: Callable[[str, NodeMap, Callable[[], None]], None],
+        mine: str,
+        node_map: NodeMap,
+        heard: Callable[[], None],
+    ) -> None:
+        """Have the world note each map: the node may join again before the world looks."""
+        take(mine, node_map, heard)
+        self._world.note_map()
 
     async def _topic(self, wanted: WantedTopic) -> StateTopic:
         while True:
