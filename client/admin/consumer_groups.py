@@ -33,6 +33,10 @@ from shareq.protocol.primitives import Message
 _BY_NAME: Final = 9
 """The last version of OffsetFetch and OffsetCommit that names topics."""
 _SEVERAL_GROUPS: Final = 8
+_MAY_BE_CLASSIC: Final = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION)
+"""Errors of ConsumerGroupDescribe for what may be a classic group. Apache Kafka 3.7 to 3.9 offers the request, and
+answers UNSUPPORTED_VERSION to it where KIP-848 is not turned on.
+"""
 _NO_METADATA: Final[Mapping[Partition, str]] = {}
 
 
@@ -188,7 +192,7 @@ def _moved(rows: Mapping[Partition, Outcome[int]]) -> ClientError | None:
 
 
 def _is_missing(outcome: Outcome[ConsumerGroup]) -> bool:
-    return isinstance(outcome, BrokerError) and outcome.code == ErrorCode.GROUP_ID_NOT_FOUND
+    return isinstance(outcome, BrokerError) and outcome.code in _MAY_BE_CLASSIC
 
 
 def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[ConsumerGroup]]:

@@ -9,11 +9,13 @@ import pytest
 
 from shareq.client.admin import Admin
 from shareq.client.admin.calls import AT_ONCE, NotFound, batched
+from shareq.client.admin.consumer_groups import ConsumerGroup
 from shareq.client.core.list_offsets import LATEST
 from shareq.client.errors import BrokerError, ClientError, Unreachable
 from shareq.client.network import Network
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import consumer_group_describe, describe_groups
 from shareq.protocol.generated.delete_topics import DeletableTopicResult, DeleteTopicsResponse
 from shareq.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
@@ -155,6 +157,23 @@ def test_a_hundred_thousand_groups_are_described_in_portions(world: World) -> No
     assert isinstance(request, ShareGroupDescribeRequest)
     assert len(request.group_ids) == AT_ONCE
     assert next(groups) == f"g{AT_ONCE}"
+
+
+def test_a_classic_group_is_described_where_consumer_groups_are_turned_off(world: World) -> None:
+    """Apache Kafka 3.9 offers ConsumerGroupDescribe all the same."""
+    one = world.broker(1)
+    coordinating(world, {})
+    off = consumer_group_describe.DescribedGroup(ErrorCode.UNSUPPORTED_VERSION, group_id="g")
+    one.scripts[ApiKey.CONSUMER_GROUP_DESCRIBE] = lambda _: consumer_group_describe.ConsumerGroupDescribeResponse(
+        groups=[off]
+    )
+    one.scripts[ApiKey.DESCRIBE_GROUPS] = lambda _: describe_groups.DescribeGroupsResponse(
+        groups=[
+            describe_groups.DescribedGroup(ErrorCode.NONE, group_id="g", group_state="Empty", protocol_type="consumer")
+        ]
+    )
+    found = dict(Admin(world.network(one)).consumer_groups.describe(["g"]))
+    assert found == {"g": ConsumerGroup("g", "classic", "Empty", None, "", ())}
 
 
 def test_groups_are_listed_broker_by_broker(world: World) -> None:
