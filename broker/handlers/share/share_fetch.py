@@ -17,7 +17,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import PIECE
 from shareq.broker.handlers.shared.share_fetch_response import share_fetch_response
 from shareq.broker.handlers.shared.share_fetch_rights import refusal, wanted_partitions, without_refused
-from shareq.broker.handlers.shared.share_fetch_search import holders, load, search, without_dropped
+from shareq.broker.handlers.shared.share_fetch_search import acknowledged, load, search
 from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, share_request_error
 from shareq.broker.security.rights import READ_GROUP
 from shareq.broker.share.acknowledgements import AckResults
@@ -56,11 +56,7 @@ async def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchR
         if mode is None:
             return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
         fetched = await search(ctx, request, mode, wanted, refuse, acked, rounds=context.rounds)
-    waits = acked is not None and not acked.done
-    before = holders(ctx, group_id, fetched) if waits else ()
-    results = {} if acked is None else await acked
-    if waits:
-        fetched = without_dropped(ctx, group_id, fetched, before)
+    results, fetched = ({}, fetched) if acked is None else await acknowledged(ctx, group_id, acked, fetched)
     if context.is_final:
         ctx.services.share.session_ends.close(context.session)
     fetched = [without_refused(ctx, group_id, member_id, each, refuse) for each in fetched]

@@ -68,7 +68,27 @@ def search(
     return pending
 
 
-def holders(
+async def acknowledged(
+    ctx: RequestContext, group_id: str, acked: Pending[AckResults], fetched: list[FetchedPartition]
+) -> tuple[AckResults, list[FetchedPartition]]:
+    """Return what became of the acknowledgements, when they are written, and what was fetched beside them, without
+    records that are not the member's any more: their share partition was dropped meanwhile, and another leader may have
+    given them to others.
+    """
+    if acked.done:
+        return await acked, fetched
+    before = _holders(ctx, group_id, fetched)
+    results = await acked
+    now = _holders(ctx, group_id, fetched)
+    return results, [
+        FetchedPartition(each.topic_id, each.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if leader is not held
+        else each
+        for each, held, leader in zip(fetched, before, now, strict=True)
+    ]
+
+
+def _holders(
     ctx: RequestContext, group_id: str, fetched: Sequence[FetchedPartition]
 ) -> list[SharePartitionLeader | None]:
     """Return the share partitions in memory, of those of which something was acquired."""
@@ -76,22 +96,4 @@ def holders(
     return [
         partitions.get(SharePartitionKey(group_id, each.topic_id, each.partition)) if each.acquired else None
         for each in fetched
-    ]
-
-
-def without_dropped(
-    ctx: RequestContext,
-    group_id: str,
-    fetched: Sequence[FetchedPartition],
-    before: Sequence[SharePartitionLeader | None],
-) -> list[FetchedPartition]:
-    """Return the results, without records that are not the member's any more: their share partition was dropped while
-    acknowledgements of the same request were being written, and another leader may have given them to others.
-    """
-    now = holders(ctx, group_id, fetched)
-    return [
-        FetchedPartition(each.topic_id, each.partition, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        if leader is not held
-        else each
-        for each, held, leader in zip(fetched, before, now, strict=True)
     ]
