@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, NamedTuple
 
-from tests.campaign.moving import share_groups
+from tests.campaign.moving import consumer_groups, share_groups, transactions
 from tests.campaign.moving.rows import Row
 from tests.campaign.moving.scene import Round, Way
 from tests.campaign.moving.sides import APACHE, MACHINE, NODES, NODES_BEFORE_OURS
@@ -53,5 +53,7 @@ CELLS: Final = {
     for cell in (
         Cell("flights", partial(share_groups.move, victim=None), ALL),
         *map(_kills, ("command", "source broker", "target broker", "source node", "target node")),
+        Cell("consumer groups, and offsets in a checkpoint", consumer_groups.move, FEW),
+        Cell("a job in transactions", transactions.move, FEW // 4),
     )
 }

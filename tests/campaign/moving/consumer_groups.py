@@ -1,0 +1,153 @@
+"""Flights in transactions, some of them aborted, that consumer groups read, and a checkpoint with offsets of its own,
+as Spark's source of Kafka has one. Members of the groups are refused at the cut-over, leave, and go on at the new side.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from itertools import islice
+from typing import Final
+
+from confluent_kafka import Producer
+
+from devtools.clients.admin import QUIET
+from examples.flights_demo import flights
+from tests.campaign.moving.command_runs import Command, Ran
+from tests.campaign.moving.judge import NEW, OLD, judged, pause_s
+from tests.campaign.moving.members import Members
+from tests.campaign.moving.reader import read_offsets, write_offsets
+from tests.campaign.moving.rows import Row
+from tests.campaign.moving.scene import PARTITIONS, Round, create_topic, forget
+from tests.campaign.moving.share_groups import DRAINS_S, LASTS_S
+from tests.support.clients.shareq_cli import Shell
+
+CLIENTS: Final = ("librdkafka", "kafka-python")
+CHECKPOINT: Final = "checkpoint"
+TRANSACTION: Final = 250
+"""Records of a transaction; each fourth is aborted."""
+SLOW: Final = 100.0
+
+
+def move(this: Round) -> Row:
+    """Move a topic, and what two groups and a checkpoint have read of it."""
+    topic = f"read-{this.number}"
+    old, new = this.scene.old, this.scene.new
+    create_topic(old, topic)
+    half = this.records // 2
+    produce_in_transactions(old.cluster, topic, 0, half)
+    groups = {
+        client: Members(
+            this.folder / client,
+            f"readers-{this.number}-{client}",
+            topic,
+            program=("tests.campaign.moving.reader", client),
+            count=1,
+        )
+        for client in (*CLIENTS, CHECKPOINT)
+    }
+    checkpoint = this.folder / CHECKPOINT / "offsets"
+    write_offsets(checkpoint, dict.fromkeys(range(PARTITIONS), 0))
+    moves = _moves(this, topic)
+    try:
+        for members in groups.values():
+            members.start(OLD, old.cluster)
+        for members in groups.values():
+            members.wait_for_confirmed(half // 2, DRAINS_S)
+            members.pace(OLD, min(SLOW, half / LASTS_S))
+        produce_in_transactions(old.cluster, topic, half, this.records)
+        for command in moves:
+            done(command.until_done())
+        broken = refused(moves[-1].once("--cut-over"), "has members")
+        for members in groups.values():
+            members.wait_for_confirmed(len(members.seen().confirmed) + 1, DRAINS_S)  # it goes on at the old side
+            members.stop(OLD)
+        drained = sum(len(members.seen().confirmed) for members in groups.values())
+        _commit(old.cluster, groups[CHECKPOINT].group, topic, read_offsets(checkpoint))
+        rans = [done(command.until_done("--cut-over")) for command in moves]
+        moved_at = time.monotonic()
+        done(moves[-1].once("--verify-only"))
+        write_offsets(checkpoint, _committed(new.cluster, groups[CHECKPOINT].group, topic))
+        for members in groups.values():
+            members.start(NEW, new.cluster)
+        for members in groups.values():
+            members.wait_for_confirmed(this.records, DRAINS_S)
+    finally:
+        for members in groups.values():
+            members.end()
+    verdicts = {client: judged(members.seen(), this.records, moved_at) for client, members in groups.items()}
+    forget(old, topic)
+    forget(new, topic)
+    counted: Counter[str] = Counter()
+    for members in groups.values():
+        counted += members.seen().errors
+    pauses = [pause for members in groups.values() if (pause := pause_s(members.seen())) is not None]
+    return Row(
+        records=this.records * len(groups),
+        drained=drained,
+        lost=sum(len(each.lost) for each in verdicts.values()),
+        again=sum(len(each.again) for each in verdicts.values()),
+        unknown=sum(each.unknown for each in verdicts.values()),
+        twice=sum(each.twice for each in verdicts.values()),
+        hung=sum(members.hung for members in groups.values()),
+        runs=sum(command.runs for command in moves),
+        cut_over_s=sum(ran.cut_over_s or 0.0 for ran in rans),
+        pause_s=max(pauses, default=None),
+        counted=dict(counted),
+        broken=[*broken, *(f"{client}: {line}" for client, each in verdicts.items() for line in each.broken[:10])],
+    )
+
+
+def _moves(this: Round, topic: str) -> list[Command]:
+    """Return the commands that move it: where nodes are, one by way of them, and one by way of their cluster."""
+    old, new = this.scene.old, this.scene.new
+    of_groups = Command((old.cluster, new.cluster, "--topic", topic, "--group", f"readers-{this.number}-*"))
+    if (old.bootstrap, new.bootstrap) == (old.cluster, new.cluster):
+        return [of_groups]
+    return [Command((old.bootstrap, new.bootstrap, "--topic", topic, "--group", "none")), of_groups]
+
+
+def produce_in_transactions(bootstrap: str, topic: str, first: int, end: int) -> None:
+    """Write flights, their rows' numbers as keys, and records that are aborted between them."""
+    settings = {"bootstrap.servers": bootstrap, "transactional.id": topic, "queue.buffering.max.messages": 1_000_000}
+    producer = Producer({**settings, **QUIET})
+    producer.init_transactions(60)
+    lines = enumerate(islice(flights.rows(), first, end), first)
+    number = 0
+    while some := list(islice(lines, TRANSACTION)):
+        if number % 3 == 0:
+            producer.begin_transaction()
+            for _ in range(TRANSACTION // 5):
+                producer.produce(topic, b"aborted", b"-1")
+            producer.flush(60)
+            producer.abort_transaction(60)
+        producer.begin_transaction()
+        for row, line in some:
+            producer.produce(topic, line, b"%d" % row)
+        producer.commit_transaction(60)
+        number += 1
+
+
+def done(ran: Ran) -> Ran:
+    if ran.code:
+        raise RuntimeError(f"the command ended with {ran.code}: {ran.failed or ran.said}")
+    return ran
+
+
+def refused(ran: Ran, why: str) -> list[str]:
+    """Return a line if a run was not refused for this reason."""
+    if ran.code == 1 and any(why in line for line in ran.failed):
+        return []
+    return [f"a cut-over that was to be refused, {why}, ended with {ran.code}: {ran.failed or ran.said}"]
+
+
+def _commit(bootstrap: str, group: str, topic: str, offsets: dict[int, int]) -> None:
+    """Commit the offsets of a checkpoint for a group that has no members, as docs/spark.md says."""
+    for partition, offset in offsets.items():
+        place = "--topic", f"{topic}:{partition}", "--to", str(offset)
+        Shell(bootstrap).ok("groups", "reset", group, *place, "--yes")
+
+
+def _committed(bootstrap: str, group: str, topic: str) -> dict[int, int]:
+    rows = Shell(bootstrap).json("groups", "offsets", group)
+    return {row["partition"]: row["offset"] for row in rows if row["topic"] == topic}
