@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 SCRAM_MECHANISMS: Final = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+SCRAM_NUMBERS: Final = dict(enumerate(SCRAM_MECHANISMS, 1))
+"""The mechanisms by the numbers that requests have for them (KIP-554)."""
 MIN_ITERATIONS: Final = 4096
 MAX_ITERATIONS: Final = 16384
 SALT_BYTES: Final = 24  # of the salts that are made here

@@ -26,7 +26,7 @@ from shareq.protocol.records.batch import batch_headers
 MAX_WAIT_MS: Final = 500
 SAMPLE_BYTES: Final = 32 << 20
 SAMPLE_S: Final = 2.0
-"""What a sample reads at most, and about how long."""
+"""The most that a sample reads, and about how long it takes."""
 _ALL: Final = -1
 _BATCHES: Final = 3
 """The first version of Produce with record batches of magic 2."""

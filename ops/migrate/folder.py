@@ -14,8 +14,8 @@ from shareq.client.errors import ClientError
 from shareq.client.security.config import SaslConfig
 
 Use = Literal["from", "to", "pretend"]
-"""What for: a folder that is left has to exist, one that is moved to may be new; one that nothing is written to is not
-made: a folder that goes again stands for it.
+"""The folder's part: one that is left has to exist, one that is moved to may be new; one that nothing is written to is
+not made: a folder that goes again stands for it.
 """
 USER: Final = "shareq-migrate"
 STOP_S: Final = 60.0

@@ -15,7 +15,7 @@ from typing import Final
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.turn_budget import pieces
 from shareq.broker.metadata.changes import PutScram
-from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_MECHANISMS, CredentialKey
+from shareq.broker.security.credentials import MAX_ITERATIONS, MIN_ITERATIONS, SCRAM_NUMBERS, CredentialKey
 from shareq.broker.security.rights import ALTER_CLUSTER
 from shareq.broker.security.scram_keys import credential_from_salted
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode, text_of
@@ -29,7 +29,6 @@ from shareq.protocol.generated.alter_user_scram_credentials import (
 
 logger = logging.getLogger(__name__)
 
-_MECHANISMS: Final = dict(enumerate(SCRAM_MECHANISMS, 1))
 _TWICE: Final = ApiError(ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request")
 _MISSING: Final = ApiError(ErrorCode.RESOURCE_NOT_FOUND, "Attempt to delete a user credential that does not exist")
 
@@ -77,7 +76,7 @@ def _users(request: AlterUserScramCredentialsRequest) -> list[str]:
 
 
 def _change(ctx: RequestContext, wanted: ScramCredentialDeletion | ScramCredentialUpsertion) -> PutScram | ApiError:
-    mechanism = _MECHANISMS.get(wanted.mechanism)
+    mechanism = SCRAM_NUMBERS.get(wanted.mechanism)
     if not wanted.name:
         return ApiError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     if mechanism is None:

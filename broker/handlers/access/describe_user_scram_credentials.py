@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.security.credentials import SCRAM_MECHANISMS, CredentialKey
+from shareq.broker.security.credentials import SCRAM_NUMBERS, CredentialKey
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.protocol.errors import ErrorCode, text_of
 from shareq.protocol.generated.describe_user_scram_credentials import (
@@ -49,7 +49,7 @@ def _result(ctx: RequestContext, user: str, *, repeated: bool) -> DescribeUserSc
     credentials = ctx.services.metadata.credentials
     infos = [
         CredentialInfo(number, credential.iterations)
-        for number, mechanism in enumerate(SCRAM_MECHANISMS, 1)
+        for number, mechanism in SCRAM_NUMBERS.items()
         if (credential := credentials.get(CredentialKey(user, mechanism))) is not None
     ]
     if not infos:

@@ -19,7 +19,7 @@ from shareq.broker.metadata.changes import PutScram
 from shareq.broker.security.credentials import (
     MAX_ITERATIONS,
     MIN_ITERATIONS,
-    SCRAM_MECHANISMS,
+    SCRAM_NUMBERS,
     CredentialKey,
     ScramCredential,
 )
@@ -41,8 +41,7 @@ logger = logging.getLogger(__name__)
 
 ADDED_TOGETHER: Final = 500
 """The credentials of one commit, some 10 µs each beside what the disk takes."""
-_MECHANISMS: Final = dict(enumerate(SCRAM_MECHANISMS, 1))
-_NUMBERS: Final = {name: number for number, name in _MECHANISMS.items()}
+_NUMBERS: Final = {name: number for number, name in SCRAM_NUMBERS.items()}
 _SIZES: Final = {mechanism: hashlib.new(name).digest_size for mechanism, name in HASHES.items()}
 
 
@@ -84,7 +83,7 @@ async def _added(ctx: RequestContext, wanted: Sequence[MovedScramCredential]) ->
 
 def _look(ctx: RequestContext, wanted: MovedScramCredential, changes: dict[CredentialKey, PutScram]) -> ApiError:
     """Return why a credential is not added; put it among the changes otherwise, unless it is there."""
-    mechanism = _MECHANISMS.get(wanted.mechanism)
+    mechanism = SCRAM_NUMBERS.get(wanted.mechanism)
     if mechanism is None:
         return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
     size = _SIZES[mechanism]

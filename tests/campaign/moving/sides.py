@@ -41,7 +41,7 @@ class Side(Protocol):
 
     @property
     def victims(self) -> Mapping[str, Callable[[str], None]]:
-        """What can be killed, by its name; each is given the topic that moves, and starts the process again."""
+        """The kills of processes, by name; each is given the topic that moves, and starts the process again."""
 
     def start(self) -> None: ...
 

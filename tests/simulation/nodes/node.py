@@ -153,7 +153,7 @@ class NodeProcess:
         self.endpoint: Final = Endpoint(self.node_id, self.name, 9092)
         self.life: Life | None = None
         self.refuses = False
-        """Whether connections from other nodes are refused on their way to it: it is taken for ended."""
+        """True if connections from other nodes are refused on their way to it: it is taken for ended."""
         self._world = world
         self._lives = 0
 

@@ -217,7 +217,7 @@ def test_of_nodes_that_were_all_killed_the_first_one_back_waits_for_none(world: 
 
 
 def test_nodes_that_end_while_they_join_are_waited_for(world: ClusterWorld) -> None:
-    """Of a group that is about to change nobody says who is in it. They have to join, then to ask for the map."""
+    """DescribeGroups names no members of a group that is about to change; they join, then ask for the map."""
     first, second = members_of(world, 1, 2)
     second.process.kill()
     first.group.rebalance()

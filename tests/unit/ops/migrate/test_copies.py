@@ -185,7 +185,7 @@ def test_a_plan_says_what_is_left_to_copy() -> None:
 
 @for_each("size", [None, 8_000_000])
 def test_a_plan_says_how_long_by_what_was_read_just_now(size: int | None) -> None:
-    """Of a source that says no sizes, as nodes, they are those of the sample."""
+    """Sizes are those of the sample where the source says none, as nodes do."""
     row = total_row(400, size, Sample(2_000_000, 100, 0.5))
     assert row.bytes == 8_000_000
     about = "" if size else "about "

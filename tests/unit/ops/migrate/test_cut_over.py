@@ -21,7 +21,9 @@ NEW: Final = 3
 DONE: Final = 10
 """Offsets that the share group goes on by meanwhile."""
 MOST_BATCHES: Final = PARTITIONS * (2 * NEW + DONE + 12)
-"""What comes is read at the source and at the target, what groups did once; a fetch may bring some batches more."""
+"""Records that come are read at the source and at the target, what groups did once; a fetch may bring some batches
+more.
+"""
 MOST_CALLS: Final = PARTITIONS * 20
 
 
