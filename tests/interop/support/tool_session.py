@@ -110,6 +110,8 @@ class Session:
         failures: list[object] = []
         wait_for_all_ms = 60_000  # until `flush`, which waits no longer
         producer = Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": wait_for_all_ms, **admin.QUIET})
+        # librdkafka hands over one by one what it took before it knew the partitions, and may send in between.
+        producer.list_topics(topic, timeout=30)
         for partition, value in values:
             producer.produce(
                 topic,
