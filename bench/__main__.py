@@ -1,7 +1,8 @@
 """shareq and Apache Kafka on this machine, same clients, one table: `python -m bench`.
 
 Both brokers run at once, each idle while the other is measured; figures alternate between them and the median of the
-repetitions is reported. Clients are processes of their own. Without Java, shareq's column stands alone.
+repetitions is reported. Clients are processes of their own. Without Java, shareq's column stands alone. With
+`--beside COMMIT` the other broker is that commit's: what a change has cost.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ import importlib
 import platform
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import confluent_kafka
 
 import shareq
-from bench.brokers import Kind
+from bench.brokers import SCRATCH, Kind, built
 from bench.figure import FULL, QUICK, Figure, Sample, Scale
 from bench.proc import load_average, machine
 from bench.report import BEGIN, END, Run, as_json, as_markdown, collect, write_between_markers, write_rows
@@ -45,16 +48,27 @@ FIGURES = (
 def main() -> int:
     options = _options()
     scale = QUICK if options.quick else FULL
-    kinds: list[Kind] = [kind for kind in ("shareq", "apache") if options.only in (None, kind)]
+    scale = replace(scale, repeats=options.repeats or scale.repeats)
+    other = options.beside or "apache"
+    kinds: dict[str, Kind] = {"shareq": "shareq", other: "shareq" if options.beside else "apache"}
+    if options.only:
+        kinds = {name: kind for name, kind in kinds.items() if kind == options.only}
     missing = why_unavailable()
-    if "apache" in kinds and missing:
+    if "apache" in kinds.values() and missing:
         _show(f"without Apache Kafka: {missing}")
-        kinds.remove("apache")
+        del kinds[other]
     figures: list[Figure] = [importlib.import_module(f"bench.figures.{name}") for name in options.figures]
     started = time.monotonic()
-    samples = _measure(kinds, figures, scale)
+    with ExitStack() as stack:
+        stages = {name: Stage(kind, stack) for name, kind in kinds.items()}
+        if options.beside:
+            SCRATCH.mkdir(parents=True, exist_ok=True)
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="beside-", dir=SCRATCH)))
+            stages[other].packages = built(options.beside, folder)
+        samples = _measure(stages, figures, scale)
     rows = [row for figure in figures for row in figure.ROWS]
-    run = Run(_about(scale, time.monotonic() - started), rows, samples)
+    columns = ("shareq", options.beside or "Apache Kafka")
+    run = Run(_about(scale, time.monotonic() - started), rows, samples, columns, ("shareq", other))
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(as_json(run))
     _show(f"every repetition is in {options.json}")
@@ -66,39 +80,38 @@ def main() -> int:
     return 0
 
 
-def _measure(kinds: Sequence[Kind], figures: Sequence[Figure], scale: Scale) -> dict[str, dict[str, list[float]]]:
-    samples: dict[str, dict[str, list[float]]] = {kind: {} for kind in kinds}
-    with ExitStack() as stack:
-        stages = [Stage(kind, stack) for kind in kinds]
-        for stage in stages:
-            _warm_up(stage)
-        for figure in figures:
-            taken: dict[Kind, list[Sample]] = {kind: [] for kind in kinds}
-            for repeat in range(scale.repeats if figure.REPEATED else 1):
-                for stage in stages:
-                    if figure.REPEATED and repeat == 0 and scale.warm_up:
-                        figure.measure(stage, scale)  # the JVM compiles what this figure makes it run
-                    taken[stage.kind].append(_timed(figure, stage, scale))
-            for kind, repetitions in taken.items():
-                samples[kind].update(collect(repetitions))
+def _measure(stages: Mapping[str, Stage], figures: Sequence[Figure], scale: Scale) -> dict[str, dict[str, list[float]]]:
+    """Return the samples of each broker: a figure's key -> every repetition. The brokers take turns in being first."""
+    samples: dict[str, dict[str, list[float]]] = {name: {} for name in stages}
+    for name, stage in stages.items():
+        _warm_up(name, stage)
+    for figure in figures:
+        taken: dict[str, list[Sample]] = {name: [] for name in stages}
+        for repeat in range(scale.repeats if figure.REPEATED else 1):
+            for name in sorted(stages, reverse=repeat % 2 == 0):
+                if figure.REPEATED and repeat == 0 and scale.warm_up:
+                    figure.measure(stages[name], scale)  # the JVM compiles what this figure makes it run
+                taken[name].append(_timed(figure, name, stages[name], scale))
+        for name, repetitions in taken.items():
+            samples[name].update(collect(repetitions))
     return samples
 
 
-def _timed(figure: Figure, stage: Stage, scale: Scale) -> Sample:
+def _timed(figure: Figure, name: str, stage: Stage, scale: Scale) -> Sample:
     began = time.monotonic()
     sample = figure.measure(stage, scale)
     numbers = ", ".join(f"{key} {value:,.4g}" for key, value in sample.items())
-    _show(f"{stage.kind}: {numbers} ({time.monotonic() - began:.1f} s)")
+    _show(f"{name}: {numbers} ({time.monotonic() - began:.1f} s)")
     return sample
 
 
-def _warm_up(stage: Stage) -> None:
+def _warm_up(name: str, stage: Stage) -> None:
     """Make internal topics, fill the page cache, run all code once: the first figure must not pay for them."""
     topic = stage.topic(4)
     stage.client("produce", topic=topic, partitions=4, records=200_000)
     stage.client("fetch", topic=topic, partitions=4, records=200_000)
     stage.client("share", topic=topic, group=stage.group(), records=200_000)
-    _show(f"{stage.kind}: warm")
+    _show(f"{name}: warm")
 
 
 def _about(scale: Scale, elapsed_s: float) -> dict[str, str]:
@@ -134,6 +147,8 @@ def _file(name: str) -> Path:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small numbers, each figure once: two minutes")
+    parser.add_argument("--repeats", type=int, help="of each figure; three without it, one of --quick")
+    parser.add_argument("--beside", metavar="COMMIT", help="compare with shareq of another commit instead")
     parser.add_argument("--only", choices=["shareq", "apache"], help="one broker alone")
     parser.add_argument("--figures", nargs="+", choices=FIGURES, default=FIGURES, help="some figures alone")
     parser.add_argument(

@@ -149,12 +149,27 @@ def compile_modules() -> None:
             compileall.compile_dir(package.resolve(), quiet=2)
 
 
+def built(commit: str, folder: Path) -> Path:
+    """Return the packages of a commit, built as a wheel is, in a folder that can go in front of all others."""
+    source, packages = folder / "source", folder / "packages"
+    source.mkdir()
+    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
+    subprocess.run(["tar", "-x"], cwd=source, check=True, input=archive)
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(packages), str(source)]
+    subprocess.run(command, check=True)
+    compileall.compile_dir(packages, quiet=2)
+    return packages
+
+
 @contextmanager
-def fresh(kind: Kind, secure: Secure | None = None) -> Iterator[RunningBroker]:
-    """Yield a broker that is not started yet; stop and remove it at the end. With `secure` it listens there, too."""
+def fresh(kind: Kind, secure: Secure | None = None, packages: Path | None = None) -> Iterator[RunningBroker]:
+    """Yield a broker that is not started yet; stop and remove it at the end.
+
+    With `secure` it listens there, too. `packages` has another shareq than this checkout's.
+    """
     SCRATCH.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=SCRATCH))
-    broker = _made(kind, folder, secure)
+    broker = _made(kind, folder, secure, packages)
     try:
         yield broker
     finally:
@@ -162,11 +177,12 @@ def fresh(kind: Kind, secure: Secure | None = None) -> Iterator[RunningBroker]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _made(kind: Kind, folder: Path, secure: Secure | None) -> RunningBroker:
+def _made(kind: Kind, folder: Path, secure: Secure | None, packages: Path | None) -> RunningBroker:
     port = free_port()
     settings = secure.properties(port) if secure is not None else {}
     if kind == "shareq":
-        return Shareq(folder, tuple(f"{name}={value}" for name, value in settings.items()), port)
+        properties = tuple(f"{name}={value}" for name, value in settings.items())
+        return Shareq(folder, properties, packages=packages, port=port)
     if settings:
         controller = free_port()
         settings["listeners"] += f",CONTROLLER://127.0.0.1:{controller}"

@@ -16,12 +16,16 @@ BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The measurements of one run, where and with what. `samples`: broker kind -> figure's key -> every repetition."""
+    """The measurements of one run, where and with what.
+
+    `samples`: broker -> figure's key -> every repetition. `brokers` are those compared, `columns` their names.
+    """
 
     about: Mapping[str, str]
     rows: Sequence[Row]
     samples: Mapping[str, Mapping[str, Sequence[float]]]
     columns: tuple[str, str] = ("shareq", "Apache Kafka")
+    brokers: tuple[str, str] = ("shareq", "apache")
 
 
 def collect(samples: Sequence[Sample]) -> dict[str, list[float]]:
@@ -74,7 +78,7 @@ def _table_line(cells: Sequence[str]) -> str:
 
 
 def _cells(run: Run, row: Row) -> Sequence[str]:
-    ours, theirs = (_median(run, kind, row.key) for kind in ("shareq", "apache"))
+    ours, theirs = (_median(run, broker, row.key) for broker in run.brokers)
     ratio = ours / theirs if ours is not None and theirs else None
     return [
         row.label,
@@ -93,6 +97,6 @@ def _target_cells(row: Row, ours: float | None, ratio: float | None) -> tuple[st
     return f"{row.target.relation} {bound}", "" if met is None else "met" if met else "missed"
 
 
-def _median(run: Run, kind: str, key: str) -> float | None:
-    values = run.samples.get(kind, {}).get(key)
+def _median(run: Run, broker: str, key: str) -> float | None:
+    values = run.samples.get(broker, {}).get(key)
     return median(values) if values else None

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,14 @@ class Stage:
     """One broker under measurement, started on first use and kept; topic and group names never come twice.
 
     With `secure`, it has a second listener there, which client programs use. With `limited`, all clients are counted
-    for quotas that none of them comes near.
+    for quotas that none of them comes near. `packages` has another shareq than this checkout's.
     """
 
     kind: Kind
     stack: ExitStack
     secure: Secure | None = None
     limited: bool = False
+    packages: Path | None = None
     _broker: RunningBroker | None = None
     _names: int = field(default=0)
     _behind_tls: Stage | None = None
@@ -37,25 +38,29 @@ class Stage:
     @property
     def broker(self) -> RunningBroker:
         if self._broker is None:
-            self._broker = self.stack.enter_context(fresh(self.kind, self.secure))
+            self._broker = self.stack.enter_context(self.fresh())
             self._broker.start()
             if self.limited:
                 quotas_for_all(self._broker.address)
         return self._broker
+
+    def fresh(self) -> AbstractContextManager[RunningBroker]:
+        """Return a broker of the same kind that is not started yet, for one figure alone."""
+        return fresh(self.kind, self.secure, self.packages)
 
     @property
     def behind_tls(self) -> Stage:
         """A broker of the same kind whose clients come by TLS; started on first use and kept."""
         if self._behind_tls is None:
             folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="shareq-bench-tls-")))
-            self._behind_tls = Stage(self.kind, self.stack, secured(folder))
+            self._behind_tls = Stage(self.kind, self.stack, secured(folder), packages=self.packages)
         return self._behind_tls
 
     @property
     def below_quotas(self) -> Stage:
         """A broker of the same kind with quotas for all clients; started on first use and kept."""
         if self._below_quotas is None:
-            self._below_quotas = Stage(self.kind, self.stack, limited=True)
+            self._below_quotas = Stage(self.kind, self.stack, limited=True, packages=self.packages)
         return self._below_quotas
 
     def topic(self, partitions: int) -> str:

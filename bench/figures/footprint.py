@@ -6,7 +6,6 @@ import time
 from contextlib import ExitStack
 from statistics import median
 
-from bench.brokers import fresh
 from bench.figure import Row, Sample, Scale, Target
 from bench.figures.throughput import PARTITIONS
 from bench.proc import resident_mb
@@ -25,10 +24,10 @@ def measure(stage: Stage, scale: Scale) -> Sample:
     """Measure on separate brokers: what ran before must not count."""
     starts = []
     for _ in range(scale.starts):
-        with fresh(stage.kind) as broker:
+        with stage.fresh() as broker:
             starts.append(broker.start())
     with ExitStack() as stack:
-        own = Stage(stage.kind, stack)
+        own = Stage(stage.kind, stack, packages=stage.packages)
         pid = own.broker.pid
         time.sleep(IDLE_AFTER_S)
         idle = resident_mb(pid)
