@@ -34,7 +34,12 @@ _LANGUAGES: Final = {
     ".toml": "toml",
 }
 # Pages whose place in the site is not their place in docs/.
-_PLACES: Final = {"docs/site/index.md": "index.md", "docs/README.md": "contents.md", "docker/README.md": "container.md"}
+_PLACES: Final = {
+    "docs/site/index.md": "index.md",
+    "docs/README.md": "contents.md",
+    "docs/evidence/README.md": "evidence/index.md",
+    "docker/README.md": "container.md",
+}
 
 Tree = Sequence["str | Mapping[str, str | Tree]"]
 """A navigation: pages by their places, some with a title of their own here, and parts of it by their titles."""

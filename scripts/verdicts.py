@@ -1,0 +1,85 @@
+"""Makes docs/evidence/README.md, the page of verdicts, of docs/evidence/verdicts.toml: `python scripts/verdicts.py`."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+EVIDENCE: Final = ROOT / "docs" / "evidence"
+ROWS: Final = EVIDENCE / "verdicts.toml"
+PAGE: Final = EVIDENCE / "README.md"
+
+_HEAD: Final = """\
+# Evidence
+
+Made by `python scripts/verdicts.py` of [verdicts.toml](verdicts.toml); do not edit. A claim leads to its page. *Commit*
+is the code that ran; where that was not noted, "by" and the commit that wrote the result down. `pytest` is that of
+`.venv/bin`.
+"""
+_COLUMNS: Final = ["| claim | command | last result | commit | machine |", "| --- | --- | --- | --- | --- |"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A claim, the command that tests it, and what came of its last run; optional texts are empty."""
+
+    claim: str
+    command: str
+    result: str
+    commit: str = ""
+    written: str = ""
+    machine: str = ""
+    page: str = ""
+
+    @property
+    def row(self) -> str:
+        claim = f"[{self.claim}]({self.page})" if self.page else self.claim
+        command = f"`{self.command}`" if self.command else "by hand"
+        commit = f"`{self.commit}`" if self.commit else f"by `{self.written}`"
+        return f"| {claim} | {command} | {self.result} | {commit} | {self.machine or '–'} |"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The rows by the titles of their tables, and what the names of machines stand for."""
+
+    parts: dict[str, tuple[Verdict, ...]]
+    machines: dict[str, str]
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return (verdict for verdicts in self.parts.values() for verdict in verdicts)
+
+
+def read(text: str) -> Verdicts:
+    """Return the rows; a row with an unknown or a missing field is a TypeError."""
+    data = tomllib.loads(text)
+    parts = {part["title"]: tuple(Verdict(**row) for row in part["verdict"]) for part in data["part"]}
+    return Verdicts(parts, data["machines"])
+
+
+def page_of(verdicts: Verdicts) -> str:
+    lines = [_HEAD]
+    machines = "; ".join(f"*{name}*: {machine}" for name, machine in verdicts.machines.items())
+    lines.append(f"Machines: {machines}; –: not noted.\n")
+    for title, rows in verdicts.parts.items():
+        lines += [
+            f"## {title}\n",
+            "| claim | command | last result | commit | machine |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        lines += [*(verdict.row for verdict in rows), ""]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    PAGE.write_text(page_of(read(ROWS.read_text())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
