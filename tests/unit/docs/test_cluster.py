@@ -8,7 +8,7 @@ from pathlib import Path
 from shareq.broker.config.keys.node import NodeProperties
 from shareq.ops.cli.serve import command as serve
 from shareq.protocol.config_def import declared, format_value
-from tests.unit.docs.test_kip_932 import names_in
+from tests.unit.docs.test_promises import names_in
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "docs" / "cluster.md").read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 from shareq.spark.columns import KINDS
 from shareq.spark.options import KNOWN
 from shareq.spark.query.progress import Counters
-from tests.unit.docs.test_kip_932 import names_in
+from tests.unit.docs.test_promises import names_in
 
 ROOT = Path(__file__).resolve().parents[3]
 TEXT = (ROOT / "docs" / "spark.md").read_text()
