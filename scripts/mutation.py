@@ -3,7 +3,8 @@
     .venv-mutation/bin/python scripts/mutation.py [--list] [--diffs] [--again] [--part SHARE] [--only NAME] AREA...
 
 For each area the table has its files and the tests that are asked. Prints the counts by file, and with `--diffs` what
-was changed where no test failed. Needs the dependency group `mutation`; `make mutation ARGS=AREA` has it.
+was changed where no test failed, and why nothing can notice it, as far as `mutation_survivors.toml` knows the function.
+Needs the dependency group `mutation`; `make mutation ARGS=AREA` has it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +25,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 STAGES: Final = ROOT / "build" / "mutation"
+SURVIVORS: Final = ROOT / "scripts" / "mutation_survivors.toml"
 UNIT: Final = "tests/unit/broker"
 FRAMES: Final = "tests/frames"
 RIGHTS: Final = f"{FRAMES}/administration/test_rights.py::test_with_all_rights_nothing_is_refused_and_without_one_it_is"
@@ -183,7 +186,6 @@ AREAS: Final[Mapping[str, Area]] = {
         ("broker/handlers/records/*.py", "broker/handlers/shared/produce_append.py"),
         (
             RIGHTS,
-            f"{UNIT}/handlers/records",
             f"{FRAMES}/produce",
             f"{FRAMES}/fetch",
             f"{FRAMES}/long/test_produce_turns.py",
@@ -234,11 +236,16 @@ AREAS: Final[Mapping[str, Area]] = {
         _tests("tests/unit/client", "client_config cluster network offsets"),
     ),
     "client-wire": Area(
-        tuple(
-            f"client/{each}.py"
-            for each in ("admin", "connection", "errors", "fetch", "properties", "protocol", "sasl", "security_config")
+        (
+            "client/admin/*.py",
+            "client/security/*.py",
+            *(f"client/{each}.py" for each in ("connection", "errors", "fetch", "properties", "protocol")),
         ),
-        _tests("tests/unit/client", "admin client_config connection protocol range_fetcher sasl"),
+        (
+            "tests/unit/client/admin",
+            "tests/unit/client/security",
+            *_tests("tests/unit/client", "client_config connection protocol range_fetcher"),
+        ),
     ),
     "client-share": Area(("client/share/*.py",), ("tests/unit/client/share",)),
     "spark-query": Area(
@@ -329,6 +336,23 @@ def _changes_more_than_text(bodies: Mapping[str, Sequence[str]], name: str) -> b
     return "logger." not in gone and "XX" not in new and gone.lower() != new.lower()
 
 
+def reasons(name: str) -> list[str]:
+    """Return what is known of changes of a mutant's function that nothing can notice."""
+    module, _, mutant = name.partition(".x")
+    function = (
+        mutant.rpartition("__mutmut_")[0].rpartition("ǁ")[2] if "ǁ" in mutant else mutant[1:].rpartition("__mutmut_")[0]
+    )
+    file = f"{module.removeprefix('shareq.').replace('.', '/')}.py"
+    rows = tomllib.loads(SURVIVORS.read_text())["survivor"]
+    return [f"{row['change']}: {row['why']}" for row in rows if row["file"] == file and function in row["functions"]]
+
+
+def missing(area: Area) -> list[str]:
+    """Return the patterns of an area that find no file, and the tests that do not exist."""
+    files = [each for each in area.files if not any((ROOT / "src" / "shareq").glob(each))]
+    return files + [each for each in area.tests if not (ROOT / each.partition("::")[0]).exists()]
+
+
 def report(folder: Path, found: Mapping[str, str], *, diffs: bool) -> None:
     by_module: dict[str, Counter[str]] = {}
     for name, outcome in found.items():
@@ -341,6 +365,7 @@ def report(folder: Path, found: Mapping[str, str], *, diffs: bool) -> None:
     for name, outcome in found.items():
         if diffs and outcome not in DEAD:
             print(f"\n## {outcome}\n{mutmut(folder, 'show', name, capture=True)}")
+            print("".join(f"* known: {reason}\n" for reason in reasons(name)), end="")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -356,6 +381,8 @@ def main(arguments: Sequence[str]) -> None:
         print("\n".join(f"{name:28} {' '.join(area.files)}" for name, area in AREAS.items()))
     for name in chosen.areas:
         folder = STAGES / name
+        if gone := missing(AREAS[name]):
+            sys.exit(f"{name}: {', '.join(gone)}: nothing there; mend the area in {Path(__file__).name}")
         stage(folder, AREAS[name], chosen.only)
         alive = STAGES / f"{name}.alive"
         names = alive.read_text().split() if chosen.again else []
