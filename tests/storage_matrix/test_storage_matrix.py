@@ -77,7 +77,8 @@ def test_the_command_in_a_refusal_repairs_what_two_damaged_files_have_done(
     result = run_pair(pair, templates, f"{folder}/pair")
     assert result.verdict is Verdict.REPAIRED_WITHOUT_WHAT_WAS_HIT, result.text
     assert result.command in ("shareq verify DATA --repair --adopt all", "shareq verify DATA --repair")
-    assert result.reported in document([], [result])
+    assert result.reported in result.text
+    assert f"* **repair, reported**: {' and '.join(pair.files)}\n" in document([], [result])
 
 
 def test_every_kind_of_file_is_met(templates: Templates) -> None:
