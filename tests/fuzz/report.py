@@ -1,4 +1,4 @@
-"""The outcomes of the frames, by RPC: for people, and as the table of `docs/evidence/fuzz.md`."""
+"""The outcomes of the frames, by RPC."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ HEAD = """# What damage to its files does to a broker
 Made by `python -m tests.storage_matrix --write docs/evidence/storage-matrix.md` (`make storage-matrix`); do not edit.
 
 A data folder with topics, groups of all kinds, transactions, users and ACLs was left by a clean stop, a `kill -9` and a
-power loss, and by kills in the midst of a cleaning and of a deletion. In copies of it one file of each kind was damaged,
-each in many places. The broker was started, all that clients can find out was compared with a start on the undamaged
-copy, every topic was written to, and the broker was started again. A file of an unknown kind makes the run fail.
+power loss, and by kills in the midst of a cleaning and of a deletion. In copies of it one file of each kind was
+damaged, each in many places. The broker was started, all that clients can find out was compared with a start on the
+undamaged copy, every topic was written to, and the broker was started again. A file of an unknown kind fails the run.
 
 * **whole**: it starts, nothing is lost.
 * **reported**: it starts; what is lost was hit by the damage, nothing else is, and the log says so.
