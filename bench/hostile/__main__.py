@@ -2,8 +2,9 @@
 
 Each attack has a new broker process, which the good client is alone with first; then once more with quotas for
 everybody but the good client. The stranger would be on another machine, and what it takes of this one to send is not to
-be measured. There are two ways to that (`Mode`), each with a table of its own; what a program takes that only burns its
-time is the first row.
+be measured. There are two ways to that (`Mode`), each with columns of its own; what a program takes that only burns its
+time is the first row. The table has the p99 of the good client; its other times, and what the broker worked meanwhile,
+are printed.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ SETTLE_S: Final = 5.0
 
 
 class Mode(Enum):
-    """The stranger's share of the machine. The value is the table's title."""
+    """The stranger's share of the machine: what the others leave (`SCHED_IDLE`), or a processor. Values are heads."""
 
-    IDLE = "The stranger has what the others leave of the processors (`SCHED_IDLE`)"
-    CORE = "The stranger has a processor, broker and good client another"
+    IDLE = "what is left"
+    CORE = "a processor"
 
     @property
     def cores(self) -> tuple[int | None, set[int] | None]:
@@ -76,9 +77,8 @@ class Spread(NamedTuple):
         return cls(ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100], ordered[-1])
 
     def cell(self, alone: Spread | None = None) -> str:
-        """Format the times, and the ratio of the p99 to that of `alone`, in bold if it is more than `MOST_TIMES`."""
-        times = f"{self.p50:.2f} / {self.p99:.2f}"
-        return times if alone is None else f"{times} ({_factor(self.p99, alone.p99)})"
+        """Format the p99, and its ratio to that of `alone`, in bold if it is more than `MOST_TIMES`."""
+        return f"{self.p99:.2f}" if alone is None else f"{self.p99:.2f} ({_factor(self.p99, alone.p99)})"
 
 
 def _factor(p99: float, alone: float) -> str:
@@ -97,11 +97,6 @@ class Times(NamedTuple):
     def of(cls, waited: Sequence[Waited]) -> Times:
         elapsed, worked = zip(*waited, strict=True)
         return cls(Spread.of(elapsed), Spread.of(worked), len(waited))
-
-    def cells(self, alone: Times | None = None) -> list[str]:
-        """Three: times, the broker's work, and the longest time."""
-        of_alone = (None, None) if alone is None else (alone.elapsed, alone.worked)
-        return [self.elapsed.cell(of_alone[0]), self.worked.cell(of_alone[1]), f"{self.elapsed.longest:.1f}"]
 
 
 class Memory(NamedTuple):
@@ -125,20 +120,20 @@ class Measured:
     memory: Memory
 
     @property
-    def line(self) -> str:
-        """A row of the table."""
-        cells = [*self.alone.cells(), *self.beside.cells(self.alone), *self.limited.cells(self.alone)]
-        return f"| {self.label} | {' | '.join(cells)} | {' | '.join(f'{each:.0f}' for each in self.memory)} |"
+    def cells(self) -> list[str]:
+        """Three cells: the p99 alone, beside the stranger, and with quotas for it."""
+        alone = self.alone.elapsed
+        return [alone.cell(), self.beside.elapsed.cell(alone), self.limited.elapsed.cell(alone)]
 
 
-def table(rows: Sequence[Measured]) -> list[str]:
-    """Markdown."""
-    times = [f"{when} | broker's work | longest" for when in ("alone", "beside it", "with quotas")]
-    return [
-        f"| stranger | {' | '.join(times)} | MB alone | MB at most | MB afterwards |",
-        f"| --- |{' ---: |' * 12}",
-        *(row.line for row in rows),
-    ]
+def table(found: Mapping[Mode, Sequence[Measured]]) -> list[str]:
+    """Return a row for each stranger, with three columns for each mode; memory is the largest of all modes."""
+    heads = [f"{mode.value}: {when}" for mode in found for when in ("alone", "beside it", "with quotas")]
+    lines = [f"| stranger | {' | '.join(heads)} | MB at most |", f"| --- |{' ---: |' * (len(heads) + 1)}"]
+    for rows in zip(*found.values(), strict=True):
+        cells = [cell for row in rows for cell in row.cells]
+        lines.append(f"| {rows[0].label} | {' | '.join(cells)} | {max(row.memory.largest for row in rows):.0f} |")
+    return lines
 
 
 def measure(name: str, seconds: float, mode: Mode) -> Measured:
@@ -216,10 +211,11 @@ def main() -> int:
     options = _options()
     os.environ["PYTHONPATH"] = str(ROOT)
     began = time.monotonic()
-    lines: list[str] = []
-    for mode in [Mode[options.mode.upper()]] if options.mode else Mode:
-        rows = [measure(name, options.seconds, mode) for name in options.attacks or ATTACKS]
-        lines += [f"{mode.value}:", "", *table(rows), ""]
+    found = {
+        mode: [measure(name, options.seconds, mode) for name in options.attacks or ATTACKS]
+        for mode in ([Mode[options.mode.upper()]] if options.mode else Mode)
+    }
+    lines = [*table(found), ""]
     lines += [f"{name}: {value}  " for name, value in _about(time.monotonic() - began).items()]
     show_and_write(lines, options.write, BEGIN, END)
     return 0
@@ -240,7 +236,7 @@ def _about(elapsed_s: float) -> Mapping[str, str]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
     parser.add_argument("attacks", nargs="*", choices=[[], *ATTACKS], default=[], help="some of them alone")
-    parser.add_argument("--mode", choices=[mode.name.lower() for mode in Mode], help="one of the two tables alone")
+    parser.add_argument("--mode", choices=[mode.name.lower() for mode in Mode], help="the columns of one alone")
     parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement (default 6)")
     add_write_option(parser, BEGIN, END)
     options = parser.parse_args()

@@ -31,12 +31,12 @@ def test_what_is_above_three_times_stands_out() -> None:
     alone, fine, bad = (
         Times(Spread(1, p99, 20), Spread(0.5, work, 9), 9) for p99, work in ((2, 1), (6, 3.2), (6.4, 3))
     )
-    head, under, row = table([Measured("x", alone, fine, bad, Memory(40.4, 230.2, 58))])
-    assert row == (
-        "| x | 1.00 / 2.00 | 0.50 / 1.00 | 20.0 | 1.00 / 6.00 (3.0x) | 0.50 / 3.20 (**3.2x**) | 20.0 "
-        "| 1.00 / 6.40 (**3.2x**) | 0.50 / 3.00 (3.0x) | 20.0 | 40 | 230 | 58 |"
-    )
+    measured = Measured("x", alone, fine, bad, Memory(40.4, 230.2, 58))
+    other = Measured("x", alone, alone, alone, Memory(40.4, 240.2, 58))
+    head, under, row = table({Mode.IDLE: [measured], Mode.CORE: [other]})
+    assert row == "| x | 2.00 | 6.00 (3.0x) | 6.40 (**3.2x**) | 2.00 | 2.00 (1.0x) | 2.00 (1.0x) | 240 |"
     assert head.count("|") == under.count("|") == row.count("|")
+    assert table({Mode.CORE: [other]})[-1] == "| x | 2.00 | 2.00 (1.0x) | 2.00 (1.0x) | 240 |"
 
 
 def test_the_stranger_has_a_processor_that_the_others_do_not_use() -> None:
