@@ -19,7 +19,7 @@ _HEAD: Final = """\
 
 Made by `python scripts/verdicts.py` of [verdicts.toml](verdicts.toml); do not edit. A claim leads to its page. *Commit*
 is the code that ran; where that was not noted, "by" and the commit that wrote the result down. `pytest` is that of
-`.venv/bin`.
+`.venv/bin`. Speed beside Apache Kafka is in [benchmarks](../benchmarks.md).
 """
 _COLUMNS: Final = ["| claim | command | last result | commit | machine |", "| --- | --- | --- | --- | --- |"]
 
