@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
 
 import pytest
@@ -36,10 +37,12 @@ def faults_of(verdict: Verdict, machines: dict[str, str]) -> list[str]:
 
 
 def is_here(command: str) -> bool:
-    """Return whether a make target, a module or a test file exists."""
-    match command.split():
-        case ["make", target]:
-            return target in re.findall(r"^([a-z][\w-]*)(?=[\w -]*:)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    """Return whether a make target with its variables, a module or a test file exists."""
+    match shlex.split(command):
+        case ["make", target, *variables]:
+            makefile = (ROOT / "Makefile").read_text()
+            targets = re.findall(r"^([a-z][\w-]*)(?=[\w -]*:)", makefile, re.MULTILINE)
+            return target in targets and all(f"$({each.partition('=')[0]})" in makefile for each in variables)
         case ["python", "-m", module]:
             path = ROOT / module.replace(".", "/")
             return path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()
@@ -80,6 +83,7 @@ def test_no_claim_stands_twice() -> None:
         (Verdict("It holds.", "make test", "1", "today"), "no commit: today"),
         (Verdict("It holds.", "make test", "1", "abc1234", machine="Cray"), "unknown machine Cray"),
         (Verdict("It holds.", "make test", "1", "abc1234", page="none.md"), "no page none.md"),
+        (Verdict("It holds.", "make test SEED=1", "1", "abc1234"), "no command make test SEED=1"),
         (Verdict("It holds.", "make tests", "1", "abc1234"), "no command make tests"),
         (Verdict("It holds.", "python -m tests.none", "1", "abc1234"), "no command python -m tests.none"),
         (Verdict("It holds.", "pytest tests/none.py", "1", "abc1234"), "no command pytest tests/none.py"),
