@@ -138,7 +138,8 @@ Speed
 
 What is made
   make gen                          schemas/ -> protocol/generated/, after a schema has changed
-  make reference                    docs/reference/ from the code, after a property, request, error or command has changed
+  make reference                    docs/reference/ from the code, after a property, request, error or command has changed; pages of
+                                    docs/evidence/ from their rows
   make screenshots                  the pictures of docs/console.md, made again
   make dist                         sdist and wheel in dist/, installed and started once outside the checkout
   make docker-test                  the image, built and run without a daemon; needs root, buildah and debootstrap, else skips
@@ -265,6 +266,8 @@ gen: $(READY)
 
 reference: $(READY)
 	$(RUN) scripts/reference.py
+	$(RUN) scripts/promises.py
+	$(RUN) scripts/verdicts.py
 
 interop: $(READY)
 	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) --numprocesses=4 $(ARGS)
