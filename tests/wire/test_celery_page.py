@@ -18,6 +18,7 @@ import pytest
 
 from shareq.kombu.names import Options
 from shareq.testing import Broker
+from tests.interop.support.celery_suites import KOMBU, KOMBU_TABLE
 from tests.support.processes import finished
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,3 +99,8 @@ def test_options_that_cannot_be_are_refused(given: dict[str, object]) -> None:
 
     with pytest.raises(ConfigError, match="transport_options"):
         Options.of(given)
+
+
+def test_the_sums_of_kombus_suite_are_those_of_its_table() -> None:
+    passed, failed = (sum(column) for column in zip(*KOMBU_TABLE.values(), strict=True))
+    assert f"| kombu's tests for all transports, {KOMBU} | {passed} | {failed} |" in PAGE
