@@ -182,6 +182,7 @@ def test_a_source_that_is_edited_while_it_is_compiled_is_not_what_was_compiled(
 def test_what_a_build_imports_is_in_an_sdist_and_in_the_context_of_the_image() -> None:
     """An sdist has what git has, but for what is excluded; the image what `.dockerignore` lets in."""
     needed = ["hatch_build.py", "scripts/compile_passes.py", "protocol/passes", "pyproject.toml", "README.md"]
+    needed += ["src/shareq/__init__.py"]  # has the version
     hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     assert "sdist" not in hatch["targets"]
     excluded = [pattern.lstrip("/") for pattern in hatch["exclude"]]
@@ -191,6 +192,10 @@ def test_what_a_build_imports_is_in_an_sdist_and_in_the_context_of_the_image() -
         assert not any(fnmatch(path, pattern) or path.startswith(f"{pattern}/") for pattern in excluded), path
         assert any(f"!{part}" in ignored for part in (path, *map(str, Path(path).parents))), path
         assert path not in ignored
+    for path in hatch["targets"]["wheel"]["only-include"]:  # hatchling leaves out what is missing without a word
+        assert f"!{Path(path).parts[0]}" in ignored, path
+    links = {str(path.relative_to(ROOT)) for path in (ROOT / "src" / "shareq").iterdir() if path.is_symlink()}
+    assert links <= {*ignored}
     assert "protocol/passes/compiled" in ignored  # of the machine that builds the image: not those
 
 
