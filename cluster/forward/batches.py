@@ -2,7 +2,8 @@
 
     add ---> of an unknown topic: held, in order, until the mirror has it
       |
-      +----> queue of (leader, acks): at the end of the tick, one request with one batch of each partition
+      +----> queue of (leader, acks): at the end of the tick, or of a producer's request if its broker has nothing
+                 |                    else to do, one request with one batch of each partition
                  |
                  +-- while so many requests are under way that the broker has work: what comes waits, and goes together
 
@@ -38,6 +39,8 @@ MOST_BYTES: Final = 4 << 20
 """The most bytes of batches that go together in one request, unless one alone is larger."""
 GRACE_MS: Final = 5_000
 """The time that an answer is waited for beyond the producer's own timeout, by which the broker answers."""
+ALL: Final = -1
+"""Acks with which the answer says that the batch is committed."""
 IDS_FROM: Final = 13
 """The version from which on Produce names topics by their ids."""
 
@@ -51,6 +54,10 @@ class Batch(NamedTuple):
     acks: int
     timeout_ms: int
     done: Callable[[PartitionProduceResponse], None]
+
+
+Committed = Callable[[Topic, int, int, int, bytes | memoryview], None]
+"""Called with topic, partition, leader, base offset and bytes of a batch that all replicas have, as they have it."""
 
 
 class _Queue:
@@ -92,7 +99,8 @@ class _Route(NamedTuple):
 class Batches:
     """Forwards batches. What a batch's `done` is called with names no broker of the cluster."""
 
-    def __init__(self, link: Link, topics: Topics, clock: Clock) -> None:
+    def __init__(self, link: Link, topics: Topics, clock: Clock, committed: Committed | None = None) -> None:
+        self._committed = committed
         self._link = link
         self._topics = topics
         self._clock = clock
@@ -101,7 +109,7 @@ class Batches:
         self._flush_due = False
 
     def add(self, batch: Batch) -> None:
-        """Take a batch, which leaves when the tick is over, or later."""
+        """Take a batch, which leaves when the tick is over, or earlier by `hurry`, or later."""
         held = self._held.get(batch.topic)
         if held is not None:
             held.append(batch)
@@ -127,6 +135,12 @@ class Batches:
         if not self._flush_due:
             self._flush_due = True
             self._clock.call_soon(self._flush)
+
+    def hurry(self) -> None:
+        """Send what is for brokers that have no request of this kind, without waiting for the tick's end."""
+        for route, queue in list(self._queues.items()):
+            if not queue.in_flight:
+                self._send(route)
 
     def _flush(self) -> None:
         self._flush_due = False
@@ -166,7 +180,10 @@ class Batches:
                 for row in topic.partition_responses
             }
             for batch in batches:
-                self._give(batch, rows.get((batch.topic, batch.partition)))
+                row = rows.get((batch.topic, batch.partition))
+                if row is not None and self._committed is not None and _is_committed_as_sent(batch, row):
+                    self._committed(batch.topic, batch.partition, route.node, row.base_offset, batch.records)
+                self._give(batch, row)
         if route in self._queues:
             self._send(route)
 
@@ -193,6 +210,11 @@ class Batches:
                 error_message=row.error_message,
             )
         )
+
+
+def _is_committed_as_sent(batch: Batch, row: PartitionProduceResponse) -> bool:
+    """Return whether all replicas have the batch, with the timestamps that the producer gave it."""
+    return batch.acks == ALL and not row.error_code and row.base_offset >= 0 and row.log_append_time_ms < 0
 
 
 def refused(partition: int, error: ErrorCode, text: str | None = None) -> PartitionProduceResponse:

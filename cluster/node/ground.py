@@ -151,7 +151,7 @@ class NodeGround:
         )
         self.lookup: Final = PartitionLookup(self.metadata, self.sources, self.leaders)
         self.handlers: Final = node_table(cluster.served, proxies=settings.proxies)
-        self._batches: Final = Batches(link, self.mirror, env.clock)
+        self._batches: Final = Batches(link, self.mirror, env.clock, self.sources.committed)
         self.forwarding: Final = Forwarding(link, self.mirror, self._batches, cluster.name, self.sources.begins_at)
         self.slots: Final = NodeSlots(
             env,

@@ -94,15 +94,15 @@ class ChunkCache:
 
     # -- chunks
 
-    def put(self, place: Place, chunk: Chunk) -> None:
-        """Keep a chunk. What it covers goes; one that is covered itself is not kept twice."""
+    def put(self, place: Place, chunk: Chunk) -> bool:
+        """Keep a chunk and return True. What it covers goes; one that is covered itself is not kept twice: False."""
         chunks = self._chunks.setdefault(place, _Chunks([], []))
         mine = chunks.undecided if chunk.aborted is None else chunks.decided
         for kind in (chunks.decided, mine):
             over = _holding(kind, chunk.first_offset)
             if over is not None and over.next_offset >= chunk.next_offset:
                 self._touch(over)
-                return
+                return False
         for kind in (mine, chunks.undecided):
             for covered in _covered(kind, chunk):
                 self._drop(covered, kind)
@@ -110,6 +110,7 @@ class ChunkCache:
         self._places[chunk] = place
         self.held_bytes += chunk.cost
         self._make_room(chunk)
+        return True
 
     def find(self, place: Place, offset: int, *, decided: bool) -> Chunk | None:
         """Return the chunk that has `offset`, which counts as read now. `decided`: no other will do."""

@@ -20,13 +20,14 @@ from shareq.broker.log.segments.reader import BatchSpan
 from shareq.cluster.records.aborted import AbortedRow, has_transactions, with_ends
 from shareq.cluster.records.cache import Chunk
 from shareq.protocol.errors import ErrorCode
-from shareq.protocol.records.batch import CRC_START, HEADER_SIZE, LENGTH_OVERHEAD, MAGIC
+from shareq.protocol.records.batch import CRC_START, HEADER_SIZE, LENGTH_OVERHEAD, MAGIC, stamp
 from shareq.protocol.records.checksum import crc32c
 
 # BaseOffset, Length, PartitionLeaderEpoch, Magic, CRC, Attributes, LastOffsetDelta, ProducerId of a batch header.
 _SPAN: Final = struct.Struct(">qiibIhi16xq")
 _PREFIX: Final = struct.Struct(">qi4xb")
 _new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
+_NO_EPOCH: Final = -1
 _STEP_BATCHES: Final = 50
 _STEP_BYTES: Final = 256 * 1024
 
@@ -110,6 +111,15 @@ async def chunk_of(records: bytes | memoryview, offset: int, transactions: Trans
     data = view[start:at]
     whole = records if isinstance(records, bytes) and len(data) == total else bytes(data)
     return Answered(Chunk(min(offset, batches[0].base_offset), whole, batches, aborted), epochs=epochs)
+
+
+def chunk_at(base_offset: int, batch: bytes | memoryview) -> Chunk:
+    """Return a producer's batch as a log has it there, once a broker has checked it. Its leader epoch is not known."""
+    records = bytearray(batch)
+    stamp(records, base_offset, _NO_EPOCH)
+    _, _, _, _, _, attributes, last_delta, producer_id = _SPAN.unpack_from(records)
+    span = BatchSpan(base_offset, base_offset + last_delta, 0, len(records), attributes, producer_id)
+    return Chunk(base_offset, bytes(records), [span], aborted=None if has_transactions([span]) else ())
 
 
 def _base_at(view: memoryview, at: int, due: int) -> int:

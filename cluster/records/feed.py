@@ -1,7 +1,8 @@
 """The records of all partitions that this node reads: sources by topic and partition, fetched into one cache.
 
 A source is opened when it is first asked for. Its broker is asked for the log's ends; from then on it is polled at its
-tail, and what readers lack is fetched. When another broker leads a partition, or the same in another leader epoch,
+tail, and what readers lack is fetched. Of a batch that came by way of this node the leader's answer is enough for
+readers at the log's end. When another broker leads a partition, or the same in another leader epoch,
 OffsetForLeaderEpoch says whether the log was cut before anything more is read; then everything known of it is dropped.
 """
 
@@ -20,6 +21,7 @@ from shareq.cluster.link.leaders import PartitionLeader, PartitionLeaders
 from shareq.cluster.link.ports import Link
 from shareq.cluster.records.behind import BehindFetches
 from shareq.cluster.records.cache import ChunkCache, Place
+from shareq.cluster.records.chunks import chunk_at
 from shareq.cluster.records.ends import EARLIEST, LATEST, EndQuestions, Offset, Partition, common_end
 from shareq.cluster.records.fetching import HOLD_MS, STALE_TO_FETCH, Fetching
 from shareq.cluster.records.signal import Signal
@@ -147,6 +149,21 @@ class RecordFeed:
             log_start = source.log_start_offset
             if source.set_ends(LogEnds(offset, source.high_watermark, source.last_stable_offset)):
                 self._ends_known(source, log_start)
+
+    def committed(
+        self, topic: str | bytes, partition: int, node: int, base_offset: int, batch: bytes | memoryview
+    ) -> None:
+        """Show a batch of no transaction to readers at the log's end, as soon as `node` answers that it is committed.
+
+        The poll under way will bring it, too: a hop later.
+        """
+        image = self._topics.topic(topic) if isinstance(topic, str) else self._topics.topic_by_id(topic)
+        source = None if image is None else self._sources.get(Place(image.topic_id, partition))
+        if source is None or source.leader is None or source.leader.node != node or self._is_closed:
+            return
+        if source.is_read_at_end(base_offset):
+            source.put_at_end(chunk_at(base_offset, batch))
+            self.arrived(source)
 
     def close(self) -> None:
         """Fetch no more. What is under way is ended by the link."""

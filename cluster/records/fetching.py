@@ -136,16 +136,16 @@ async def _take_in_row(fetching: Fetching, asked: Asked, row: PartitionData, iso
     if not asked.is_current():
         return Outcome.FAILED
     log_start = source.log_start_offset
-    moved = source.set_ends(LogEnds(row.log_start_offset, row.high_watermark, row.last_stable_offset))
+    news = source.set_ends(LogEnds(row.log_start_offset, row.high_watermark, row.last_stable_offset))
     if answered.chunk is not None:
-        source.put(answered.chunk, answered.epochs)
+        news = source.put(answered.chunk, answered.epochs) or news
     elif answered.fault is not None and source.lacks(answered.fault.first_offset):
         if source.unreadable_range(answered.fault.first_offset) is None:
             logger.error("%s: %s; not served", _name(source), answered.fault.text)
         source.note_fault(answered.fault)
     if source.log_start_offset > log_start:
         fetching.heard.log_start_moved(source)
-    if moved or answered.chunk is not None or answered.fault is not None:
+    if news or answered.fault is not None:
         fetching.heard.arrived(source)
     return Outcome.EMPTY if answered.chunk is None and answered.fault is None else Outcome.CAME
 

@@ -263,9 +263,24 @@ class PartitionRecords:
                 self.refusal = ErrorCode.NONE
         return before != (self.log_start_offset, self.high_watermark, self.last_stable_offset, True)
 
-    def put(self, chunk: Chunk, epochs: Sequence[EpochStart]) -> None:
-        """Keep a chunk that came, with the leader epochs of its batches."""
+    def is_read_at_end(self, offset: int) -> bool:
+        """Return whether the log ends at `offset`, and a reader has everything before it."""
+        at_end = offset == self.high_watermark == self.foremost
+        return at_end and self.has_ends and not self.is_validating and not self.refusal
+
+    def put_at_end(self, chunk: Chunk) -> None:
+        """Keep a committed chunk that begins at the high watermark, before the poll brings it with its leader epoch.
+
+        Where the last stable offset is the high watermark, no transaction is open.
+        """
         self._cache.put(self.place, chunk)
+        end = chunk.next_offset
+        is_stable = chunk.aborted is not None and self.last_stable_offset == self.high_watermark
+        self.set_ends(LogEnds(self.log_start_offset, end, end if is_stable else self.last_stable_offset))
+
+    def put(self, chunk: Chunk, epochs: Sequence[EpochStart]) -> bool:
+        """Keep a chunk that came, with the leader epochs of its batches; return whether it was not here before."""
+        is_new = self._cache.put(self.place, chunk)
         for epoch, offset in epochs:
             self.epochs[epoch] = min(offset, self.epochs.get(epoch, offset))
             if len(self.epochs) > MOST_EPOCHS:
@@ -281,6 +296,7 @@ class PartitionRecords:
             if middle > self.foremost:
                 self._ahead.append(_Ahead(middle, chunk.cost))
                 self.ahead_bytes += chunk.cost
+        return is_new
 
     def set_anchor(self, epoch: int, offset: int) -> None:
         """Note in which leader epoch the log ended there."""

@@ -61,6 +61,7 @@ async def handle(ctx: ForwardContext, request: ProduceRequest) -> ProduceRespons
             else:
                 forwarding.batches.add(Batch(named, data.index, data.records, acks or 1, request.timeout_ms, done))
             await ctx.breathe()
+    forwarding.batches.hurry()
     return answer.end()
 
 

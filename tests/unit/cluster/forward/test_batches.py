@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 import pytest
 
 from devtools.clients.requests import batch
 from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.turns import Turns
+from shareq.broker.foundation.pending import Pending
 from shareq.cluster.forward.batches import IN_FLIGHT, MOST_BYTES, Batch, Batches
 from shareq.cluster.forward.ports import Topic
+from shareq.cluster.link.ports import LinkFailure
 from shareq.cluster.mirror.topics import TopicMirror
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest
-from shareq.protocol.generated.produce import PartitionProduceResponse, ProduceRequest
+from shareq.protocol.generated.produce import PartitionProduceResponse, ProduceRequest, ProduceResponse
 from shareq.protocol.primitives import Message
 from shareq.protocol.records.batch import decode_records
 from tests.support.cluster.settings import ClusterSettings
@@ -43,7 +46,13 @@ class Node:
         world.link.send = noted  # type: ignore[method-assign,assignment]
         begin = beginner(world.env.budget, Turns(world.clock.call_soon).run)
         self.topics = TopicMirror(world.env, world.link, begin)
-        self.batches = Batches(world.link, self.topics, world.clock)
+        self.committed: list[tuple[int, int, int]] = []
+        self.batches = Batches(
+            world.link,
+            self.topics,
+            world.clock,
+            lambda topic, partition, leader, base, records: self.committed.append((partition, leader, base)),
+        )
         self.answers: dict[bytes, PartitionProduceResponse] = {}
         self.order: list[bytes] = []
 
@@ -207,3 +216,46 @@ def test_whatever_happens_each_batch_is_answered_once_and_truly(seed: int) -> No
 def offset_of(node: Node, value: bytes, partition: int) -> int | None:
     values = node.log(partition)
     return values.index(value) if value in values else None
+
+
+def test_a_batch_that_all_replicas_have_is_announced_with_its_leader_and_base_offset() -> None:
+    node = Node()
+    for number in range(4):
+        node.add(b"%d" % number, number % 2, acks=1 if number == 3 else -1)
+        node.let()
+    leaders = [node.world.cluster.leader("orders", partition) for partition in (0, 1)]
+    assert node.committed == [(0, leaders[0], 0), (1, leaders[1], 0), (0, leaders[0], 1)]
+
+
+def test_a_batch_that_got_another_timestamp_is_not_announced() -> None:
+    """Its records are not as they were sent: a topic with message.timestamp.type=LogAppendTime."""
+    node = Node()
+    send = node.world.link.send
+
+    def stamped(to: int | None, message: Message, **how: Any) -> Pending[Message | LinkFailure]:
+        def stamp(answer: Message | LinkFailure) -> Message | LinkFailure:
+            if isinstance(answer, ProduceResponse):
+                answer.responses[0].partition_responses[0].log_append_time_ms = 1_000
+            return answer
+
+        return send(to, message, **how).then(stamp)
+
+    node.world.link.send = stamped  # type: ignore[method-assign]
+    node.add(b"first")
+    node.let()
+    assert node.error(b"first") is ErrorCode.NONE
+    assert node.committed == []
+
+
+def test_a_broker_with_nothing_to_do_gets_a_producers_request_at_once_and_the_rest_of_the_tick_together() -> None:
+    node = Node(ClusterSettings(brokers=(1,), default_replication_factor=1))
+    node.add(b"known")
+    node.let()
+    node.sent.clear()
+    for number in range(3):
+        node.add(b"%d" % number, number)
+        node.batches.hurry()
+    assert node.produced == [[0]]
+    node.let()
+    assert node.produced == [[0], [1, 2]]
+    assert len(node.answers) == 4

@@ -378,3 +378,89 @@ NOW = EpochEnd(ErrorCode.NONE, 7, 130)
 def test_where_logs_part(anchor: Anchor, known: tuple[int, int], log_end: EpochEnd, common: int) -> None:
     epochs = {4: 20, 5: 80}
     assert common_end(anchor, epochs, EpochEnd(ErrorCode.NONE, *known), log_end) == common
+
+
+def _at_end(rig: RecordsRig) -> PartitionRecords:
+    """Return a source of one record, which a reader has read."""
+    rig.create("orders")
+    fill(rig, 1)
+    source = rig.open("orders")
+    rig.read(source, 0)
+    rig.clock.advance(5)
+    rig.heard.clear()
+    return source
+
+
+def _commit(rig: RecordsRig, source: PartitionRecords, base: int, *, node: int | None = None) -> bytes:
+    """Have a leader answer that a producer's batch is committed at `base`; return the batch as it was sent."""
+    assert source.leader is not None
+    sent = batch(0)
+    rig.feed.committed(source.topic_id, 0, source.leader.node if node is None else node, base, memoryview(sent))
+    return sent
+
+
+def test_a_committed_batch_is_shown_at_the_logs_end_before_a_poll_brings_it() -> None:
+    rig = RecordsRig()
+    source = _at_end(rig)
+    sent = _commit(rig, source, 1)
+    assert rig.heard == [0]
+    found = source.read(1, 1 << 20, upto=2)
+    assert isinstance(found, ReadResult)
+    assert (found.batches[0].base_offset, found.batches[0].last_offset) == (1, 1)
+    assert found.records[17:] == sent[17:], "all but base offset and leader epoch is the producer's"
+    assert (source.high_watermark, source.last_stable_offset) == (2, 2)
+    assert source.anchor.offset == 1, "what the poll has not brought has no leader epoch yet"
+
+    rig.cluster.append("orders", sent)
+    rig.clock.advance(5)
+    assert rig.heard == [0], "the poll brings nothing new"
+    assert source.anchor.offset == source.tail_offset == 2
+    fill(rig, 1)
+    rig.clock.advance(5)
+    assert rig.heard == [0, 0]
+    assert rig.read(source, 2).batches[0].base_offset == 2
+
+
+@pytest.mark.parametrize("base", [0, 2])
+def test_a_committed_batch_elsewhere_is_left_to_the_poll(base: int) -> None:
+    rig = RecordsRig()
+    source = _at_end(rig)
+    _commit(rig, source, base)
+    assert (rig.heard, source.high_watermark) == ([], 1)
+
+
+def test_a_committed_batch_is_left_to_the_poll_where_readers_are_behind_or_another_broker_leads() -> None:
+    rig = RecordsRig()
+    source = _at_end(rig)
+    assert source.leader is not None
+    _commit(rig, source, 1, node=source.leader.node + 1)
+    assert source.high_watermark == 1
+    fill(rig, 1)
+    rig.clock.advance(5)
+    assert source.high_watermark == 2
+    _commit(rig, source, 2)
+    assert source.high_watermark == 2, "nobody has read what is before it"
+
+
+def test_open_transactions_hold_readers_of_committed_records_behind_a_batch_of_none() -> None:
+    rig = RecordsRig()
+    source = _at_end(rig)
+    rig.cluster.append("orders", batch(0, producer_id=7))
+    rig.clock.advance(5)
+    rig.read(source, 1)
+    assert source.last_stable_offset == 1
+    _commit(rig, source, 2)
+    assert (source.high_watermark, source.last_stable_offset) == (3, 1)
+
+
+def test_a_log_that_lost_a_batch_that_was_committed_is_found_cut() -> None:
+    """Before the poll brings it: an unclean election."""
+    rig = RecordsRig()
+    source = _at_end(rig)
+    _commit(rig, source, 1)
+    assert source.high_watermark == 2
+    leader = rig.cluster.leader("orders")
+    rig.cluster.elect("orders", next(each for each in (1, 2, 3) if each != leader))
+    rig.clock.advance(2_000)
+    assert rig.cut == [(0, 1)]
+    assert source.high_watermark == 1
