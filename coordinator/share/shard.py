@@ -108,6 +108,7 @@ class ShareCoordinatorShard:
         self._wall_ms = wall_ms
         self._states: dict[SharePartitionKey, ShareState] = {}
         self._of_topic: dict[bytes, dict[SharePartitionKey, None]] = {}  # keys of `_states`
+        self._without_snapshot: dict[SharePartitionKey, ShareState] = {}  # only updates were in the log
         self._warm = 0
         self._cold_check_due_ms = 0
 
@@ -314,8 +315,9 @@ class ShareCoordinatorShard:
                 self._forget(key)
 
     def on_loaded(self, now_ms: int) -> None:
-        for state in self._states.values():
+        for state in self._without_snapshot.values():
             state.settle()
+        self._without_snapshot.clear()
         self._cold_check_due_ms = now_ms + self.settings.cold_partition_snapshot_interval_ms
 
     def next_deadline_ms(self) -> int | None:
@@ -476,7 +478,7 @@ class ShareCoordinatorShard:
             written = combine(state_batches(value.state_batches))
         state = self._states.get(key)
         if state is None:
-            state = self._new_state(key)
+            state = self._without_snapshot[key] = self._new_state(key)
             state.snapshot_epoch = value.snapshot_epoch
             state.needed_from = offset
             self._warm += 1
@@ -499,7 +501,8 @@ class ShareCoordinatorShard:
             state = self._new_state(key)
         elif not state.is_cold:
             self._warm -= 1
-        state.has_snapshot = True
+        if self._without_snapshot:
+            self._without_snapshot.pop(key, None)
         state.needed_from = offset
         state.snapshot_epoch = value.snapshot_epoch
         state.state_epoch = value.state_epoch
@@ -527,6 +530,7 @@ class ShareCoordinatorShard:
         state = self._states.pop(key, None)
         if state is None:
             return
+        self._without_snapshot.pop(key, None)
         if not state.is_cold:
             self._warm -= 1
         keys = self._of_topic[key.topic_id]

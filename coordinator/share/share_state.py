@@ -31,7 +31,6 @@ class ShareState:
         "create_timestamp_ms",
         "delays",
         "delivery_complete_count",
-        "has_snapshot",
         "highest_leader_epoch",
         "highest_state_epoch",
         "leader_epoch",
@@ -60,16 +59,15 @@ class ShareState:
         self.highest_state_epoch = UNSET
         self.updates = 0  # written since the last snapshot that was due
         self.updated_batches = 0  # in those
-        self.has_snapshot = False  # else only updates were in the log
         self.needed_from = 0  # offset of the last snapshot, or of the first update without one
         self.update_key = ShareUpdateKey(*key)
         self.update_key_bytes = _pack_type(ShareUpdateKey.API_KEY) + self.update_key.encode(0)
 
     def settle(self) -> None:
-        """Make good that the snapshot could not be read: without a start offset from anywhere, the state begins at 0,
+        """Make good that no snapshot could be read: without a start offset from anywhere, the state begins at 0,
         so that nothing is lost; what was finished, and is not in the updates, is delivered again.
         """
-        if not self.has_snapshot and self.start_offset == UNSET:
+        if self.start_offset == UNSET:
             self.start_offset = 0
 
     @property
