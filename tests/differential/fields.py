@@ -80,8 +80,8 @@ NORMAL_FORMS: Final[Mapping[str, NormalForm]] = {
     ),
     f"{_FETCHED}.records": NormalForm(
         batches_of,
-        "the leader epoch in a record batch's header, which is not under its CRC: Apache Kafka counts it on with each "
-        "start, and there are no elections here",
+        "the leader epoch in a record batch's header, not under its CRC: Apache Kafka counts it on with each start, "
+        "there are no elections here",
     ),
     f"{_STORED}.state_batches": NormalForm(
         joined,
@@ -90,14 +90,14 @@ NORMAL_FORMS: Final[Mapping[str, NormalForm]] = {
     ),
     f"{_SUMMARY}.leader_epoch": NormalForm(
         whether_known,
-        "which leader's epoch is persisted: Apache Kafka counts it on with each start, and there are no elections here",
+        "which leader's epoch is persisted: as above",
     ),
 }
 
-_WORDS: Final = "a text for people, in each broker's own words"
+_WORDS: Final = "a text for people"
 _ACK_WORDS: Final = (
-    "a text for people, in each broker's own words; Apache Kafka has none for what it finds wrong before it looks at "
-    "the share partition, here there is always one"
+    "a text for people; Apache Kafka has none for what it finds wrong before it looks at the share partition, here "
+    "there is always one"
 )
 
 IGNORED: Final[Mapping[str, str]] = {
@@ -107,12 +107,11 @@ IGNORED: Final[Mapping[str, str]] = {
     "AlterShareGroupOffsetsResponse.error_message": _WORDS,
     "IncrementalAlterConfigsResponse.responses.error_message": _WORDS,
     f"{_HEARTBEAT}.member_epoch": (
-        "how often a group has been reassigned while its members joined: here the first heartbeat already assigns, "
-        "there a later one"
+        "how often members were reassigned while they joined: here the first heartbeat assigns, there a later one"
     ),
     f"{_HEARTBEAT}.assignment": (
-        "which member has which partition, and whether this heartbeat is the one that returns it: Apache Kafka goes "
-        "through members by hash, and assigns with a later heartbeat"
+        "which member has which partition, and which heartbeat returns it: Apache Kafka goes through members by hash, "
+        "and assigns with a later one"
     ),
     f"{_DESCRIBED}.leader_epoch": "Apache Kafka counts it on with each start; there are no elections here",
 }
@@ -135,7 +134,7 @@ ELSEWHERE: Final = frozenset(
 """Compared as parts of a `PartitionAnswer`, and as the error of an answer."""
 
 ORDER: Final = ", order of the rows"
-ORDER_REASON: Final = "Apache Kafka collects rows in hash tables, some by topic id, which each broker makes up"
+ORDER_REASON: Final = "Apache Kafka collects rows in hash tables"
 _NUMBERS: Final = ("partition_index", "partition", "index")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -83,20 +83,18 @@ class Report:
         wavered = sum(len(one.attempts) - 1 for one in self.outcomes if one.verdict == "agreed")
         seeds = [one.seed for one in self.outcomes]
         rows = [
-            ("seeds", f"{seeds[0]}-{seeds[-1]} ({len(seeds)})"),
-            ("steps", f"{sum(len(one.played) for one in last):,} ({self.steps} a seed)"),
+            ("seeds, steps", f"{seeds[0]}-{seeds[-1]}, {sum(len(one.played) for one in last):,}"),
             ("sequences that agree", f"{verdicts['agreed']}"),
             ("mismatches", f"{verdicts['mismatch']}"),
             ("undecided", f"{verdicts['undecided']}"),
             ("shareq disagreed with itself", f"{verdicts['ours wavers']}"),
             ("Apache Kafka disagreed with itself", f"{wavered} times, in {_retried(self.outcomes)} sequences"),
             ("sequences with a restart", _restarts(seeds)),
-            ("duration", f"{self.took_s:.0f} s"),
-            ("commit", commit(*RUNS)),
-            ("machine", machine()),
+            ("kinds of step", _kinds(last)),
+            ("duration, commit, machine", f"{self.took_s:.0f} s, {commit(*RUNS)}, {machine()}"),
         ]
         lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), ""]
-        return lines + _justified_table(last) + _kinds_table(last)
+        return lines + _justified_table(last)
 
 
 def _retried(outcomes: Sequence[Outcome]) -> int:
@@ -109,38 +107,41 @@ def _restarts(seeds: Sequence[int]) -> str:
     return f"{len(setups)} ({killed} by SIGKILL)"
 
 
+def _kinds(attempts: Sequence[Attempt]) -> str:
+    played = [one for attempt in attempts for one in attempt.played]
+    errors = sum(_is_error(one.theirs) for one in played)
+    return f"{len({one.step.kind for one in played})}; {errors:,} steps answered with an error"
+
+
 def _justified_table(attempts: Sequence[Attempt]) -> list[str]:
     hits = sum((attempt.justified for attempt in attempts), Counter[str]())
-    rows = [f"| {known.name} | {hits[known.name] or '0: not needed by these seeds'} |" for known in JUSTIFIED]
-    return ["| justified difference | hits |", "|---|---|", *rows, ""]
-
-
-def _kinds_table(attempts: Sequence[Attempt]) -> list[str]:
-    played = [one for attempt in attempts for one in attempt.played]
-    kinds = Counter(one.step.kind for one in played)
-    errors = Counter(one.step.kind for one in played if _is_error(one.theirs))
-    lines = ["| step | times | answered with an error |", "|---|---|---|"]
-    return lines + [f"| {kind} | {times:,} | {errors[kind]:,} |" for kind, times in sorted(kinds.items())]
+    rows = [f"| {known.name} | {hits[known.name]} |" for known in JUSTIFIED]
+    return ["| justified difference | hits |", "|---|---|", *rows]
 
 
 def ignored_tables(attempts: Sequence[Attempt]) -> list[str]:
-    """Return tables of the fields that the comparison passes over, how often each was there, and how often the brokers
-    differed.
+    """Return tables of the fields that the comparison passes over, by reason: each with how often it was there, and how
+    often the brokers differed.
     """
     seen = sum((attempt.aside for attempt in attempts), Counter[str]())
     differed = sum((attempt.aside_differed for attempt in attempts), Counter[str]())
 
-    def row(path: str, why: str) -> str:
-        return f"| `{path.removesuffix(ORDER)}` | {seen[path]:,} | {differed[path]:,} | {why} |"
+    def table(head: str, fields: Iterable[tuple[str, str]]) -> list[str]:
+        by_reason: dict[str, list[str]] = {}
+        for path, why in fields:
+            counts = f"{seen[path]:,}/{differed[path]:,}"
+            by_reason.setdefault(why, []).append(f"`{path.removesuffix(ORDER)}` {counts}")
+        rows = [f"| {', '.join(named)} | {why} |" for why, named in by_reason.items()]
+        return ["", f"| {head} | why |", "|---|---|", *rows]
 
-    line = "|---|---|---|---|"
-    lines = ["| not compared | times | differed | why |", line]
-    lines += [row(path, why) for path, why in IGNORED.items()]
-    lines += ["", "| compared in another form | times | differed | what is lost |", line]
-    lines += [row(path, form.loses) for path, form in NORMAL_FORMS.items()]
-    lines += ["", "| order of rows not compared | times | differed | why |", line]
-    lines += [row(path, ORDER_REASON) for path in sorted(seen) if path.endswith(ORDER)]
-    return [*lines, "", *_constant_fields(attempts)]
+    orders = [(path, ORDER_REASON) for path in sorted(seen) if path.endswith(ORDER)]
+    return [
+        *table("not compared", IGNORED.items()),
+        *table("compared in another form, without", ((path, form.loses) for path, form in NORMAL_FORMS.items())),
+        *table("order of rows", orders),
+        "",
+        *_constant_fields(attempts),
+    ]
 
 
 def _constant_fields(attempts: Sequence[Attempt]) -> list[str]:
@@ -152,9 +153,13 @@ def _constant_fields(attempts: Sequence[Attempt]) -> list[str]:
                 held = values.setdefault(path, set())
                 if len(held) < 2:
                     held.update(value if isinstance(value, tuple) else (value,))
-    constant = sorted((path, next(iter(held))) for path, held in values.items() if len(held) == 1)
-    rows = [f"| `{path}` | `{value!r}` |" for path, value in constant if not path.endswith("unknown_tags")]
-    return ["| compared, but always the same | value |", "|---|---|", *rows]
+    constant: dict[str, list[str]] = {}
+    for path, held in sorted(values.items()):
+        message, _, field = path.partition(".")
+        if len(held) == 1 and not path.endswith("unknown_tags"):
+            constant.setdefault(message, []).append(f"`{field}={next(iter(held))!r}`")
+    rows = [f"| `{message}` | {', '.join(fields)} |" for message, fields in constant.items()]
+    return ["| compared, but always the same | fields |", "|---|---|", *rows]
 
 
 def _is_error(answer: Answer) -> bool:
@@ -170,5 +175,5 @@ def write_ignored(path: Path, report: Report) -> None:
     """Put what is not compared where a Markdown file has its marks."""
     last = [one.attempts[-1] for one in report.outcomes]
     seeds = f"{report.outcomes[0].seed}-{report.outcomes[-1].seed}"
-    lines = [f"Seeds {seeds}, {report.steps} steps each, commit {commit(*RUNS)}.", "", *ignored_tables(last)]
+    lines = [f"Seeds {seeds}, {report.steps} steps each, commit {commit(*RUNS)}.", *ignored_tables(last)]
     write_between(path, BEGIN, END, lines)

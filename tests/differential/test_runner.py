@@ -408,5 +408,6 @@ def test_the_report_reports_what_was_passed_over_and_how_often(tmp_path: Path) -
         played.look_aside(each, theirs)
     write_ignored(document, Report([Outcome(1, [played], "agreed")], 60, 12.0))
     text = document.read_text()
-    assert f"| `{epoch}` | 3 | 2 |" in text
-    assert f"| `{always}` | `0` |" in text
+    assert f"`{epoch}` 3/2" in text
+    message, _, field = always.partition(".")
+    assert f"| `{message}` | `{field}=0` |" in text

@@ -1,6 +1,17 @@
 """The knowledge of an observer that sees every answer to every client: who holds which record, what is finished.
 
-It knows the promises, not the rules: nothing here is taken from the broker.
+It knows the promises, not the rules: nothing here is taken from the broker. They are:
+
+* a record has one holder; an acknowledgement of what a member has is taken, of what it has not is refused;
+* what was answered as accepted or rejected, or given up and written so, never comes again;
+* a delivery count goes up by one with each delivery, up to the limit; after a crash it knows less, never more;
+* the start offset goes neither back nor below the persisted one, and passes nothing that is held or awaits a letter;
+* the dead, and they alone, have dead letters, also after a crash;
+* with order by key no record comes while an earlier one of its key may come again;
+* what no lock, delay or earlier record holds back comes with the next fetch of everything, when no write is under way;
+* a record that failed comes no earlier than its time, and the timer is set for the first one;
+* a leader that loads now would know what this one knows, but for locks and what is in memory alone;
+* from each state on, when all ends well, every record that is left comes and everything ends finished.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -81,22 +81,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def markdown_of_removals(result: Removed, seed: int) -> list[str]:
-    """Return the table, like `markdown`, of operations that remove states."""
+    """Return the lines, like `markdown`, of operations that remove states."""
     lines = [
         f"{result.kills} kills, {result.seen['records']:,} records, all of them rejected, seed {seed}, "
         f"{result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",
         "",
-        "| of all groups | |",
-        "| --- | --- |",
-        *(f"| {name} | {result.seen[name]:,} |" for name in REMOVAL_COUNTS),
-        "",
-        "| operation | begun |",
-        "| --- | --- |",
-        *(f"| {operation.value} | {result.operations[operation]} |" for operation in Operation),
-        "",
-        "| killed | times |",
-        "| --- | --- |",
-        *(f"| {aim.value} | {result.met[aim]} |" for aim in AIMS),
+        _counted((name, result.seen[name]) for name in REMOVAL_COUNTS),
+        _counted((operation.value, result.operations[operation]) for operation in Operation),
+        f"Moments of the kills: {_spread([result.met[aim] for aim in AIMS])}.",
     ]
     return lines + [f"* {line}" for line in result.broken[:20]]
 
@@ -107,19 +99,21 @@ def markdown(result: Result, seed: int) -> list[str]:
         f"{result.kills} kills, {len(GROUPS)} groups of {MEMBERS} members, {result.seen['records']:,} records, seed "
         f"{seed}, {result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",
         "",
-        "| of all groups | |",
-        "| --- | --- |",
-        *(f"| {name} | {result.seen[name]:,} |" for name in COUNTS),
-        "",
-        "| killed | times |",
-        "| --- | --- |",
-        *(f"| {aim.value} | {result.met[aim]} |" for aim in Aim if aim not in OF_REMOVALS),
-        "",
-        "| the queue of two groups | lives |",
-        "| --- | --- |",
-        *(f"| {trouble.value} | {result.troubles[trouble]} |" for trouble in Trouble),
+        _counted((name, result.seen[name]) for name in COUNTS),
+        f"Moments of the kills: {_spread([result.met[aim] for aim in Aim if aim not in OF_REMOVALS])}; states of the "
+        f"queue of two groups: {_spread([result.troubles[trouble] for trouble in Trouble])}.",
     ]
     return lines + [f"* {line}" for line in result.broken[:20]]
+
+
+def _counted(named: Iterable[tuple[str, int]]) -> str:
+    """Return names with their counts, as one sentence."""
+    return "; ".join(f"{name}: {count:,}" for name, count in named).capitalize() + "."
+
+
+def _spread(times: Sequence[int]) -> str:
+    """Return how many kinds there are, and how often the rarest and the most frequent one came."""
+    return f"{len(times)} kinds, each {min(times)} to {max(times)} times"
 
 
 def _planted(seed: int) -> int:

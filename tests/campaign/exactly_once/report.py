@@ -25,32 +25,22 @@ class Report:
     seed: int
 
     def markdown(self) -> list[str]:
-        """Return the table: what was run, then a column for each client."""
-        facts = [
-            ("broker", self.broker),
-            ("seed", str(self.seed)),
-            ("commit", commit(*RUNS)),
-            ("machine", machine()),
-            ("date", f"{datetime.now(UTC):%Y-%m-%d}"),
-        ]
+        """Return what was run, then the table: a column for each client."""
+        moments = "; ".join(moment.value for moment in Moment)
         rows: list[tuple[str, Callable[[Result], str]]] = [
-            ("records in", lambda one: f"{one.records_in:,}"),
-            ("records out", lambda one: f"{one.records_out:,}"),
-            ("lost", lambda one: f"{len(one.lost)}"),
-            ("doubled", lambda one: f"{len(one.doubled)}"),
-            ("kills", lambda one: f"{len(one.kills)}"),
-            *((f"· {moment.value}", lambda one, moment=moment: f"{one.at(moment)}") for moment in Moment),
-            ("kills during an end", lambda one: f"{one.at(*ENDING)}"),
-            ("transactions committed", lambda one: f"{one.commits:,}"),
-            ("transactions aborted", lambda one: f"{one.aborts}"),
+            ("records in, out", lambda one: f"{one.records_in:,}, {one.records_out:,}"),
+            ("lost, doubled", lambda one: f"{len(one.lost)}, {len(one.doubled)}"),
+            ("kills, those during an end", lambda one: f"{len(one.kills)}, {one.at(*ENDING)}"),
+            (f"kills {moments}", lambda one: ", ".join(f"{one.at(moment)}" for moment in Moment)),
+            ("transactions committed, aborted", lambda one: f"{one.commits:,}, {one.aborts}"),
             ("clients rebuilt", lambda one: f"{one.restarts}"),
             ("broker's start, median, longest", lambda one: _median_and_longest([k.start_s for k in one.kills])),
             ("kill to the next end, median, longest", _back),
             ("duration", lambda one: f"{one.took_s:.0f} s"),
         ]
         heads = [one.client for one in self.results]
-        lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in facts), ""]
-        lines += [f"| | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+        about = f"{self.broker}, seed {self.seed}, commit {commit(*RUNS)}, {machine()}, {datetime.now(UTC):%Y-%m-%d}"
+        lines = [f"{about}:", "", f"| | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
         return lines + [_row(name, [value(one) for one in self.results]) for name, value in rows]
 
 

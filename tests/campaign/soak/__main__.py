@@ -14,7 +14,7 @@ from devtools.documents import add_write_option, show_and_write
 from devtools.kafka.certificates import why_unavailable
 from tests.campaign.command import show
 from tests.campaign.soak.planted import Fault
-from tests.campaign.soak.report import BEGIN, END, markdown
+from tests.campaign.soak.report import BEGIN, END, markdown, plots
 from tests.campaign.soak.soak import Soak
 
 PLANTED_MINUTES: Final = 1.0
@@ -43,6 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     result = Soak(options.seed, options.minutes, show=show, keep=options.keep).run()
     for turn in result.turns:
         show(f"{turn.began_s - result.began_s:6.1f} s {turn.name}: {turn.text}")
+    print("\n".join(plots(result)))
     show_and_write(markdown(result), options.write, BEGIN, END)
     for anomaly in [*result.anomalies[:12], *result.failures[:5]]:
         show(f"  {anomaly}")

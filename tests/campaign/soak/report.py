@@ -1,4 +1,4 @@
-"""The committed report of a soak: verdicts, turns, and memory and open files over time."""
+"""The report of a soak: verdicts and turns, which are committed; memory and open files over time, for the terminal."""
 
 from __future__ import annotations
 
@@ -45,25 +45,22 @@ def sparkline(points: Sequence[tuple[float, float]], columns: int = COLUMNS) -> 
 def markdown(result: SoakResult) -> list[str]:
     """The part between the marks."""
     turns = Counter(one.name for one in result.turns)
-    rows = [
-        ("minutes", f"{result.minutes:g}"),
-        ("seed", f"{result.seed}"),
-        ("rounds of load, each with topics of its own", f"{result.rounds}"),
-        ("operations of clients", f"{result.operations:,}"),
-        ("commit", commit(*RUNS)),
-        ("machine", machine()),
-        ("date", f"{datetime.now(UTC):%Y-%m-%d}"),
-        *((f"· {name}", f"{count}") for name, count in sorted(turns.items())),
+    lines = [
+        f"{result.minutes:g} minutes, seed {result.seed}, {result.rounds} rounds of load, commit {commit(*RUNS)}, "
+        f"{machine()}, {datetime.now(UTC):%Y-%m-%d}. Turns: "
+        + ", ".join(f"{name} {count}" for name, count in sorted(turns.items()))
+        + ".",
+        "",
+        "| verdict | | seen |",
+        "|---|---|---|",
     ]
-    lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), ""]
-    lines += ["| verdict | | seen |", "|---|---|---|"]
-    lines += [
+    return lines + [
         f"| {one.name} | {'sound' if one.sound else '**not sound**'} | {_cell(one.found)} |" for one in result.verdicts
     ]
-    return [*lines, "", "```", *_plots(result), "```"]
 
 
-def _plots(result: SoakResult) -> list[str]:
+def plots(result: SoakResult) -> list[str]:
+    """Return a line of bars for each thing that was sampled, with its least and greatest value."""
     series = {
         "RSS, MB": [(one.at_s, one.rss_mb) for one in result.samples],
         "open files": [(one.at_s, float(one.descriptors)) for one in result.samples],

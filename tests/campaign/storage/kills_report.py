@@ -27,26 +27,32 @@ def facts(seeds: Sequence[int]) -> list[tuple[str, str]]:
     ]
 
 
+def origin(seeds: Sequence[int]) -> str:
+    """Return the same as a line."""
+    return ", ".join(f"{name} {value}" for name, value in facts(seeds))
+
+
 def markdown(results: Sequence[RoundResult]) -> list[str]:
-    """One table for all rounds."""
+    """Return the origin of the figures, and one table for all rounds."""
     found = Counter(anomaly.analysis.value for one in results for anomaly in one.anomalies)
     met = Counter({aim: sum(one.met.get(aim, 0) for one in results) for aim in Aim})
     starts = [start for one in results for start in one.starts_s]
     rows = [
-        *facts([one.seed for one in results]),
-        ("rounds, each with a data folder of its own", f"{len(results)}"),
-        ("kills", f"{sum(one.kills for one in results)}"),
-        *((f"· {aim.value}", f"{met[aim]}") for aim in Aim),
+        ("rounds, kills", f"{len(results)}, {sum(one.kills for one in results)}"),
+        (f"kills: {'; '.join(aim.value for aim in Aim)}", ", ".join(f"{met[aim]}" for aim in Aim)),
         ("operations of clients", f"{sum(one.operations for one in results):,}"),
         ("start, median, longest", f"{median(starts):.2f} s, {max(starts):.2f} s" if starts else "–"),
-        ("starts refused", f"{sum(one.refused for one in results)}"),
-        ("starts refused without a repair that works", f"{sum(one.unrepaired for one in results)}"),
+        (
+            "starts refused, without a repair that works",
+            f"{sum(one.refused for one in results)}, {sum(one.unrepaired for one in results)}",
+        ),
         ("anomalies", f"{sum(found.values())}"),
         *((f"· {name}", f"{count}") for name, count in found.items()),
         ("clients that failed", f"{sum(len(one.failures) for one in results)}"),
         ("duration", f"{sum(one.took_s for one in results):.0f} s"),
     ]
-    return ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]
+    lines = [origin([one.seed for one in results]), "", "| | |", "|---|---|"]
+    return lines + [f"| {name} | {value} |" for name, value in rows]
 
 
 def write_json(path: Path, results: Sequence[RoundResult]) -> None:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Final
 
-from tests.spark.kills.cells import Ack, Cell, Step, Victim, all_cells
+from tests.spark.kills.cells import Cell, Victim, all_cells
 from tests.spark.kills.ledger import Verdict
-
-COLUMNS: Final = tuple(product(Ack, (False, True)))
-HEADS: Final = [f"ack={ack}, {'with a member' if competitor else 'alone'}" for ack, competitor in COLUMNS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,77 +56,53 @@ class Facts:
 
 
 def markdown(outcomes: Sequence[Outcome], facts: Facts) -> list[str]:
-    """Figures of the whole, then the cells: a row for each victim and step, a column for each `ack`, alone or not."""
-    return [*_summary(outcomes, facts), "", *_cells(outcomes)]
-
-
-def _summary(outcomes: Sequence[Outcome], facts: Facts) -> list[str]:
-    verdicts = [one.verdict for one in outcomes if one.verdict is not None]
+    """Return the circumstances, a row for each victim and one for all, and every cell that failed or was not run."""
     ran = {one.cell for one in outcomes}
-    passed = sum(one.passed for one in outcomes)
-
-    def total(name: str) -> str:
-        return f"{sum(len(getattr(one, name)) for one in verdicts):,}"
-
-    rows = [
-        ("cells", f"{len(ran)} of {len(all_cells())}, {passed} passed"),
-        ("records", f"{sum(one.records for one in verdicts):,}"),
-        ("lost", total("lost")),
-        ("twice within Spark", total("doubled")),
-        ("micro-batches run again after a kill", total("replayed")),
-        ("· that the sink had got before, too", total("compared")),
-        ("micro-batches that changed", total("changed")),
-        ("with Spark and the member, lock lost before", total("shared")),
-        ("with Spark and the member, otherwise", total("stolen")),
-        ("acknowledgements of the member cut off", f"{sum(one.cut_off for one in verdicts):,}"),
-        *_fates(outcomes),
-        ("at", facts.broker),
-        ("seed", f"{facts.seed}"),
-        ("commit", facts.commit),
-        ("machine", facts.machine),
-        ("date, duration", f"{facts.date}, {facts.took_s / 60:.0f} min"),
+    lines = [
+        f"{facts.broker}, seed {facts.seed}, commit {facts.commit}, {facts.machine}, {facts.date}, "
+        f"{facts.took_s / 60:.0f} min:",
+        "",
+        f"| killed | {' | '.join(name for name, _ in _COLUMNS)} |",
+        "|---|" + "---|" * len(_COLUMNS),
     ]
-    return ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]
+    by_victim = {victim: [one for one in outcomes if one.cell.victim is victim] for victim in Victim}
+    lines += [_row(name, own) for name, own in (*by_victim.items(), ("all", outcomes)) if own]
+    failed = [f"* {one.cell.name}: {_fault(one)}" for one in outcomes if not one.passed]
+    missing = [cell for cell in all_cells() if cell not in ran]
+    if missing:
+        failed.append(f"* not run: {len(missing)} of {len(all_cells())} cells")
+    return [*lines, *(["", *failed] if failed else [])]
 
 
-def _fates(outcomes: Sequence[Outcome]) -> list[tuple[str, str]]:
-    """Return the fates of the queries, by victim: a figure that shows whether one notices a kill at all."""
-    rows = []
-    for victim in Victim:
-        fates = Counter(one.query for one in outcomes if one.cell.victim is victim and one.verdict is not None)
-        if fates:
-            rows.append((f"query, {victim} killed", ", ".join(f"{fate}: {n}" for fate, n in sorted(fates.items()))))
-    return rows
+def _row(name: str, outcomes: Sequence[Outcome]) -> str:
+    return f"| {name} | {' | '.join(show(outcomes) for _, show in _COLUMNS)} |"
 
 
-def _cells(outcomes: Sequence[Outcome]) -> list[str]:
-    by_cell = {one.cell: one for one in outcomes}
-    lines = [f"| killed | at | {' | '.join(HEADS)} |", "|---|---|" + "---|" * len(HEADS)]
-    for victim, step in product(Victim, Step):
-        cells = [Cell(victim, step, ack, competitor) for ack, competitor in COLUMNS]
-        lines.append(f"| {victim} | {step} | {' | '.join(_reported(by_cell.get(cell)) for cell in cells)} |")
-    return lines
+def _total(*names: str) -> Callable[[Sequence[Outcome]], str]:
+    """Return a cell with the sums of lists of verdicts."""
+    return lambda outcomes: "/".join(
+        f"{sum(len(getattr(one.verdict, name)) for one in outcomes if one.verdict is not None):,}" for name in names
+    )
 
 
-def _reported(outcome: Outcome | None) -> str:
-    if outcome is None:
-        return "not run"
+def _fates(outcomes: Sequence[Outcome]) -> str:
+    """Return the fates of the queries: a figure that shows whether one notices a kill at all."""
+    fates = Counter(one.query for one in outcomes if one.verdict is not None)
+    return ", ".join(f"{fate}: {n}" for fate, n in sorted(fates.items()))
+
+
+_COLUMNS: Final[Sequence[tuple[str, Callable[[Sequence[Outcome]], str]]]] = (
+    ("cells passed", lambda own: f"{sum(one.passed for one in own)} of {len(own)}"),
+    ("records", lambda own: f"{sum(one.verdict.records for one in own if one.verdict is not None):,}"),
+    ("lost/twice/changed", _total("lost", "doubled", "changed")),
+    ("replayed/compared", _total("replayed", "compared")),
+    ("shared/stolen", _total("shared", "stolen")),
+    ("cut off", lambda own: f"{sum(one.verdict.cut_off for one in own if one.verdict is not None):,}"),
+    ("query", _fates),
+)
+
+
+def _fault(outcome: Outcome) -> str:
     if outcome.verdict is None:
         return "**failed**: no end"
-    if outcome.verdict.faults:
-        return f"**failed**: {outcome.verdict.faults[0].partition(':')[0]}"
-    seen = outcome.verdict
-    shared = f", {len(seen.shared)} shared" if outcome.cell.competitor else ""
-    return f"0 of {seen.records} lost{shared}, {len(seen.replayed)} replayed"
-
-
-def remarks() -> list[str]:
-    """Return the meaning of 'at' for victims without a part in the step."""
-    reported: dict[tuple[Victim, str], set[Step]] = {}
-    for cell in all_cells():
-        if cell.remark is not None:
-            reported.setdefault((cell.victim, cell.remark), set()).add(cell.step)
-    return [
-        f"* {victim} at {', '.join(step for step in Step if step in steps)}: {remark}."
-        for (victim, remark), steps in reported.items()
-    ]
+    return f"**failed**: {outcome.verdict.faults[0].partition(':')[0]}"
