@@ -2,6 +2,9 @@
 
 It says which records are finished and how often the others were delivered; never which are acquired, nor by whom. The
 states are replayed as a share coordinator does (KIP-932): a snapshot is the whole state, an update changes it.
+
+`combined` and `place` repeat rules of coordinator/share/state_batches.py and coordinator/routing.py, since operators'
+tools know no coordinator; tests/unit/ops/test_share_states.py compares both texts.
 """
 
 from __future__ import annotations

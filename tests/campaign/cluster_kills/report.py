@@ -12,17 +12,20 @@ from tests.campaign.cluster_kills.rows import Row, of
 
 
 def markdown(rows: Sequence[Row], cells: Iterable[str]) -> list[str]:
-    """Return the table, and what is to be said beside it. Cells and clusters without a round have no row."""
-    clusters = sorted({row.cluster for row in rows}, key=_order)
+    """Return the table, a column for each cluster, and what is to be said beside it.
+
+    Cells and clusters without a round have no row or column.
+    """
     judged = [row for row in rows if row.was_carried_out]
-    found = [(cell, cluster, of(judged, cell, cluster)) for cell in cells for cluster in clusters]
-    return [
-        "| | cluster | rounds | records | lost / again / unlike | median s | longest s | allowed s | late | load |",
-        "| --- | --- | --: | --: | --: | --: | --: | --: | --- | --: |",
-        *(_row(cell, cluster, these) for cell, cluster, these in found if these),
-        "",
-        *_remarks(rows),
-    ]
+    clusters = sorted({row.cluster for row in judged}, key=_order)
+    lines = [f"| fault | allowed s | {' | '.join(clusters)} |", "| --- | --: |" + " --- |" * len(clusters)]
+    for cell in cells:
+        of_cell = [row for row in judged if row.cell == cell]
+        if of_cell:
+            allowed = "/".join(f"{within_s:g}" for within_s in sorted({row.within_s for row in of_cell}))
+            found = [_reported(of(of_cell, cell, cluster)) for cluster in clusters]
+            lines.append(f"| {cell} | {allowed} | {' | '.join(found)} |")
+    return [*lines, "", *_remarks(rows)]
 
 
 def _order(cluster: str) -> tuple[bool, list[int]]:
@@ -30,16 +33,15 @@ def _order(cluster: str) -> tuple[bool, list[int]]:
     return cluster != OURS, [] if cluster == OURS else [-int(part) for part in cluster.split(".")]
 
 
-def _row(cell: str, cluster: str, rows: Sequence[Row]) -> str:
-    wrong = " / ".join(str(sum(getattr(row, name) for row in rows)) for name in ("lost", "again", "unlike"))
+def _reported(rows: Sequence[Row]) -> str:
+    """Return how many rounds, what was wrong in all of them, the median and the longest pause, and which were late."""
+    if not rows:
+        return ""
+    wrong = "/".join(str(sum(getattr(row, name) for row in rows)) for name in ("lost", "again", "unlike"))
     pauses = sorted(_pause(row) for row in rows)
-    late = [row for row in rows if row.is_late]
-    too_late = f"{len(late)}, at load {', '.join(f'{row.load:.0f}' for row in late)}" if late else "0"
-    return (
-        f"| {cell} | {cluster} | {len(rows)} | {sum(row.records for row in rows):,} | {wrong} "
-        f"| {median(pauses):.1f} | {pauses[-1]:.1f} | {rows[0].within_s:g} | {too_late} "
-        f"| {median(row.load for row in rows):.1f} |"
-    )
+    late = [f"{row.load:.0f}" for row in rows if row.is_late]
+    too_late = f"; {len(late)} late, at load {', '.join(late)}" if late else ""
+    return f"{len(rows)}: {wrong}, {median(pauses):.1f}/{pauses[-1]:.1f}{too_late}"
 
 
 def _pause(row: Row) -> float:
@@ -49,11 +51,11 @@ def _pause(row: Row) -> float:
 def _remarks(rows: Sequence[Row]) -> list[str]:
     notes = Counter(row.note for row in rows if row.note)
     lines = [
-        f"On {machine()}. {sum(row.was_carried_out for row in rows):,} rounds, "
-        f"{sum(row.records for row in rows):,} records; "
-        f"{sum(row.twice for row in rows):,} came twice before a confirmation, of {sum(row.unknown for row in rows):,} "
-        f"the client never got the answer, {sum(row.hung for row in rows)} times a client hung and was replaced, "
-        f"in {sum(row.replaced for row in rows)} rounds one stood still, and new ones got what it had left."
+        f"On {machine()}, median load {median([row.load for row in rows] or [0]):.0f}: "
+        f"{sum(row.was_carried_out for row in rows):,} rounds, {sum(row.records for row in rows):,} records; "
+        f"{sum(row.twice for row in rows):,} came twice before a confirmation, {sum(row.unknown for row in rows):,} "
+        f"answers got lost; {sum(row.hung for row in rows)} clients hung and were replaced, in "
+        f"{sum(row.replaced for row in rows)} rounds one stood still and new ones went on."
     ]
     if notes:
         states = ", ".join(f"{times} {note}" for note, times in sorted(notes.items()))
