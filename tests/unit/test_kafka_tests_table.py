@@ -41,14 +41,21 @@ def test_a_failure_is_named_and_what_is_left_out_is_counted_by_its_reason() -> N
     words = in_words({"A.x": Result("failed", "why"), "A.y": Result("left out", "no room"), "A.z": Result("passed")})
     assert words == {"A.x": "failed", "A.y": f"{LEFT_OUT}no room", "A.z": "passed"}
     made = lines({"ours": words, "apache": {**words, "A.x": "passed"}})
-    assert "| `A` | 1 | 1 | 1 | 2 | 0 | 1 |" in made
-    assert "Failed here alone: `A.x`." in made
-    assert "| no room | both | 1 | `A`: y |" in made
+    figures = "shareq: 1 passed, 1 failed, 1 left out. Apache Kafka 4.4.0: 2 passed, 0 failed, 1 left out."
+    assert f"1 classes. {figures}" in made
+    assert "Failed here alone: `A.x`; at Apache Kafka alone: none; at both: none." in made
+    assert "* no room (1, at both): `A`: y" in made
+
+
+def test_a_class_that_is_left_out_as_a_whole_is_named_without_its_tests() -> None:
+    verdicts = {"A.x": f"{LEFT_OUT}no room", "A.y": f"{LEFT_OUT}no room", "B.z": "passed"}
+    assert "* no room (2, at both): `A`: all" in lines({"ours": verdicts, "apache": verdicts})
 
 
 def test_what_was_not_asked_is_counted() -> None:
     asked = {"A.x": "passed", "A.y": "passed"}
-    assert "Not asked of Apache Kafka 4.4.0 so far: 1 of `A`." in lines({"ours": asked, "apache": {"A.x": "passed"}})
+    made = lines({"ours": asked, "apache": {"A.x": "passed"}})
+    assert "Not asked of Apache Kafka 4.4.0 so far: 1 tests of 1 classes." in made
     assert not [line for line in lines({"ours": asked, "apache": asked}) if "Not asked" in line]
 
 
@@ -80,7 +87,7 @@ def test_what_ends_otherwise_by_way_of_a_node_is_named() -> None:
     made = lines_by_node(
         {"ours": everywhere, "3.9.1": everywhere, "4.3.1": {**everywhere, "A.y": "failed"}}, at_a_broker
     )
-    assert "| `A` | 1 | 0 | 1 | 1 | 0 | 1 | 0 | 1 | 1 |" in made
-    assert "| left out: refused | all | 1 | `A`: x |" in made
-    assert "| failed | Apache Kafka 4.3.1 | 1 | `A`: y |" in made
+    assert made[1].endswith("Before Apache Kafka 4.3.1: 0 passed, 1 failed, 2 left out.")
+    assert "* left out: refused (1, before all): `A`: x" in made
+    assert "* failed (1, before Apache Kafka 4.3.1): `A`: y" in made
     assert not [line for line in made if "no room" in line]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +20,8 @@ RESULTS: Final = FOLDER / "results.json"
 DOCUMENT: Final = ROOT / "docs" / "evidence" / "aio-scenarios.md"
 BEGIN: Final = "<!-- made by: pytest tests/interop/aio_scenarios --update-aio-scenarios, and with --broker=apache -->"
 END: Final = "<!-- end of what is made -->"
-KINDS: Final[tuple[Kind, ...]] = ("ours", "apache")
+BROKERS: Final[Mapping[Kind, str]] = {"ours": "shareq", "apache": "Apache Kafka 4.4.0"}
+KINDS: Final = tuple(BROKERS)
 
 Results = dict[str, dict[str, str]]
 """The results by broker, then by test (`file::function`): `passed`, `failed` or `skipped`."""
@@ -73,27 +75,31 @@ def update(kind: Kind, outcomes: Mapping[str, str]) -> None:
 
 
 def lines(known: Results) -> list[str]:
-    """Return the lines between the marks: figures, then a row for each scenario, by its file."""
+    """Return the lines between the marks: figures, tests that did not pass, what differs, what is left out."""
     by_scenario, why = redone(), left_out()
     total = sum(len(names.split()) for names in SCENARIOS.values())
-    differing = sum(any(one.differs for one in of_one) for of_one in by_scenario.values())
+    counts = Counter(differs for ones in by_scenario.values() for differs in {one.differs for one in ones} if differs)
     made = [
         "",
-        f"{total} scenarios: {len(by_scenario)} redone by {len(made_tests())} tests, {differing} of them with another "
-        f"expectation; {len(why)} left out.",
+        f"{total} scenarios: {len(by_scenario)} redone by {len(made_tests())} tests, {len(why)} left out. "
+        f"{'; '.join(_passed(known, kind) for kind in KINDS)}.",
+        "",
+        f"{sum(any(one.differs for one in ones) for ones in by_scenario.values())} scenarios with another expectation:",
+        "",
+        *(f"* {differs} ({count})" for differs, count in counts.items()),
+        "",
+        "Left out:",
+        "",
     ]
-    for file, names in SCENARIOS.items():
-        made += [
-            "",
-            f"### {file}",
-            "",
-            "| scenario | our test | shareq | Apache Kafka 4.4.0 | what differs, or why not |",
-        ]
-        made += ["| --- | --- | --- | --- | --- |"]
-        for scenario in names.split():
-            for one in by_scenario.get(scenario, ()):
-                words = [known[kind].get(one.test, "not run") for kind in KINDS]
-                made.append(f"| {scenario} | `{one.test}` | {words[0]} | {words[1]} | {one.differs} |")
-            if scenario in why:
-                made.append(f"| {scenario} | | | | left out: {why[scenario]} |")
+    for reason, names in LEFT_OUT.items():
+        made.append(f"* {reason} ({len(names.split())}): {', '.join(names.split())}")
     return [*made, ""]
+
+
+def _passed(known: Results, kind: Kind) -> str:
+    """Return how many tests passed on a broker, and all others with what became of them."""
+    tests = sorted(made_tests())
+    outcomes = {test: known[kind].get(test, "not run") for test in tests}
+    others = [f"`{test}` {outcome}" for test, outcome in outcomes.items() if outcome != "passed"]
+    passed = f"{len(tests) - len(others)} of {len(tests)} tests pass on {BROKERS[kind]}"
+    return ": ".join([passed, ", ".join(others)]) if others else passed

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -96,41 +96,32 @@ def lines_by_node(by_node: Verdicts, at_a_broker: Mapping[str, str]) -> list[str
         for verdict in {*found.values()} - {at_a_broker.get(name)}:
             places = [CLUSTERS[cluster] for cluster in found if found[cluster] == verdict]
             other.setdefault((verdict, "all" if len(places) == len(found) else ", ".join(places)), []).append(name)
-    made = _figures(by_node, {cluster: f"before {name}" for cluster, name in CLUSTERS.items()})
-    made += ["| other than at a broker of shareq | before | tests | which |", "| --- | --- | ---: | --- |"]
+    made = _figures(by_node, {cluster: f"Before {name}" for cluster, name in CLUSTERS.items()})
+    made += ["Other than at a broker of shareq:", ""]
     for (verdict, places_of), names in sorted(other.items()):
-        made.append(f"| {verdict} | {places_of} | {len(names)} | {_named(names)} |")
+        made.append(f"* {verdict} ({len(names)}, before {places_of}): {_named(names, at_a_broker)}")
     missing = [_missing(f"a node before {CLUSTERS[cluster]}", at_a_broker, by_node[cluster]) for cluster in by_node]
     return [*made, "", *chain.from_iterable(missing)]
 
 
 def _figures(both: Verdicts, places: Mapping[str, str]) -> list[str]:
-    heads = [f"{place}: {what}" for place in places.values() for what in ("passed", "failed", "left out")]
-    made = ["", f"| class | {' | '.join(heads)} |", f"| --- |{' ---: |' * len(heads)}"]
-    classes = sorted({name.partition(".")[0] for verdicts in both.values() for name in verdicts})
-    made += [f"| `{short}` | {' | '.join(_counts(both, places, f'{short}.'))} |" for short in classes]
-    return [*made, f"| all | {' | '.join(_counts(both, places, ''))} |", ""]
+    """Return the number of classes, and what became of their tests at each place."""
+    classes = {name.partition(".")[0] for verdicts in both.values() for name in verdicts}
+    figures = [f"{place}: {_counts(both[kind])}" for kind, place in places.items()]
+    return ["", f"{len(classes)} classes. {'. '.join(figures)}.", ""]
 
 
-def _counts(both: Verdicts, places: Mapping[str, str], prefix: str) -> list[str]:
-    counts = []
-    for kind in places:
-        found = Counter(verdict.partition(":")[0] for name, verdict in both[kind].items() if name.startswith(prefix))
-        counts += [str(found[what]) for what in ("passed", "failed", "left out")]
-    return counts
+def _counts(verdicts: Mapping[str, str]) -> str:
+    found = Counter(verdict.partition(":")[0] for verdict in verdicts.values())
+    return ", ".join(f"{found[what]} {what}" for what in ("passed", "failed", "left out"))
 
 
 def _failures(both: Verdicts) -> list[str]:
     failed = {kind: {name for name, verdict in both[kind].items() if verdict == "failed"} for kind in _KINDS}
     ours, theirs = failed["ours"], failed["apache"]
-    made: list[str] = []
-    for title, names in (
-        ("Failed here alone", ours - theirs),
-        ("Failed at Apache Kafka alone", theirs - ours),
-        ("Failed at both", ours & theirs),
-    ):
-        made += [f"{title}: {', '.join(f'`{name}`' for name in sorted(names)) or 'none'}.", ""]
-    return made
+    found = (("here alone", ours - theirs), ("at Apache Kafka alone", theirs - ours), ("at both", ours & theirs))
+    words = [f"{place}: {', '.join(f'`{name}`' for name in sorted(names)) or 'none'}" for place, names in found]
+    return [f"Failed {'; '.join(words)}.", ""]
 
 
 def _not_asked(both: Verdicts) -> list[str]:
@@ -142,9 +133,9 @@ def _not_asked(both: Verdicts) -> list[str]:
 
 
 def _missing(place: str, all_tests: Mapping[str, str], asked: Mapping[str, str]) -> list[str]:
-    counts = Counter(name.partition(".")[0] for name in all_tests.keys() - asked.keys())
-    classes = ", ".join(f"{count} of `{short}`" for short, count in sorted(counts.items()))
-    return [f"Not asked of {place} so far: {classes}.", ""] if classes else []
+    missing = all_tests.keys() - asked.keys()
+    classes = {name.partition(".")[0] for name in missing}
+    return [f"Not asked of {place} so far: {len(missing)} tests of {len(classes)} classes.", ""] if missing else []
 
 
 def _left_out(both: Verdicts) -> list[str]:
@@ -154,16 +145,20 @@ def _left_out(both: Verdicts) -> list[str]:
         if which:
             where = "both" if len(which) == len(_KINDS) else _KINDS[which[0]]
             reasons.setdefault((both[which[0]][name].removeprefix(LEFT_OUT), where), []).append(name)
-    made = ["| left out | at | tests | which |", "| --- | --- | ---: | --- |"]
+    made = ["Left out:", ""]
     for (reason, where), names in sorted(reasons.items()):
-        made.append(f"| {reason} | {where} | {len(names)} | {_named(names)} |")
+        made.append(f"* {reason} ({len(names)}, at {where}): {_named(names, both['ours'])}")
     return made
 
 
-def _named(names: Sequence[str]) -> str:
-    """`Class`: its tests."""
+def _named(names: Sequence[str], everything: Collection[str]) -> str:
+    """`Class`: its tests, or that it is all of them."""
     classes: dict[str, list[str]] = {}
     for name in names:
         short, _, test = name.partition(".")
         classes.setdefault(short, []).append(test)
-    return "; ".join(f"`{short}`: {', '.join(tests)}" for short, tests in classes.items())
+    sizes = Counter(name.partition(".")[0] for name in everything)
+    return "; ".join(
+        f"`{short}`: {'all' if len(tests) == sizes[short] > 1 else ', '.join(tests)}"
+        for short, tests in classes.items()
+    )

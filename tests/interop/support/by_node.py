@@ -108,20 +108,19 @@ def kafkas_own(verdicts: Mapping[str, Mapping[str, str]]) -> dict[str, Found]:
 
 def lines(known: Results, kafkas: Mapping[str, Found]) -> list[str]:
     """Return the lines between the marks: figures by suite, what is left out by its reason, what failed."""
-    heads = [f"{place}: {what}" for place in CLUSTERS.values() for what in ALONE]
-    made = ["", f"| suite | {' | '.join(heads)} |", f"| --- |{' ---: |' * len(heads)}"]
+    made = ["", f"| {'/'.join(ALONE)} | {' | '.join(CLUSTERS.values())} |", f"| --- |{' ---: |' * len(CLUSTERS)}"]
     for file, name in SUITES.items():
-        cells = [cell for cluster in CLUSTERS for cell in _cells(known[cluster].get(file))]
+        cells = [_cell(known[cluster].get(file)) for cluster in CLUSTERS]
         made.append(f"| [{name}](../../tests/interop/{file}) | {' | '.join(cells)} |")
-    cells = [cell for cluster in CLUSTERS for cell in _cells(kafkas.get(cluster))]
+    cells = [_cell(kafkas.get(cluster)) for cluster in CLUSTERS]
     made += [f"| [{KAFKA_TESTS}](kafka-tests.md#by-way-of-a-node) | {' | '.join(cells)} |", ""]
     return [*made, *_left_out(known), *_failed(known)]
 
 
-def _cells(found: Found | None) -> tuple[str, str, str]:
+def _cell(found: Found | None) -> str:
     if found is None or not (found.passed or found.failed or found.left_out):
-        return ("not asked", "", "")
-    return str(found.passed), str(sum(found.left_out.values())), str(len(found.failed))
+        return "not asked"
+    return f"{found.passed}/{sum(found.left_out.values())}/{len(found.failed)}"
 
 
 def _left_out(known: Results) -> list[str]:
@@ -130,10 +129,11 @@ def _left_out(known: Results) -> list[str]:
         for file, found in suites.items():
             for reason, count in found.left_out.items():
                 rows.setdefault((reason, file, count), []).append(CLUSTERS[cluster])
-    made = ["| left out | suite | tests | before |", "| --- | --- | ---: | --- |"]
-    for (reason, file, count), places in sorted(rows.items()):
-        made.append(f"| {reason} | {SUITES[file]} | {count} | {_all_or(places)} |")
-    return [*made, f"| by the reasons of its page | [{KAFKA_TESTS}](kafka-tests.md#by-way-of-a-node) | | |", ""]
+    made = [
+        f"* {SUITES[file]}, {count} tests, before {_all_or(places)}: {reason}"
+        for (reason, file, count), places in sorted(rows.items())
+    ]
+    return ["Left out, beside what the last page names:", "", *made, ""]
 
 
 def _failed(known: Results) -> list[str]:

@@ -1,17 +1,20 @@
 """The table of `docs/evidence/security-matrix.md`: protocol and mechanism by client, on both brokers.
 
-`--update-security-matrix` writes what a run has seen, and leaves the cells of clients that it did not have as they are:
-Spark's source has an environment of its own.
+`--update-security-matrix` writes what a run has seen into `security_matrix.json`, beside this file, and makes the table
+of that; cells of clients that a run did not have stay as they are: Spark's source has an environment of its own.
 """
 
 from __future__ import annotations
 
 import fcntl
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from devtools.documents import write_between
 from devtools.kafka.apache_kafka import TOOLS_VERSION
 from tests.interop.support.broker_under_test import Kind
 from tests.interop.support.clients.commands import OAUTHBEARER
@@ -20,6 +23,9 @@ from tests.interop.support.guarded_broker import PASSWORD
 from tests.interop.support.tls_broker import USER, TlsBroker
 
 DOCUMENT: Final = Path(__file__).parents[3] / "docs" / "evidence" / "security-matrix.md"
+RESULTS: Final = Path(__file__).with_suffix(".json")
+BEGIN: Final = "<!-- made by: pytest tests/interop/test_security_matrix.py --update-security-matrix -->"
+END: Final = "<!-- end of what is made -->"
 
 
 class Way(NamedTuple):
@@ -47,7 +53,7 @@ WAYS: Final[Mapping[str, Way]] = {
     **{f"SASL_SSL, {name}": Way("LOGIN", name) for name in (*MECHANISMS, OAUTHBEARER)},
 }
 TASKS: Final = {"produce": "p", "fetch": "c", "share": "s"}
-BROKERS: Final[Mapping[Kind, str]] = {"ours": "shareq", "apache": "Apache Kafka"}
+BROKERS: Final[Mapping[Kind, str]] = {"ours": "shareq", "apache": "Apache Kafka 4.4.0"}
 TOOLS, OURS, SPARK, KAFKA_GO = "java-tools", "shareq", "spark", "kafka-go"
 
 _NO_SHARE: Final = "has no share consumer"
@@ -118,59 +124,58 @@ def everything_passes() -> Cells:
     return {(row, client): passed(client, row) for row in WAYS for client in COLUMNS}
 
 
-def table(kind: Kind, cells: Cells, heads: Sequence[str]) -> str:
-    """Markdown with its marks."""
-    lines = [f"| | {' | '.join(heads)} |", f"| --- |{' :-: |' * len(heads)}"]
-    lines += [f"| {row} | {' | '.join(cells.get((row, name), 'not tried') for name in COLUMNS)} |" for row in WAYS]
-    return "\n".join([_begin(kind), "", *lines, "", _end(kind)])
+class Results(NamedTuple):
+    """The last outcome of each cell on both brokers, and the headings of clients, with versions."""
+
+    headings: Sequence[str]
+    cells: Mapping[Kind, Cells]
 
 
-def notes() -> str:
-    """Return the meaning of the numbers in the tables."""
-    lines = [f"{number}. The client {why}." for number, why in enumerate(_notes(), 1)]
-    return "\n".join([_begin("notes"), "", *lines, "", _end("notes")])
+def results() -> Results:
+    """Return the results of the last runs."""
+    return _of(json.loads(RESULTS.read_text()))
 
 
-def part(text: str, name: str) -> str:
-    """Return the text between the marks of a table, or of the notes, with them."""
-    return text[text.index(_begin(name)) : text.index(_end(name)) + len(_end(name))]
+def _of(written: Mapping[str, Any]) -> Results:
+    cells: dict[Kind, Cells] = {}
+    for kind in BROKERS:
+        rows = written[kind].items()
+        cells[kind] = {(row, client): cell for row, of_row in rows for client, cell in of_row.items()}
+    return Results(written["headings"], cells)
 
 
-def _begin(name: str) -> str:
-    return f"<!-- made by --update-security-matrix: {name} -->"
+def lines(found: Results) -> list[str]:
+    """Return the lines between the marks: a row for all clients that do the same, and the meaning of the numbers."""
+    made = ["", f"| | {' | '.join(BROKERS.values())} |", f"| --- |{' --- |' * len(BROKERS)}"]
+    by_cells: dict[tuple[str, ...], list[str]] = {}
+    for client, heading in zip(COLUMNS, found.headings, strict=True):
+        words = tuple(_in_words(client, found.cells[kind]) for kind in BROKERS)
+        by_cells.setdefault(words, []).append(heading)
+    for (ours, theirs), clients_of in by_cells.items():
+        made.append(f"| {'; '.join(clients_of)} | {ours} | {'the same' if theirs == ours else theirs} |")
+    return [*made, "", *(f"{number}. The client {why}." for number, why in enumerate(_notes(), 1)), ""]
 
 
-def _end(name: str) -> str:
-    return f"<!-- end of {name} -->"
-
-
-def _rows(made: str) -> list[list[str]]:
-    return [line.removeprefix("| ").removesuffix(" |").split(" | ") for line in made.splitlines() if line[:2] == "| "]
-
-
-def _read(made: str) -> Cells:
-    rows = {row: cells for row, *cells in _rows(made) if row in WAYS}
-    return {(row, name): cell for row, cells in rows.items() for name, cell in zip(COLUMNS, cells, strict=True)}
-
-
-def _headings_of(made: str) -> list[str]:
-    """Return the headings that a whole environment has written."""
-    try:
-        return headings()
-    except PackageNotFoundError:
-        line = next(line for line in made.splitlines() if line.startswith("| | "))
-        return line.removeprefix("| | ").removesuffix(" |").split(" | ")
+def _in_words(client: str, cells: Cells) -> str:
+    """Return what stands in most cells of a client, and each other one with its rows."""
+    rows: dict[str, list[str]] = {}
+    for row in WAYS:
+        rows.setdefault(cells.get((row, client), "not tried"), []).append(row.replace(", ", "/"))
+    usual, *others = sorted(rows, key=lambda cell: -len(rows[cell]))
+    return "; ".join([usual, *(f"{cell}: {', '.join(rows[cell])}" for cell in others)])
 
 
 def update(kind: Kind, seen: Cells) -> None:
-    """Write cells into the document."""
-    with DOCUMENT.open("r+") as file:
+    """Write cells into the file, and make the table again."""
+    with RESULTS.open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        text = file.read()
-        old = part(text, kind)
-        text = text.replace(old, table(kind, _read(old) | seen, _headings_of(old))).replace(
-            part(text, "notes"), notes()
-        )
+        written = json.load(file)
+        for (row, client), cell in seen.items():
+            written[kind].setdefault(row, {})[client] = cell
+        with suppress(PackageNotFoundError):  # in Spark's environment, which leaves the headings as they are
+            written["headings"] = headings()
         file.seek(0)
         file.truncate()
-        file.write(text)
+        file.write(json.dumps(written, indent=1) + "\n")
+        file.flush()
+        write_between(DOCUMENT, BEGIN, END, lines(_of(written)))

@@ -56,7 +56,7 @@ class Facts:
 
 
 def markdown(outcomes: Sequence[Outcome], facts: Facts) -> list[str]:
-    """Return the circumstances, a row for each victim and one for all, and every cell that failed or was not run."""
+    """Return the circumstances, a row for each victim, and every cell that failed or was not run."""
     ran = {one.cell for one in outcomes}
     lines = [
         f"{facts.broker}, seed {facts.seed}, commit {facts.commit}, {facts.machine}, {facts.date}, "
@@ -66,7 +66,7 @@ def markdown(outcomes: Sequence[Outcome], facts: Facts) -> list[str]:
         "|---|" + "---|" * len(_COLUMNS),
     ]
     by_victim = {victim: [one for one in outcomes if one.cell.victim is victim] for victim in Victim}
-    lines += [_row(name, own) for name, own in (*by_victim.items(), ("all", outcomes)) if own]
+    lines += [_row(victim, own) for victim, own in by_victim.items() if own]
     failed = [f"* {one.cell.name}: {_fault(one)}" for one in outcomes if not one.passed]
     missing = [cell for cell in all_cells() if cell not in ran]
     if missing:
@@ -94,9 +94,9 @@ def _fates(outcomes: Sequence[Outcome]) -> str:
 _COLUMNS: Final[Sequence[tuple[str, Callable[[Sequence[Outcome]], str]]]] = (
     ("cells passed", lambda own: f"{sum(one.passed for one in own)} of {len(own)}"),
     ("records", lambda own: f"{sum(one.verdict.records for one in own if one.verdict is not None):,}"),
-    ("lost/twice/changed", _total("lost", "doubled", "changed")),
+    ("lost/twice/changed/stolen", _total("lost", "doubled", "changed", "stolen")),
     ("replayed/compared", _total("replayed", "compared")),
-    ("shared/stolen", _total("shared", "stolen")),
+    ("shared", _total("shared")),
     ("cut off", lambda own: f"{sum(one.verdict.cut_off for one in own if one.verdict is not None):,}"),
     ("query", _fates),
 )

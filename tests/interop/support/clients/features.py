@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -49,8 +49,8 @@ MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 _NO_SHARE = "has no share consumer"
 _NO_848 = "speaks the classic protocol only"
-_NO_CODEC = "has gzip alone; other codecs are packages of others"
-_PYTHON_CODEC = "needs packages of others for it, which are not installed here"
+_NO_CODEC = "has gzip alone; other codecs are other packages"
+_PYTHON_CODEC = "needs other packages for it, not installed here"
 _NO_ADMINISTRATION = "does not administer"
 _OLD_SCRAM = "answers with a wrong nonce before librdkafka 2.6.1; Apache Kafka refuses it as well (CVE-2024-56128)"
 
@@ -119,28 +119,36 @@ def clients() -> dict[str, str]:
 
 
 def table(outcome: Mapping[tuple[str, str], str]) -> str:
-    """Markdown: a row a feature, a column a client, and notes. `outcome` has "pass" or what happened for what was
-    tested.
+    """Markdown: the clients, the features, and all that does not pass, by reason.
+
+    `outcome` has "pass" or what happened for what was tested; what failed or was not tested has a ✗.
     """
-    columns = clients()
-    notes: list[str] = []
-    lines = [f"| | {' | '.join(columns.values())} |", f"| --- |{' :-: |' * len(columns)}"]
-    for feature, title in FEATURES.items():
-        cells = [_cell(client, feature, outcome, notes) for client in columns]
-        lines.append(f"| {title} | {' | '.join(cells)} |")
-    explained = [f"{number}. {note}" for number, note in enumerate(notes, 1)]
-    return "\n".join([BEGIN, "", *lines, "", *explained, "", END])
+    others: dict[str, dict[str, list[str]]] = {}
+    for client in clients():
+        for feature, title in FEATURES.items():
+            lacking = LACKING.get((client, feature))
+            result = outcome.get((client, feature), "not tested")
+            if lacking is not None or result != "pass":
+                of_reason = others.setdefault(f"✗ {result}" if lacking is None else lacking, {})
+                of_reason.setdefault(client, []).append(title)
+    lines = [
+        f"Clients: {'; '.join(clients().values())}.",
+        "",
+        f"Features: {'; '.join(FEATURES.values())}.",
+        "",
+        f"{sum(result == 'pass' for result in outcome.values())} of {len(clients()) * len(FEATURES)} pass. The others:",
+        "",
+        *(f"* {reason}: {_listed(by_client)}" for reason, by_client in others.items()),
+    ]
+    return "\n".join([BEGIN, "", *lines, "", END])
 
 
-def _cell(client: str, feature: str, outcome: Mapping[tuple[str, str], str], notes: list[str]) -> str:
-    lacking = LACKING.get((client, feature))
-    result = outcome.get((client, feature), "not tested") if lacking is None else f"The client {lacking}."
-    if result == "pass":
-        return "✓"
-    if result not in notes:
-        notes.append(result)
-    mark = "–" if lacking is not None else "✗"
-    return f"{mark} ({notes.index(result) + 1})"
+def _listed(by_client: Mapping[str, Sequence[str]]) -> str:
+    """Return features with the clients that do not have them."""
+    by_features: dict[str, list[str]] = {}
+    for client, titles in by_client.items():
+        by_features.setdefault("; ".join(titles), []).append(client)
+    return ", ".join(f"{', '.join(names)} (*{features}*)" for features, names in by_features.items())
 
 
 def everything_passes() -> dict[tuple[str, str], str]:
