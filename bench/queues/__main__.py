@@ -2,7 +2,7 @@
 
     python -m bench.queues                                   # all; needs redis-server and rabbitmq-server
     python -m bench.queues --only worker celery taskiq       # some
-    python -m bench.queues --write docs/evidence/queues.md   # the table goes there
+    python -m bench.queues --write docs/evidence/queue-speed.md   # the table goes there
 
 `make bench-queues` has the environment with all clients.
 """

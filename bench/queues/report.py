@@ -25,15 +25,14 @@ class Figures:
 def as_lines(rows: Mapping[str, Figures], scale: Scale, about: str) -> list[str]:
     """Markdown: speed, then kills."""
     lines = [
-        "| queue | sent/s | done/s | wait p50 / p99, ms | CPU a job, ms: server + workers "
-        "| memory, MB: server + workers |",
+        "| queue | sent/s | done/s | wait p50/p99, ms | CPU a job, ms: server+workers | memory, MB: server+workers |",
         "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for label, row in rows.items():
         fast, soon = row.speed, row.latency
         lines.append(
-            f"| {label} | {fast.sent:,.0f} | {fast.done:,.0f} | {soon.p50:.1f} / {soon.p99:.1f} "
-            f"| {fast.server_cpu:.2f} + {fast.worker_cpu:.2f} | {fast.server_mb:.0f} + {fast.worker_mb:.0f} |"
+            f"| {label} | {fast.sent:,.0f} | {fast.done:,.0f} | {soon.p50:.1f}/{soon.p99:.1f} "
+            f"| {fast.server_cpu:.2f}+{fast.worker_cpu:.2f} | {fast.server_mb:.0f}+{fast.worker_mb:.0f} |"
         )
     jobs = f"{scale.jobs:,} jobs; the wait at {scale.latency_rate:.0f} jobs a second."
     return [*lines, "", *_kill_lines(rows, scale), f"{jobs} {about}."]
@@ -44,9 +43,8 @@ def _kill_lines(rows: Mapping[str, Figures], scale: Scale) -> list[str]:
     if not killed:
         return []
     lines = [
-        "| three kills (-9) | of a worker: taken, missing, doubled | longest pause, s "
-        "| of the server: taken, missing, doubled | longest pause, s | workers that ended |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| three kills (-9): taken/missing/doubled, pause in s | of a worker | of the server | workers that ended |",
+        "| --- | ---: | ---: | ---: |",
     ]
     for label, worker, server in killed:
         lines.append(f"| {label} | {_kill_cells(worker)} | {_kill_cells(server)} | {worker.ended + server.ended} |")
@@ -55,4 +53,4 @@ def _kill_lines(rows: Mapping[str, Figures], scale: Scale) -> list[str]:
 
 
 def _kill_cells(kill: Kill) -> str:
-    return f"{kill.taken:,}, {kill.missing:,}, {kill.doubled:,} | {kill.longest_s:.1f}"
+    return f"{kill.taken:,}/{kill.missing:,}/{kill.doubled:,}, {kill.longest_s:.1f}"

@@ -95,7 +95,7 @@ SYSTEMS: Final = {
         worker=celery,
     ),
     "celery-kafka": System(
-        label="Celery with its own Kafka transport on shareq, one worker",
+        label="Celery's Kafka transport on shareq",
         app="celery_tasks",
         server=shareq,
         program=None,

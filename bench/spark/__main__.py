@@ -136,38 +136,29 @@ def produce(address: str, topic: str, case: Case, seed: int) -> None:
 
 def table(wanted: Sequence[Case], samples: dict[Case, list[Sample]], about: dict[str, str]) -> str:
     lines = [
-        "| source | value | records | rows/s (best) | beside Spark's | CPU a record: broker + Spark | beside Spark's "
-        "| micro-batches | of |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| source | value | records | rows/s | beside Spark's | µs of CPU a record: broker+Spark |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for case in wanted:
         figures = _medians(samples[case])
         cells = [
             case.label,
-            f"{case.value_bytes} B",
+            f"{case.value_bytes}B",
             f"{case.records:,}",
-            f"{figures['rate']:,.0f} ({max(sample['rate'] for sample in samples[case]):,.0f})",
+            f"{figures['rate']:,.0f}",
             "-",
-            f"{figures['broker_us']:.2f} + {figures['spark_us']:.2f} µs",
-            "-",
-            f"{figures['batches']:.0f}",
-            f"{figures['batch_ms']:,.0f} ms",
+            f"{figures['broker_us']:.2f}+{figures['spark_us']:.2f}",
         ]
         beside = [other for other in wanted if other.locks is None and other.value_bytes == case.value_bytes]
         if beside:
             spark = _medians(samples[beside[0]])
             cells[4] = f"{figures['rate'] / spark['rate']:.2f}x"
-            cells[6] = f"{_cpu(figures) / _cpu(spark):.2f}x"
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", *(f"{name}: {value}  " for name, value in about.items()), ""])
+    return "\n".join([f"{'; '.join(about.values())}:", "", *lines, ""])
 
 
 def _medians(samples: Sequence[Sample]) -> Sample:
     return {key: median(sample[key] for sample in samples) for key in samples[0]}
-
-
-def _cpu(figures: Sample) -> float:
-    return figures["broker_us"] + figures["spark_us"]
 
 
 def _broker(kind: Kind, folder: Path) -> RunningBroker:

@@ -119,26 +119,25 @@ def _justified_table(attempts: Sequence[Attempt]) -> list[str]:
     return ["| justified difference | hits |", "|---|---|", *rows]
 
 
-def ignored_tables(attempts: Sequence[Attempt]) -> list[str]:
-    """Return tables of the fields that the comparison passes over, by reason: each with how often it was there, and how
+def ignored_fields(attempts: Sequence[Attempt]) -> list[str]:
+    """Return lists of the fields that the comparison passes over, by reason: each with how often it was there, and how
     often the brokers differed.
     """
     seen = sum((attempt.aside for attempt in attempts), Counter[str]())
     differed = sum((attempt.aside_differed for attempt in attempts), Counter[str]())
 
-    def table(head: str, fields: Iterable[tuple[str, str]]) -> list[str]:
+    def listed(head: str, fields: Iterable[tuple[str, str]]) -> list[str]:
         by_reason: dict[str, list[str]] = {}
         for path, why in fields:
             counts = f"{seen[path]:,}/{differed[path]:,}"
             by_reason.setdefault(why, []).append(f"`{path.removesuffix(ORDER)}` {counts}")
-        rows = [f"| {', '.join(named)} | {why} |" for why, named in by_reason.items()]
-        return ["", f"| {head} | why |", "|---|---|", *rows]
+        return ["", f"{head}:", "", *(f"* {', '.join(named)}: {why}" for why, named in by_reason.items())]
 
     orders = [(path, ORDER_REASON) for path in sorted(seen) if path.endswith(ORDER)]
     return [
-        *table("not compared", IGNORED.items()),
-        *table("compared in another form, without", ((path, form.loses) for path, form in NORMAL_FORMS.items())),
-        *table("order of rows", orders),
+        *listed("Not compared", IGNORED.items()),
+        *listed("Compared in another form, without", ((path, form.loses) for path, form in NORMAL_FORMS.items())),
+        *listed("Order of rows, not compared", orders),
         "",
         *_constant_fields(attempts),
     ]
@@ -158,8 +157,8 @@ def _constant_fields(attempts: Sequence[Attempt]) -> list[str]:
         message, _, field = path.partition(".")
         if len(held) == 1 and not path.endswith("unknown_tags"):
             constant.setdefault(message, []).append(f"`{field}={next(iter(held))!r}`")
-    rows = [f"| `{message}` | {', '.join(fields)} |" for message, fields in constant.items()]
-    return ["| compared, but always the same | fields |", "|---|---|", *rows]
+    rows = [f"* `{message}`: {', '.join(fields)}" for message, fields in constant.items()]
+    return ["Compared, but always the same:", "", *rows]
 
 
 def _is_error(answer: Answer) -> bool:
@@ -175,5 +174,5 @@ def write_ignored(path: Path, report: Report) -> None:
     """Put what is not compared where a Markdown file has its marks."""
     last = [one.attempts[-1] for one in report.outcomes]
     seeds = f"{report.outcomes[0].seed}-{report.outcomes[-1].seed}"
-    lines = [f"Seeds {seeds}, {report.steps} steps each, commit {commit(*RUNS)}.", *ignored_tables(last)]
+    lines = [f"Seeds {seeds}, {report.steps} steps each, commit {commit(*RUNS)}.", *ignored_fields(last)]
     write_between(path, BEGIN, END, lines)

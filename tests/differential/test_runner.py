@@ -410,4 +410,4 @@ def test_the_report_reports_what_was_passed_over_and_how_often(tmp_path: Path) -
     text = document.read_text()
     assert f"`{epoch}` 3/2" in text
     message, _, field = always.partition(".")
-    assert f"| `{message}` | `{field}=0` |" in text
+    assert f"* `{message}`: `{field}=0`" in text

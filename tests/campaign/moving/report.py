@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
+from typing import Final
 
 from devtools.provenance import machine
 from tests.campaign.moving.rows import Row
+
+_NUMBER: Final = re.compile(r"\d+")
+"""Lines that differ in their numbers alone are alike."""
 
 
 def markdown(rows: Sequence[Row], ways: Iterable[str], cells: Iterable[str]) -> list[str]:
@@ -15,25 +20,23 @@ def markdown(rows: Sequence[Row], ways: Iterable[str], cells: Iterable[str]) -> 
     carried_out = [row for row in rows if row.was_carried_out]
     names = list(cells)
     lines = [
-        "| | rounds | records, drained before | kills, runs | lost/again/unlike | cut-over s | pause s |",
+        "| | rounds | records | kills | lost/again/unlike | cut-over s | pause s |",
         "| --- | --: | --: | --: | --: | --: | --: |",
     ]
     for way in ways:
         of_way = [row for row in carried_out if row.way == way]
         if of_way:
-            lines.append(f"| **{way}** | | | | | | |")
+            lines.append(f"| **{way}** |")
             lines += [_row(cell, these) for cell in names if (these := [row for row in of_way if row.cell == cell])]
     return [*lines, "", *_remarks(rows)]
 
 
 def _row(cell: str, rows: Sequence[Row]) -> str:
     wrong = "/".join(str(sum(getattr(row, name) for row in rows)) for name in ("lost", "again", "unlike"))
-    records, drained, kills, runs = (
-        f"{sum(getattr(row, name) for row in rows):,}" for name in ("records", "drained", "kills", "runs")
-    )
+    records, kills = (f"{sum(getattr(row, name) for row in rows):,}" for name in ("records", "kills"))
     cut_over = _seconds(row.cut_over_s for row in rows)
     pause = _seconds(row.pause_s for row in rows)
-    return f"| {cell} | {len(rows)} | {records}, {drained} | {kills}, {runs} | {wrong} | {cut_over} | {pause} |"
+    return f"| {cell} | {len(rows)} | {records} | {kills} | {wrong} | {cut_over} | {pause} |"
 
 
 def _seconds(values: Iterable[float | None]) -> str:
@@ -47,14 +50,19 @@ def _remarks(rows: Sequence[Row]) -> list[str]:
     counted: Counter[str] = sum((Counter(row.counted) for row in carried_out), Counter())
     lines = [
         f"On {machine()}, median load {median([row.load for row in carried_out] or [0]):.0f}: {len(carried_out):,} "
-        f"rounds, {sum(row.records for row in carried_out):,} records, {sum(row.kills for row in carried_out)} kills; "
+        f"rounds, {sum(row.records for row in carried_out):,} records, {sum(row.drained for row in carried_out):,} of "
+        f"them done before the cut-over, {sum(row.kills for row in carried_out)} kills in "
+        f"{sum(row.runs for row in carried_out)} runs; "
         f"{sum(row.twice for row in carried_out):,} records came more than once before a confirmation, of "
         f"{sum(row.unknown for row in carried_out):,} nobody got the answer, {sum(row.hung for row in carried_out)} "
         f"clients hung and were replaced."
     ]
     if counted:
         lines += ["", f"Besides: {'; '.join(f'{name} ({times:,})' for name, times in sorted(counted.items()))}."]
-    broken = [(row, line) for row in rows for line in row.broken]
-    if broken:
-        lines += ["", *(f"* {row.way}, {row.cell}, round {row.number}: {line}" for row, line in broken[:20])]
+    alike: dict[str, list[str]] = {}
+    for line in (f"{row.way}, {row.cell}, round {row.number}: {line}" for row in rows for line in row.broken):
+        alike.setdefault(_NUMBER.sub("", line), []).append(line)
+    if alike:
+        more = [(same[0], f" (and {len(same) - 1} alike)" if len(same) > 1 else "") for same in alike.values()]
+        lines += ["", *(f"* {line}{others}" for line, others in more[:20])]
     return lines

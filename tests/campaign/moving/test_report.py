@@ -27,10 +27,10 @@ def test_the_table_has_the_cells_of_each_way() -> None:
     rows = [ROUND, replace(ROUND, cut_over_s=3.0, pause_s=None, lost=1), replace(ROUND, way="b to a", kills=0)]
     lines = markdown(rows, ["a to b", "b to a", "none"], ["flights", "none"])
     assert lines[2:6] == [
-        "| **a to b** | | | | | | |",
-        "| flights | 2 | 2,000, 800 | 4, 10 | 1/0/0 | 2.0/3.0 | 2.0 |",
-        "| **b to a** | | | | | | |",
-        "| flights | 1 | 1,000, 400 | 0, 5 | 0/0/0 | 1.0 | 2.0 |",
+        "| **a to b** |",
+        "| flights | 2 | 2,000 | 4 | 1/0/0 | 2.0/3.0 | 2.0 |",
+        "| **b to a** |",
+        "| flights | 1 | 1,000 | 0 | 0/0/0 | 1.0 | 2.0 |",
     ]
 
 
@@ -39,6 +39,14 @@ def test_a_round_that_was_not_carried_out_is_named_and_not_counted() -> None:
     lines = markdown(rows, ["a to b"], ["flights"])
     assert not [line for line in lines if line.startswith("| flights")]
     assert "* a to b, flights, round 2: RuntimeError: shareq did not start" in lines
+
+
+def test_what_breaks_again_and_again_is_named_once_and_counted() -> None:
+    rows = [replace(ROUND, number=number, broken=[f"offset {number}: lost", "other"]) for number in (1, 2, 13)]
+    assert markdown(rows, [], [])[-2:] == [
+        "* a to b, flights, round 1: offset 1: lost (and 2 alike)",
+        "* a to b, flights, round 1: other (and 2 alike)",
+    ]
 
 
 def test_all_that_happened_besides_is_counted_by_its_name() -> None:

@@ -108,13 +108,21 @@ def kafkas_own(verdicts: Mapping[str, Mapping[str, str]]) -> dict[str, Found]:
 
 def lines(known: Results, kafkas: Mapping[str, Found]) -> list[str]:
     """Return the lines between the marks: figures by suite, what is left out by its reason, what failed."""
-    made = ["", f"| {'/'.join(ALONE)} | {' | '.join(CLUSTERS.values())} |", f"| --- |{' ---: |' * len(CLUSTERS)}"]
+    made = ["", f"| suite | {'/'.join(ALONE)} |", "| --- | --- |"]
     for file, name in SUITES.items():
-        cells = [_cell(known[cluster].get(file)) for cluster in CLUSTERS]
-        made.append(f"| [{name}](../../tests/interop/{file}) | {' | '.join(cells)} |")
-    cells = [_cell(kafkas.get(cluster)) for cluster in CLUSTERS]
-    made += [f"| [{KAFKA_TESTS}](kafka-tests.md#by-way-of-a-node) | {' | '.join(cells)} |", ""]
+        found = {cluster: known[cluster].get(file) for cluster in CLUSTERS}
+        made.append(f"| [{name}](../../tests/interop/{file}) | {_cells(found)} |")
+    found = {cluster: kafkas.get(cluster) for cluster in CLUSTERS}
+    made += [f"| [{KAFKA_TESTS}](kafka-tests.md#by-way-of-a-node) | {_cells(found)} |", ""]
     return [*made, *_left_out(known), *_failed(known)]
+
+
+def _cells(found: Mapping[str, Found | None]) -> str:
+    """Return the figures of all clusters: one where they are the same."""
+    places: dict[str, list[str]] = {}
+    for cluster, of_cluster in found.items():
+        places.setdefault(_cell(of_cluster), []).append(CLUSTERS[cluster])
+    return "; ".join(cell if len(places) == 1 else f"{cell} ({', '.join(names)})" for cell, names in places.items())
 
 
 def _cell(found: Found | None) -> str:
@@ -133,7 +141,7 @@ def _left_out(known: Results) -> list[str]:
         f"* {SUITES[file]}, {count} tests, before {_all_or(places)}: {reason}"
         for (reason, file, count), places in sorted(rows.items())
     ]
-    return ["Left out, beside what the last page names:", "", *made, ""]
+    return ["Left out, apart from Apache Kafka's own:", "", *made, ""]
 
 
 def _failed(known: Results) -> list[str]:
