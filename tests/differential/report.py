@@ -85,8 +85,7 @@ class Report:
         rows = [
             ("seeds, steps", f"{seeds[0]}-{seeds[-1]}, {sum(len(one.played) for one in last):,}"),
             ("sequences that agree", f"{verdicts['agreed']}"),
-            ("mismatches", f"{verdicts['mismatch']}"),
-            ("undecided", f"{verdicts['undecided']}"),
+            ("mismatches, undecided", f"{verdicts['mismatch']}, {verdicts['undecided']}"),
             ("shareq disagreed with itself", f"{verdicts['ours wavers']}"),
             ("Apache Kafka disagreed with itself", f"{wavered} times, in {_retried(self.outcomes)} sequences"),
             ("sequences with a restart", _restarts(seeds)),
@@ -94,7 +93,7 @@ class Report:
             ("duration, commit, machine", f"{self.took_s:.0f} s, {commit(*RUNS)}, {machine()}"),
         ]
         lines = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows), ""]
-        return lines + _justified_table(last)
+        return lines + _justified(last)
 
 
 def _retried(outcomes: Sequence[Outcome]) -> int:
@@ -113,10 +112,13 @@ def _kinds(attempts: Sequence[Attempt]) -> str:
     return f"{len({one.step.kind for one in played})}; {errors:,} steps answered with an error"
 
 
-def _justified_table(attempts: Sequence[Attempt]) -> list[str]:
+def _justified(attempts: Sequence[Attempt]) -> list[str]:
     hits = sum((attempt.justified for attempt in attempts), Counter[str]())
-    rows = [f"| {known.name} | {hits[known.name]} |" for known in JUSTIFIED]
-    return ["| justified difference | hits |", "|---|---|", *rows]
+    return [
+        "Justified differences, and how often they hit:",
+        "",
+        *(f"* {each.name}: {hits[each.name]}" for each in JUSTIFIED),
+    ]
 
 
 def ignored_fields(attempts: Sequence[Attempt]) -> list[str]:

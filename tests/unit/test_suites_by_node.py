@@ -46,9 +46,9 @@ def test_outcomes_are_counted_by_suite_and_reason() -> None:
     assert found == {"test_aio.py": Found(1, ["test_b[x]"], {"it is long": 2})}
     made = lines({"ours": found, "3.9.1": {}, "4.3.1": {}}, {})
     figures = "1/2/1 (shareq); not asked (Apache Kafka 3.9.1, Apache Kafka 4.3.1)"
-    assert f"| [our asyncio client](../../tests/interop/test_aio.py) | {figures} |" in made
+    assert f"* [our asyncio client](../../tests/interop/test_aio.py): {figures}" in made
     same = lines(dict.fromkeys(("ours", "3.9.1", "4.3.1"), found), {})
-    assert "| [our asyncio client](../../tests/interop/test_aio.py) | 1/2/1 |" in same
+    assert "* [our asyncio client](../../tests/interop/test_aio.py): 1/2/1" in same
     assert "* our asyncio client, 2 tests, before shareq: it is long" in made
     assert made[-1] == "Failed: `test_aio.py::test_b[x]` (shareq)."
 

@@ -32,8 +32,10 @@ class Report:
             ("lost, doubled", lambda one: f"{len(one.lost)}, {len(one.doubled)}"),
             ("kills, those during an end", lambda one: f"{len(one.kills)}, {one.at(*ENDING)}"),
             (f"kills {moments}", lambda one: ", ".join(f"{one.at(moment)}" for moment in Moment)),
-            ("transactions committed, aborted", lambda one: f"{one.commits:,}, {one.aborts}"),
-            ("clients rebuilt", lambda one: f"{one.restarts}"),
+            (
+                "transactions committed, aborted, clients rebuilt",
+                lambda one: f"{one.commits:,}, {one.aborts}, {one.restarts}",
+            ),
             ("broker's start, median, longest", lambda one: _median_and_longest([k.start_s for k in one.kills])),
             ("kill to the next end, median, longest", _back),
             ("duration", lambda one: f"{one.took_s:.0f} s"),

@@ -108,12 +108,12 @@ def kafkas_own(verdicts: Mapping[str, Mapping[str, str]]) -> dict[str, Found]:
 
 def lines(known: Results, kafkas: Mapping[str, Found]) -> list[str]:
     """Return the lines between the marks: figures by suite, what is left out by its reason, what failed."""
-    made = ["", f"| suite | {'/'.join(ALONE)} |", "| --- | --- |"]
+    made = ["", f"Tests {'/'.join(ALONE)}:", ""]
     for file, name in SUITES.items():
         found = {cluster: known[cluster].get(file) for cluster in CLUSTERS}
-        made.append(f"| [{name}](../../tests/interop/{file}) | {_cells(found)} |")
+        made.append(f"* [{name}](../../tests/interop/{file}): {_cells(found)}")
     found = {cluster: kafkas.get(cluster) for cluster in CLUSTERS}
-    made += [f"| [{KAFKA_TESTS}](kafka-tests.md#by-way-of-a-node) | {_cells(found)} |", ""]
+    made += [f"* [{KAFKA_TESTS}](kafka-tests.md#by-way-of-a-node): {_cells(found)}", ""]
     return [*made, *_left_out(known), *_failed(known)]
 
 

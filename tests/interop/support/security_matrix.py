@@ -153,7 +153,7 @@ def lines(found: Results) -> list[str]:
         by_cells.setdefault(words, []).append(heading)
     for (ours, theirs), clients_of in by_cells.items():
         made.append(f"| {'; '.join(clients_of)} | {ours} | {'the same' if theirs == ours else theirs} |")
-    return [*made, "", *(f"{number}. The client {why}." for number, why in enumerate(_notes(), 1)), ""]
+    return [*made, "", *(f"{number}. It {why}." for number, why in enumerate(_notes(), 1)), ""]
 
 
 def _in_words(client: str, cells: Cells) -> str:
