@@ -26,6 +26,7 @@ from shareq.broker.process.sockets import ServeError
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.testing import Broker
 from shareq.testing.broker import Mode, child_environment
+from tests.support.clients.shareq_cli import Shell
 from tests.support.processes import finished
 from tests.support.worlds.metrics import Scraped
 
@@ -125,10 +126,11 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_a_wrong_address_is_one_line_and_code_2(tmp_path: Path, address: str, text: str) -> None:
-    result = run("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), "--metrics", address)
-    assert result.returncode == 2
-    assert text in result.stderr
-    assert len(result.stderr.splitlines()) == 1
+    words = ("serve", "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), "--metrics", address)
+    result = Shell("unused:1").run(*words)
+    assert result.code == 2
+    assert text in result.err
+    assert len(result.err.splitlines()) == 1
     assert not (tmp_path / "data").exists()
 
 

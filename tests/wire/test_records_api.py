@@ -19,6 +19,7 @@ from devtools.kafka.certificates import why_unavailable
 from devtools.ports import free_port
 from shareq.testing import Broker
 from shareq.testing.broker import Mode
+from tests.support.clients.shareq_cli import Shell
 from tests.support.waiting import until
 from tests.wire.test_metrics import run
 from tests.wire.test_tls import Pki, broker_of
@@ -72,8 +73,6 @@ def test_it_is_off_unless_asked_for() -> None:
 
 
 def test_no_client_is_shown_the_token() -> None:
-    from tests.support.clients.shareq_cli import Shell
-
     config = {"shareq.records.api.listen": "127.0.0.1:0", "shareq.records.api.token": TOKEN}
     with Broker(config=config) as broker:
         shell = Shell(broker.bootstrap)
@@ -114,10 +113,11 @@ def test_wrong_options_are_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
 ) -> None:
     in_folder_with_tokens(tmp_path, monkeypatch)
-    result = run("--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), *options)
-    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
-    assert said in result.stderr
-    assert TOKEN not in result.stderr
+    words = ("serve", "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), *options)
+    result = Shell("unused:1").run(*words)
+    assert (result.code, result.err.count("\n")) == (2, 1)
+    assert said in result.err
+    assert TOKEN not in result.err
     assert not (tmp_path / "data").exists()
 
 
