@@ -1,7 +1,7 @@
 """Writes docs/reference/ from the code: `make reference`; with --check it only compares, and ends with 1 if it differs.
 
 Properties come from their tables in `broker/config/`, requests from the table of handlers and the cards of these,
-errors from the schemas and `docs/site/errors.toml`, commands from the command line itself.
+errors from `docs/site/errors.toml`, commands from the command line itself, metrics from their declarations.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import inspect
 import re
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -23,20 +24,38 @@ from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.handler_rows import HandlerRow
+from shareq.broker.metrics.coordinator_families import COORDINATORS
+from shareq.broker.metrics.data_folder_families import DATA_FOLDER
+from shareq.broker.metrics.families import (
+    BUILD,
+    LEFT_OUT,
+    LISTENERS,
+    PROCESS,
+    QUOTA_USAGES,
+    QUOTAS,
+    REQUEST_ERRORS,
+    REQUESTS,
+)
+from shareq.broker.metrics.family import Kind
+from shareq.broker.metrics.share_families import SHARES
 from shareq.cluster.forward.forwarding import OF_PRODUCERS
+from shareq.cluster.node.families import OF_NODES
 from shareq.cluster.node.table import FORWARDED, NOT_OFFERED, REFUSED
 from shareq.ops.cli.main import main as command_line
 from shareq.ops.cli.shared.command import ClusterCommand, common_options
+from shareq.ops.cli.shared.exits import EXIT_CODES
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.config_def import ConfigDef, ConfigKey, UpdateMode, format_value
-from shareq.protocol.errors import RETRIABLE, TEXTS, ErrorCode
+from shareq.protocol.errors import RETRIABLE, ErrorCode
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDER: Final = ROOT / "docs" / "reference"
 NOTES: Final = ROOT / "docs" / "site" / "errors.toml"
 _MADE: Final = "<!-- Made by `make reference`. -->"
-_CARD: Final = re.compile(r"^(?P<name>\w+): (?P<head>.*?)\n\nBehaviour: (?P<behaviour>.*)$", re.DOTALL)
-_VERSION_NOTE: Final = re.compile(r"\n(?=v\d+: )")
+_CARD: Final = re.compile(
+    r"^(?P<name>\w+): .*?\n\nBehaviour: (?P<behaviour>.*?)(?:\n\nHere: (?P<here>.*))?$", re.DOTALL
+)
+_PLACEHOLDER: Final = re.compile(r"<\w+>")
 _SHOUTED: Final = re.compile(r"(?<![`\w.])([A-Z]{2,}(?:_[A-Z0-9]+)+)(?![`\w])")
 _SUBJECTS: Final = {
     "share": "Share groups",
@@ -51,33 +70,64 @@ _SUBJECTS: Final = {
     "not_offered": "Answered, and always refused",
 }
 
+_WITHOUT_EFFECT: Final = re.compile(r"Accepted for compatibility|Kept for tools|Of [a-z ,]+: accepted, without effect")
+_DEFAULT_ALONE: Final = "Of remote storage, which there is none of: only the default"
+_BOUND: Final = re.compile(r"The (greatest|least) value that a \w+ group may set for itself\.")
+_SHORTER: Final = (
+    (r"^must be |^must ", ""),
+    (r"^between (\S+) and ([^,\s]+)", r"\1 to \2"),
+    (r"^at least (?=\d)", "≥ "),
+    (r", or equal to ", " or "),
+    (r"^one of ", ""),
+    (r"^name at least one element, and none twice$", "not empty"),
+)
+_SEVERAL: Final = 3
+"""So many commands make an option a common one."""
+
 _PROPERTIES: Final = """\
 # Properties
 
-Every property that this broker knows. What to set first, and where: [configuration](../configuration.md).
+Every property that this broker knows, with its default and, in parentheses, what is allowed.
+What to set first, and where: [configuration](../configuration.md).
 
-* [Of the broker](#of-the-broker): a file, `--set`, the environment. *While it runs*: by
-  `shareq configs alter broker default --set NAME=VALUE`; *one*: for the broker by its id.
+* [Of the broker](#of-the-broker): a file, `--set`, the environment. Those with \\* may be changed while it runs, by
+  `shareq configs alter broker default --set NAME=VALUE`; those with \\*\\* for the broker by its id.
 * [Of a topic](#of-a-topic): `shareq configs alter topic NAME --set NAME=VALUE`. What is not set is the broker's.
 * [Of a group](#of-a-group): `shareq configs alter group NAME --set NAME=VALUE`. What is not set is the broker's."""
 _REQUESTS: Final = """\
 # Requests and versions
 
-What this broker serves of Kafka's protocol, and what is to be known of each. Clients find the versions out by
-ApiVersions. [Errors](errors.md) have a page of their own."""
+The requests of Kafka's protocol that this broker serves, and their versions. The last column says what is particular
+here: limits, and answers of a broker that is alone. Without a word there, Kafka's protocol guide describes the request.
+Rules that concern several requests are in [ADR 5](../adr/0005-where-we-differ-from-apache-kafka.md), the rights that
+each needs in `broker/security/rights.py`, limits of size in [bounded work](../bounded-work.md)."""
 _OF_NODES: Final = """\
 [A node](../cluster.md) serves requests as every broker does, but for these. What is forwarded is served in versions
 that the cluster serves, too."""
 _ERRORS: Final = """\
 # Errors
 
-The error codes that clients of this broker see, and when. *Again*: the same request may succeed later; Kafka's
+The error codes that clients of this broker see, and when. With \\* the same request may succeed later; Kafka's
 clients try again by themselves until their time is up."""
 _COMMANDS: Final = """\
 # Commands
 
-What `--help` of each command says. [The command line for a cluster](../cli.md) shows them at work,
-[configuration](../configuration.md) has more about `serve`, [maintenance](../maintenance.md) about data folders."""
+Every command with its options. `--help` of each has examples, too; [the command line](../cli.md) shows them at work."""
+_METRICS: Final = """\
+# All metrics
+
+Their names, labels and help texts. Counters end in `_total`; what is neither marked nor a counter is a gauge.
+[Metrics](../metrics.md) has queries, and says how the names follow from Apache Kafka's."""
+_TABLES: Final = {
+    "The broker": (BUILD, PROCESS, LISTENERS, QUOTAS, QUOTA_USAGES, REQUESTS, REQUEST_ERRORS, LEFT_OUT),
+    "Disk, logs, transactions, redrives": DATA_FOLDER,
+    "Coordinators and groups": COORDINATORS,
+    "Share groups": SHARES,
+    "Nodes before a cluster": OF_NODES,
+}
+_IN_COMMON: Final = """\
+Commands with fields of JSON below talk to a cluster. They take these options, some of them those that follow. What
+each field means is in `shareq json-schema COMMAND`."""
 
 
 def pages() -> dict[str, str]:
@@ -87,6 +137,7 @@ def pages() -> dict[str, str]:
         "requests.md": _page(requests()),
         "errors.md": _page(errors()),
         "commands.md": _page(commands()),
+        "metrics.md": _page(metrics()),
     }
 
 
@@ -108,57 +159,83 @@ def _table(*heads: str) -> list[str]:
 def properties() -> Iterator[str]:
     """Yield the properties of brokers, topics and groups."""
     yield from _PROPERTIES.splitlines()
-    yield from _definition("Of the broker", BROKER_KEYS, modes=True)
+    yield from _definition("Of the broker", BROKER_KEYS)
     yield from _definition("Of a topic", TOPIC_KEYS)
     yield from _definition("Of a group", GROUP_KEYS)
 
 
-def _definition(title: str, keys: ConfigDef, modes: bool = False) -> Iterator[str]:
+def _definition(title: str, keys: ConfigDef) -> Iterator[str]:
     yield from ("", f"## {title}", "")
-    yield from _table("property", "default", "allowed", *(["while it runs"] if modes else []), "what it does")
-    running = {UpdateMode.READ_ONLY: "", UpdateMode.CLUSTER_WIDE: "yes", UpdateMode.PER_BROKER: "one"}
+    inert, fixed, bounds, others = [], [], [], []
     for key in sorted(keys, key=lambda each: each.name):
-        names = ", ".join(f"`{name}`" for name in (key.name, *key.aliases))
-        mode = [running[key.mode]] if modes else []
-        yield _row(names, _default(key), _allowed(key), *mode, key.doc)
+        if _WITHOUT_EFFECT.match(key.doc) and "Of a node" not in key.doc:
+            inert.append(key)
+        elif key.doc.startswith(_DEFAULT_ALONE):
+            fixed.append(key)
+        else:
+            (bounds if _BOUND.fullmatch(key.doc) else others).append(key)
+    yield from _table("property", "default", "what it does")
+    yield from (_row(_names(key), _default(key), key.doc) for key in others)
+    if bounds:
+        yield from ("", "The least and greatest values that a group may set for itself:", "")
+        yield from _table("property", "default")
+        yield from (_row(_names(key), _default(key)) for key in bounds)
+    for what, some in (
+        ("Accepted for compatibility, without effect", inert),
+        ("Of remote storage, which there is none of, only the default is accepted", fixed),
+    ):
+        if some:
+            yield from ("", f"{what}: {', '.join(map(_names, some))}.")
+
+
+def _names(key: ConfigKey[Any]) -> str:
+    running = {UpdateMode.READ_ONLY: "", UpdateMode.CLUSTER_WIDE: r"\*", UpdateMode.PER_BROKER: r"\*\*"}
+    return ", ".join(f"`{name}`" for name in (key.name, *key.aliases)) + running[key.mode]
 
 
 def _default(key: ConfigKey[Any]) -> str:
     text = format_value(key.default)
-    return f"`{text}`" if text else ("empty" if key.default is not None else "none")
+    default = f"`{text}`" if text else ("empty" if key.default is not None else "none")
+    return default if key.validator is None else f"{default} ({_allowed(key.validator.allowed)})"
 
 
-def _allowed(key: ConfigKey[Any]) -> str:
-    kind = key.type.name.lower()
-    return kind if key.validator is None else f"{kind}; {key.validator.allowed.removeprefix('must be ')}"
+def _allowed(text: str) -> str:
+    for pattern, shorter in _SHORTER:
+        text = re.sub(pattern, shorter, text)
+    return text
 
 
 # Requests.
 
 
 def requests() -> Iterator[str]:
-    """RPCs by subject, from the cards of their handlers."""
+    """Yield RPCs by subject, from the cards of their handlers."""
     yield from _REQUESTS.splitlines()
     by_subject: dict[str, list[tuple[ApiKey, HandlerRow]]] = {subject: [] for subject in _SUBJECTS}
     for key, row in HANDLERS.items():
         by_subject[row.module.split(".")[-2]].append((key, row))
     for subject, rows in by_subject.items():
         yield from ("", f"## {_SUBJECTS[subject]}", "")
-        yield from _table("request", "key", "versions", "behaviour")
+        yield from _table("request", "key", "versions", "here")
         for key, row in rows:
-            yield _request(key, row)
+            yield _request(key, row, whole=row.own or subject == "not_offered")
     yield from _of_nodes()
 
 
 def _of_nodes() -> Iterator[str]:
     """Yield the table of RPCs that a node before a cluster does not answer as every broker does."""
     yield from ("", "## At a node", "", *_OF_NODES.splitlines(), "")
-    yield from _table("request", "at a node", "behaviour")
+    yield from _table("request", "at a node", "but")
+    alike: dict[str, list[str]] = {}
     for key, module in (*FORWARDED.items(), (ApiKey.FIND_COORDINATOR, "find_coordinator")):
         head, _, behaviour = _docstring(f"shareq.cluster.forward.handlers.{module}").partition("\n\nBehaviour: ")
         how = " ".join(head.split()).partition(",")[2].partition(": v")[0].strip(" .") or "forwarded"
-        behaviour = behaviour or "as the cluster's."
-        yield _row(f"**{_name(key)}**", how, _SHOUTED.sub(r"`\1`", behaviour[:1].upper() + behaviour[1:]))
+        behaviour = behaviour.removeprefix("as the cluster's.").strip()
+        if behaviour:
+            yield _row(f"**{_name(key)}**", how, _SHOUTED.sub(r"`\1`", behaviour[:1].upper() + behaviour[1:]))
+        else:
+            alike.setdefault(how, []).append(f"**{_name(key)}**")
+    yield from (_row(", ".join(names), how, "") for how, names in alike.items())
     for keys, how, behaviour in (
         (REFUSED, "refused", "`POLICY_VIOLATION`: transactions and other groups are at the cluster."),
         (OF_PRODUCERS, "refused with `--no-proxy`", "`POLICY_VIOLATION`: producers are to use the cluster."),
@@ -172,19 +249,18 @@ def _name(key: ApiKey) -> str:
     return key.name.title().replace("_", "")
 
 
-def _request(key: ApiKey, row: HandlerRow) -> str:
+def _request(key: ApiKey, row: HandlerRow, whole: bool) -> str:
+    """Return the row of a request. `whole`: its behaviour is in no other document."""
     card = _CARD.match(_docstring(row.module))
     if card is None:
         raise ValueError(f"{row.module}: its docstring is no card")
-    behaviour, *notes = _VERSION_NOTE.split(card["behaviour"])
-    served = (
-        f"{row.served.first} to {row.served.last}" if row.served.first != row.served.last else str(row.served.first)
-    )
-    if row.advertised.first != row.served.first:
+    first, last = row.served.first, row.served.last
+    served = f"{first}–{last}" if first != last else str(first)
+    if row.advertised.first != first:
         served += f" ({row.advertised.first} and later are advertised)"
-    kips = ", ".join(re.findall(r"KIP-\d+", card["head"]))
-    name = f"**{card['name']}**" + (" (shareq's own)" if row.own else "") + (f" {kips}" if kips else "")
-    text = " ".join([behaviour[:1].upper() + behaviour[1:], *notes])
+    name = f"**{card['name']}**" + (" (shareq's own)" if row.own else "")
+    texts = [card["behaviour"] if whole else "", card["here"] or ""]
+    text = " ".join(each[:1].upper() + each[1:] for each in texts if each)
     return _row(name, str(int(key)), served, _SHOUTED.sub(r"`\1`", text))
 
 
@@ -206,34 +282,47 @@ def named_in_sources() -> set[str]:
 
 
 def errors() -> Iterator[str]:
-    """Error codes, when they come."""
+    """Yield error codes, and when they come."""
     notes = tomllib.loads(NOTES.read_text())
     if notes.keys() != named_in_sources():
         raise ValueError(f"{NOTES}: {notes.keys() ^ named_in_sources()} are there alone, or in the sources alone")
     yield from (*_ERRORS.splitlines(), "")
-    yield from _table("error", "code", "again", "means", "comes when")
+    yield from _table("error", "comes when")
     for code in ErrorCode:
         if code.name in notes:
-            again = "yes" if code in RETRIABLE else ""
-            yield _row(f"`{code.name}`", str(int(code)), again, TEXTS[code], notes[code.name])
+            again = r"\*" if code in RETRIABLE else ""
+            yield _row(f"`{code.name}` ({int(code)}){again}", notes[code.name])
 
 
 # Commands.
 
 
 def commands() -> Iterator[str]:
-    """Every command of `shareq`, with its options and examples."""
+    """Yield every command of `shareq`, with its options and the fields of its JSON."""
     yield from _COMMANDS.splitlines()
     context = click.Context(command_line, info_name="shareq")
-    yield from ("", "## Options of every command about a cluster", "")
-    yield from _options(common_options(), context)
-    for name, command, inner in _leaves(command_line, context):
-        yield from ("", f"## {name}", "", f"`{name} {' '.join(command.collect_usage_pieces(inner))}`", "")
+    found = list(_leaves(command_line, context))
+    everywhere = list(dict(_options(common_options(), context)).values())
+    counted = Counter(line for _, command, inner in found for _, line in _options(command.params, inner))
+    shared = [line for line, times in counted.items() if times >= _SEVERAL and line not in everywhere]
+    yield from ("", "## In common", "", *_IN_COMMON.splitlines(), "", *everywhere, "", *shared, "", EXIT_CODES)
+    for name, command, inner in found:
+        usage = " ".join(each for each in command.collect_usage_pieces(inner) if each != "[OPTIONS]")
+        yield from ("", f"## {name}", "", f"`{f'{name} {usage}'.strip()}`", "")
         yield from _paragraphs(command.help or "")
-        common = {each.name for each in common_options()} if isinstance(command, ClusterCommand) else set()
-        own = [each for each in command.params if each.name not in common]
-        yield from _options(own, inner)
-        yield from _examples(command.epilog or "")
+        about_a_cluster = isinstance(command, ClusterCommand)
+        also = []
+        for first, line in _options(command.params, inner):
+            if line in shared:
+                also.append(f"`{first}`")
+            elif not (about_a_cluster and line in everywhere):
+                yield line
+        if also:
+            yield from ("", f"Also {', '.join(also)}.")
+        if isinstance(command, ClusterCommand) and command.row is not None:
+            fields = ", ".join(f"`{each}`" for each in command.row._fields)  # type: ignore[attr-defined]  # a NamedTuple
+            yield from ("", f"JSON: {fields}.")
+        yield from _notes(command.epilog or "")
 
 
 def _leaves(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
@@ -252,30 +341,45 @@ def _paragraphs(text: str) -> Iterator[str]:
         yield from (part.strip(), "")
 
 
-def _options(params: Iterable[click.Parameter], context: click.Context) -> Iterator[str]:
-    """Yield a table, from the options themselves: what click makes of them for a terminal differs from release to
-    release.
+def _options(params: Iterable[click.Parameter], context: click.Context) -> Iterator[tuple[str, str]]:
+    """Yield the first name of each option and its line, from the options themselves: what click makes of them for a
+    terminal differs from release to release.
     """
-    options = [each for each in params if isinstance(each, click.Option) and not each.hidden]
-    if not options:
-        return
-    yield from _table("option", "")
-    for each in options:
+    for each in params:
+        if not isinstance(each, click.Option) or each.hidden:
+            continue
         names = ", ".join(sorted((*each.opts, *each.secondary_opts), key=len))
-        value = "" if each.is_flag or each.count else f" {each.make_metavar(context)}"
-        default = f" Default: {each.default}." if each.show_default and each.default not in (None, False) else ""
-        required = " Required." if each.required else ""
-        yield _row(f"`{names}{value}`", (each.help or "") + default + required)
-    yield ""
+        value = "" if each.is_flag or each.count else f" {each.make_metavar(context)}".replace("INTEGER RANGE", "N")
+        default = f"Default: {each.default}." if each.show_default and each.default not in (None, False) else ""
+        required = "Required." if each.required else ""
+        words = " ".join(" ".join((each.help or "", default, required)).split())
+        yield each.opts[0], f"* `{names}{value}`: {words}"
 
 
-def _examples(epilog: str) -> Iterator[str]:
-    """Examples as a block, what else stands below the options as text; exit codes are the same for all of a kind."""
+def _notes(epilog: str) -> Iterator[str]:
+    """Yield what stands below the options beside examples, and exit codes that are not everybody's."""
     for part in epilog.replace("\b\n", "").strip().split("\n\n"):
-        if part.startswith("Examples:"):
-            yield from ("```text", *inspect.cleandoc(part.removeprefix("Examples:")).splitlines(), "```", "")
-        elif part.strip():
-            yield from (" ".join(part.split()), "")
+        text = " ".join(part.split())
+        if text and text != EXIT_CODES and not text.startswith(("Example", "shareq ")):
+            yield from ("", text)
+
+
+# Metrics.
+
+
+def metrics() -> Iterator[str]:
+    """Yield the metrics of a broker, and those that a node has."""
+    yield from _METRICS.splitlines()
+    seen: set[str] = set()
+    for title, tables in _TABLES.items():
+        yield from ("", f"## {title}", "")
+        for family in (family for table in tables for family in table):
+            if family.name not in seen:
+                labels = f"{{{','.join(family.labels)}}}" if family.labels else ""
+                kind = f" ({family.kind.value})" if family.kind in (Kind.HISTOGRAM, Kind.SUMMARY) else ""
+                text = _PLACEHOLDER.sub(r"`\g<0>`", family.text)
+                yield f"* `{family.name}{labels}`{kind}: {text}"
+            seen.add(family.name)
 
 
 def main() -> int:

@@ -124,7 +124,12 @@ CLASSIC_GROUPS: Final = Table(
         "Classic groups whose members have their assignment.",
         lambda states: states[ClassicState.STABLE.value],
     ),
-    (GAUGE, f"{_GROUP_MANAGER}_num_groups_dead", "Classic groups that are gone.", lambda states: states[DEAD]),
+    (
+        GAUGE,
+        f"{_GROUP_MANAGER}_num_groups_dead",
+        "Always 0: a group that is deleted is gone at once.",
+        lambda states: states[DEAD],
+    ),
     (
         GAUGE,
         f"{_GROUP_MANAGER}_num_groups_empty",
@@ -144,7 +149,12 @@ SHARE_GROUPS: Final = Table(
 EACH_SHARE_GROUP: Final = Table(
     ("group",),
     (GAUGE, "shareq_share_group_members", "Members of the share group.", lambda it: len(it.group.members)),
-    (GAUGE, "shareq_share_group_paused", "1 while the share group is paused.", lambda it: it.settings.paused),
+    (
+        GAUGE,
+        "shareq_share_group_paused",
+        "1 while the share group is paused; without names, how many are.",
+        lambda it: it.settings.paused,
+    ),
 )
 CONSUMER_MEMBERS: Final = Table(
     ("group",),
@@ -193,7 +203,7 @@ OFFSETS: Final = Table(
     (
         GAUGE,
         "shareq_consumer_group_lag",
-        "Records from the committed offset to the end of the partition.",
+        "Records from the committed offset to the end of the partition, those of open transactions included.",
         attrgetter("lag"),
     ),
 )

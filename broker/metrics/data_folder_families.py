@@ -64,7 +64,8 @@ DISK: Final = Table(
     (
         GAUGE,
         "shareq_disk_state",
-        "0: room, 1: little room, 2: records of clients are refused, 3: all but acknowledgements and deletions is.",
+        "0: room, 1: little room, 2: records of clients and new topics are refused, 3: only acknowledgements, "
+        "commits and deletions are taken.",
         attrgetter("state"),
     ),
     (GAUGE, "shareq_disk_reserve_bytes", "Blocks kept back for a full disk.", attrgetter("reserve.size")),
@@ -87,7 +88,12 @@ LOGS: Final = Table(
         "Records from the first that belongs to an open transaction on.",
         lambda it: it.log.high_watermark - it.log.last_stable_offset,
     ),
-    (GAUGE, "shareq_log_cleaned_offset", "Below it the log is compacted.", attrgetter("cleaned_offset")),
+    (
+        GAUGE,
+        "shareq_log_cleaned_offset",
+        "The log is compacted below it; absent before the first pass.",
+        attrgetter("cleaned_offset"),
+    ),
 )
 ALL_LOGS: Final = Table(
     (),
@@ -100,19 +106,20 @@ ALL_LOGS: Final = Table(
     (
         GAUGE,
         f"{_REPLICAS}_producer_id_count",
-        "Producer ids that the logs remember, each log for itself.",
+        "Producer ids that the logs remember, each log for itself, until producer.id.expiration.ms.",
         attrgetter("producer_ids"),
     ),
     (
         GAUGE,
         f"{_REPLICAS}_partitions_with_late_transactions_count",
-        "Logs with a transaction that should have been aborted long ago.",
+        "Logs whose first open transaction should have been aborted: its last record is older than "
+        "transaction.max.timeout.ms and five minutes.",
         attrgetter("late"),
     ),
     (
         GAUGE,
         "kafka_log_log_cleaner_manager_uncleanable_partitions_count",
-        "Compacted logs that the cleaner leaves alone because of an error.",
+        "Compacted logs that the cleaner leaves alone after an error, for five minutes or until the next start.",
         lambda it: len(it.cleaner.uncleanable),
     ),
     (COUNTER, "shareq_log_cleaner_passes_total", "Passes of the log cleaner over a log.", attrgetter("cleaner.passes")),
@@ -136,7 +143,7 @@ TRANSACTIONS_ENDED: Final = Table(
     (
         COUNTER,
         "shareq_transactions_ended_total",
-        "Transactions that have ended, and whose markers are written.",
+        "Transactions that have ended, and whose markers are written; those without any partition are not counted.",
         itself,
     ),
 )

@@ -2,8 +2,8 @@
 
 Names are made of Apache Kafka's by one rule: domain, type and name of the MBean in snake case, `PerSec` and totals as
 counters that end in `_total`, times in seconds, sizes in bytes. What Apache Kafka does not have begins with `shareq_`.
-`docs/metrics.md` has the table. A new metric of something that is counted is a line here; `snapshot` takes the rows.
-What a broker stands on has metrics of its own.
+`docs/reference/metrics.md` lists them. A new metric of something that is counted is a line here; `snapshot` takes the
+rows. What a broker stands on has metrics of its own.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ LISTENERS: Final = Table(
     (
         COUNTER,
         "shareq_connections_refused_total",
-        "Client connections closed at once because of a limit.",
+        "Client connections closed at once because of a limit of connections or open files.",
         attrgetter("refused"),
     ),
     (COUNTER, f"{_LISTENER}_incoming_byte_total", "Bytes read from clients.", attrgetter("bytes_in")),
@@ -144,7 +144,12 @@ QUOTAS: Final = Table(
 )
 QUOTA_USAGES: Final = Table(
     ("quota", "user", "client_id"),
-    (GAUGE, "shareq_quota_limit", "A quota as it was set for an entity.", attrgetter("bound")),
+    (
+        GAUGE,
+        "shareq_quota_limit",
+        "A quota as it was set: <default> stands for all that have none, an empty name for any.",
+        attrgetter("bound"),
+    ),
     (
         COUNTER,
         "shareq_quota_used_total",

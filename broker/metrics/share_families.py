@@ -148,7 +148,8 @@ SHARE_PARTITIONS: Final = Table(
     (
         GAUGE,
         f"{_SHARE_PARTITION}_in_flight_message_count",
-        "Offsets from the first to the last in flight: what the limit of record locks is about.",
+        "Offsets from the first to the last in flight, finished ones between them included: what the limit of "
+        "record locks is about.",
         attrgetter("in_flight_records"),
     ),
     (
@@ -190,7 +191,7 @@ SHARE_PARTITIONS: Final = Table(
     (
         COUNTER,
         "shareq_share_partition_dead_letters_total",
-        "Records given up because their last delivery failed.",
+        "Records given up because their last delivery failed; rejected ones are acknowledgements.",
         attrgetter("counters.dead_letters"),
     ),
     (
@@ -202,16 +203,22 @@ SHARE_PARTITIONS: Final = Table(
     (
         GAUGE,
         "shareq_share_partition_start_offset",
-        "The first offset whose delivery is not finished.",
+        "The first offset whose delivery is not finished; absent before the group has begun.",
         attrgetter("start_offset"),
     ),
     (
         GAUGE,
         "shareq_share_partition_oldest_unacknowledged_age_seconds",
-        "Since the oldest record was first handed out that is not finished with; 0 without one.",
+        "Since the oldest record was first handed out that is not finished with; 0 without one. A restart "
+        "begins again.",
         lambda it: None if it.oldest_ms is None else it.oldest_ms / 1000,
     ),
-    (GAUGE, "shareq_share_partition_lag", "Records whose delivery is not finished.", attrgetter("lag")),
+    (
+        GAUGE,
+        "shareq_share_partition_lag",
+        "Records whose delivery is not finished; absent before the group has begun.",
+        attrgetter("lag"),
+    ),
 )
 FIRST_RECORDS: Final = Table(
     ("group", "topic", "partition", "state"),

@@ -125,7 +125,12 @@ NODE: Final = Table(
 )
 SLOT: Final = Table(
     ("topic", "slot"),
-    (GAUGE, "shareq_slot_generation", "The take-over that the node owns the slot by.", lambda it: it.generation),
+    (
+        GAUGE,
+        "shareq_slot_generation",
+        "The take-over that the node owns the slot by; clients see it as the leader epoch.",
+        lambda it: it.generation,
+    ),
     (
         GAUGE,
         "shareq_slot_lease_age_seconds",
@@ -166,7 +171,8 @@ LINK_FAILURES: Final = Table(
     (
         COUNTER,
         "shareq_link_failed_requests_total",
-        "Requests to brokers without an answer: not_sent, lost, unsupported, refused.",
+        "Requests to brokers without an answer: not_sent (no broker saw them), lost (the connection ended or "
+        "they took too long), unsupported, refused (the node's credentials).",
         itself,
     ),
 )

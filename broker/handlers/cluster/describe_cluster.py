@@ -1,8 +1,9 @@
 """DescribeCluster: v0-2.
 
 Behaviour: the brokers that are alive and have the request's listener; one by itself is the controller, too.
-v1: endpoint types; controllers have no listener here: MISMATCHED_ENDPOINT_TYPE, and UNSUPPORTED_ENDPOINT_TYPE for a
-type that does not exist. v2: fenced brokers may be asked for; there is none.
+v1: endpoint types; UNSUPPORTED_ENDPOINT_TYPE for one that does not exist. v2: fenced brokers may be asked for.
+
+Here: controllers have no listener, so their endpoint type is MISMATCHED_ENDPOINT_TYPE. No broker is ever fenced.
 """
 
 from __future__ import annotations

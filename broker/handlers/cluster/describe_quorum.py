@@ -1,9 +1,11 @@
 """DescribeQuorum: v0-2 (KIP-595, KIP-836, KIP-853).
 
-Behaviour: the controller, which one broker by itself is, is the quorum: leader and only voter of `__cluster_metadata`,
-which is a database here and not a log: its offsets are the epoch of the features, the number that ApiVersions returns,
-too. Anything else than exactly that partition gets UNKNOWN_TOPIC_OR_PARTITION.
+Behaviour: leader and voters of `__cluster_metadata`. Anything else than exactly that partition gets
+UNKNOWN_TOPIC_OR_PARTITION.
 v1: when the voter was last heard of, which is now. v2: directory ids, of which there is none, and the listeners.
+
+Here: the controller, which one broker by itself is, is leader and only voter. The metadata is a database and not a
+log: its offsets are the epoch of the features, the number that ApiVersions returns, too.
 """
 
 from __future__ import annotations

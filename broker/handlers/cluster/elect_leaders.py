@@ -1,9 +1,11 @@
 """ElectLeaders: v0-2 (KIP-460).
 
-Behaviour: this broker leads every partition and is its preferred leader, so ELECTION_NOT_NEEDED is the answer for each
-that exists. Null stands for all partitions; then those are left out, and topics stay without any.
+Behaviour: null stands for all partitions; then those are left out, and topics stay without any.
 v1: unclean elections, which are not needed either, and a top-level error code: INVALID_REQUEST for an election type
 that does not exist.
+
+Here: this broker leads every partition and is its preferred leader, so ELECTION_NOT_NEEDED is the answer for each that
+exists.
 """
 
 from __future__ import annotations

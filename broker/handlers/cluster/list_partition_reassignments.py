@@ -1,6 +1,8 @@
 """ListPartitionReassignments: v0 (KIP-455).
 
-Behaviour: on a single broker no partition is ever on its way to another one: none is listed, whichever are asked for.
+Behaviour: lists the partitions that are on their way to other brokers.
+
+Here: on a single broker there is none, whichever are asked for.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """AlterClientQuotas: v0-1 (KIP-546).
 
-Behaviour: every entity stands alone; all that can be changed are, up to 250 in one commit. An entity with a key that it
-cannot have, or a value out of bounds, stays as it is; so does one that has a key twice. Of an entity that comes twice
-the first counts, and the one answer says that it is wrong. Removing what is not there is no error. Addresses are IP
-addresses: Apache Kafka takes host names as well, and looks them up. ALTER_CONFIGS on the cluster is needed.
+Behaviour: every entity stands alone; all that can be changed are, up to 250 in one commit. An entity with a key that
+it cannot have, or a value out of bounds, stays as it is; so does one that has a key twice. Of an entity that comes
+twice the first counts, and the one answer says that it is wrong. Removing what is not there is no error. ALTER_CONFIGS
+on the cluster is needed.
+
+Here: addresses are IP addresses: Apache Kafka takes host names as well, and looks them up.
 """
 
 from __future__ import annotations

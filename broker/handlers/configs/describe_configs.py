@@ -1,10 +1,12 @@
 """DescribeConfigs: v1-4.
 
 Behaviour: topics, brokers (this one by its id; all of them, dynamic properties only, by ""), groups (which need not
-exist). Null or empty configuration keys mean all, without what is ours alone and not set for a group. Each value comes
-with its source, and on request with everything else that sets it. Loggers and client metrics cannot be described here:
-INVALID_REQUEST. Errors are per resource.
+exist). Null or empty configuration keys mean all. Each value comes with its source, and on request with everything
+else that sets it. Errors are per resource.
 v3: documentation and types.
+
+Here: loggers and client metrics cannot be described: INVALID_REQUEST. Where keys are null or empty, a group's
+properties that are shareq's own are left out unless they are set.
 """
 
 from __future__ import annotations

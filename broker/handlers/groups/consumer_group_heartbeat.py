@@ -1,9 +1,11 @@
 """ConsumerGroupHeartbeat: v0-1 (KIP-848).
 
 Behaviour: joins (epoch 0), keeps alive, changes the subscription, says what the member owns, leaves (epoch -1, or -2
-for a while). READ on the group is needed, and DESCRIBE on every topic that is named; a pattern matches only topics that
-the client may describe. More than 10,000 names are too large a subscription, as one that does not fit into a record is.
+for a while). READ on the group is needed, and DESCRIBE on every topic that is named; a pattern matches only topics
+that the client may describe.
 v1: subscriptions by pattern; the member id comes from the client.
+
+Here: more than 10,000 names are too large a subscription, as one that does not fit into a record is.
 """
 
 from __future__ import annotations

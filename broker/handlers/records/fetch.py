@@ -2,10 +2,12 @@
 
 Behaviour: long poll until min_bytes can be read or max_wait_ms is over; an error in a partition answers at once. The
 first batch of an answer is complete whatever the limits. read_committed reads up to the last stable offset.
+v7: sessions. v9: leader epochs. v11: rack. v12: last fetched epoch.
+v13: topic ids. v15: replica state instead of replica id. v16: where other brokers lead partitions, these with their
+addresses.
+
+Here: rack, last fetched epoch, replica id and replica state are ignored: there is one broker, one epoch, no follower.
 A client that is over its quota gets an answer without records.
-v7: sessions. v9: leader epochs. v11: rack (ignored, one broker). v12: last fetched epoch (ignored, one epoch).
-v13: topic ids. v15: replica state instead of replica id; both ignored, there are no followers. v16: where other brokers
-lead partitions, these with their addresses.
 """
 
 from __future__ import annotations

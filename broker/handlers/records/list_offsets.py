@@ -4,8 +4,9 @@ Behaviour: -1 latest (the last stable offset for read_committed), -2 earliest, f
 that time; nothing found is offset -1 without an error. A partition named twice is INVALID_REQUEST.
 v4: leader epochs. v7: -3 record with the largest timestamp, also below the log start as long as its segment exists.
 v8: -4 earliest local. v9: -5 latest tiered.
-v10: timeout (not needed). v11: -6 earliest pending upload. There is no tiered storage: -4 is the log start, -5 and -6
-find nothing.
+v10: timeout (not needed). v11: -6 earliest pending upload.
+
+Here: there is no tiered storage: -4 is the log start, -5 and -6 find nothing.
 """
 
 from __future__ import annotations

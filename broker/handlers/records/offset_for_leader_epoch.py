@@ -1,8 +1,9 @@
 """OffsetForLeaderEpoch: v2-4 (KIP-320).
 
-Behaviour: the end offset of the newest epoch not above the one asked for; epoch and offset -1 when there is none. One
-broker has one epoch, so that is the log's end or nothing.
+Behaviour: the end offset of the newest epoch not above the one asked for; epoch and offset -1 when there is none.
 v3: replica id, ignored.
+
+Here: one broker has one epoch, so that is the log's end or nothing.
 """
 
 from __future__ import annotations

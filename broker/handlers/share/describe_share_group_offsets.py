@@ -2,9 +2,10 @@
 
 Behaviour: start offsets as persisted, which trail what the members have done by one write. Null topics mean all that
 the group has state of. DESCRIBE on the group is needed, and on each topic; of all topics, those are shown that may be
-described. The group need not exist, nor the topic: what is not known is -1, without an error. Where it cannot be known
-which topics the group has state of, the group is refused with NOT_COORDINATOR.
+described. The group need not exist, nor the topic: what is not known is -1, without an error.
 v1: lag, the records from the start offset to the high watermark that are not finished (KIP-1226).
+
+Here: where it cannot be known which topics the group has state of, the group is refused with NOT_COORDINATOR.
 """
 
 from __future__ import annotations

@@ -4,8 +4,10 @@ Behaviour: opens (epoch 0), uses or ends (-1) the member's share session; applie
 fetches from the session's partitions at the same time; answers when both are done. Errors of fetching and of
 acknowledging are apart, for each partition. Records are never null. The answer that opens a session lists every
 partition that was looked at; later ones leave out what has nothing new; the last one lists acknowledgements alone.
-A session has 10,000 partitions at most, else INVALID_REQUEST; each request looks at the next 1,000 of many.
 v2: ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
+
+Here: a session has 10,000 partitions at most, else INVALID_REQUEST; each request looks at the next 1,000 of many. The
+most sessions are shared out among users, 100 on a connection.
 """
 
 from __future__ import annotations

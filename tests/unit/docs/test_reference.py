@@ -26,35 +26,51 @@ def test_there_is_no_page_that_is_not_made() -> None:
     assert {path.name for path in reference.FOLDER.iterdir()} == PAGES.keys()
 
 
-def test_every_property_has_a_row_with_what_it_does() -> None:
-    rows = [line for line in PAGES["properties.md"].splitlines() if line.startswith("| `")]
-    assert len(rows) == sum(len(keys.keys) for keys in (BROKER_KEYS, TOPIC_KEYS, GROUP_KEYS))
-    for row in rows:
-        *_, doc, end = re.split(r"(?<!\\)\|", row)
-        assert doc.strip().endswith("."), row
-        assert end == ""
+def test_every_property_is_named_once_with_what_it_does() -> None:
+    """In a table with its documentation; bounds of groups' own values, and what has no effect, below it together."""
+    sections = PAGES["properties.md"].split("\n## ")[1:]
+    for section, keys in zip(sections, (BROKER_KEYS, TOPIC_KEYS, GROUP_KEYS), strict=True):
+        rows = {key.name: line for key in keys for line in section.splitlines() if line.startswith(f"| `{key.name}`")}
+        below = [line for line in section.splitlines() if line.startswith(("Accepted for compatibility", "Of remote"))]
+        for key in keys:
+            named = [line for line in [*rows.values(), *below] if f"`{key.name}`" in line.split(" | ")[0]]
+            assert len(named) == 1, key.name
+            if key.name in rows:
+                *cells, end = re.split(r"(?<!\\)\|", rows[key.name])[1:]
+                assert len(cells) == 2 or cells[2].strip().endswith("."), key.name
+                assert len(cells) == 3 or key.doc.endswith(" group may set for itself."), key.name
+                assert end == ""
+        assert sum(line.startswith("| `") for line in section.splitlines()) == len(rows)
 
 
 def test_every_request_has_a_row_with_its_key_and_versions() -> None:
     found = re.findall(
-        r"^\| \*\*(\w+)\*\*[^|]* \| (\d+) \| (\d+)(?: to (\d+))?[^|]* \|", PAGES["requests.md"], re.MULTILINE
+        r"^\| \*\*(\w+)\*\*[^|]* \| (\d+) \| (\d+)(?:–(\d+))?[^|]* \|", PAGES["requests.md"], re.MULTILINE
     )
     assert {int(key): (int(first), int(last or first)) for _, key, first, last in found} == {
         int(key): (row.served.first, row.served.last) for key, row in HANDLERS.items()
     }
 
 
-def test_every_command_about_a_cluster_has_its_options_and_examples() -> None:
-    sections = dict(re.findall(r"^## shareq (.+)\n((?:(?!^## ).*\n?)*)", PAGES["commands.md"], re.MULTILINE))
+def test_every_command_about_a_cluster_has_its_options_and_fields() -> None:
+    sections = dict(re.findall(r"^## (?:shareq )?(.+)\n((?:(?!^## ).*\n?)*)", PAGES["commands.md"], re.MULTILINE))
     assert LEAVES.keys() <= sections.keys()
     for name, command in LEAVES.items():
         for option in command.params:
-            assert (
-                option.opts[0] in sections[name]
-                or option.opts[0] in PAGES["commands.md"].split("\n## ")[1]
-                or (option.param_type_name == "argument")
-            )
-        assert "```text\nshareq " in sections[name] or " | shareq " in sections[name], name
+            in_common = f"{option.opts[0]} " in sections["In common"] or f"{option.opts[0]}`" in sections["In common"]
+            assert option.opts[0] in sections[name] or in_common or option.param_type_name == "argument"
+        fields = re.findall(r"`(\w+)`", sections[name].partition("\nJSON: ")[2])
+        assert command.row is None or tuple(fields) == command.row._fields  # type: ignore[attr-defined]
+        assert "Examples:" in (command.epilog or ""), name
+
+
+def test_what_one_command_alone_has_is_in_its_section() -> None:
+    """Options that several commands have are explained once, and named in each of them."""
+    first, *sections = PAGES["commands.md"].split("\n## ")[1:]
+    explained = re.findall(r"^\* `(?:-\w, )?(--[\w-]+)", first, re.MULTILINE)
+    assert "--dry-run" in explained
+    for line in (line for section in sections for line in section.splitlines() if line.startswith("Also ")):
+        assert set(re.findall(r"`(--[\w-]+)`", line)) <= set(explained)
 
 
 def test_an_error_of_the_sources_without_a_note_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
