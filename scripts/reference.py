@@ -87,8 +87,8 @@ _SEVERAL: Final = 3
 _PROPERTIES: Final = """\
 # Properties
 
-Every property that this broker knows, with its default and, in parentheses, what is allowed.
-What to set first, and where: [configuration](../configuration.md).
+Every property that this broker knows, with its default and, in parentheses, what is allowed; without "=" there is no
+default. What to set first, and where: [configuration](../configuration.md).
 
 * [Of the broker](#of-the-broker): a file, `--set`, the environment. Those with \\* may be changed while it runs, by
   `shareq configs alter broker default --set NAME=VALUE`; those with \\*\\* for the broker by its id.
@@ -112,7 +112,8 @@ clients try again by themselves until their time is up."""
 _COMMANDS: Final = """\
 # Commands
 
-Every command with its options. `--help` of each has examples, too; [the command line](../cli.md) shows them at work."""
+Every command with its options. `--help` of each says more and has examples; [the command line](../cli.md) shows them
+at work."""
 _METRICS: Final = """\
 # All metrics
 
@@ -174,29 +175,24 @@ def _definition(title: str, keys: ConfigDef) -> Iterator[str]:
             fixed.append(key)
         else:
             (bounds if _BOUND.fullmatch(key.doc) else others).append(key)
-    yield from _table("property", "default", "what it does")
-    yield from (_row(_names(key), _default(key), key.doc) for key in others)
+    yield from (f"* {_setting(key)}: {key.doc}" for key in others)
     if bounds:
         yield from ("", "The least and greatest values that a group may set for itself:", "")
-        yield from _table("property", "default")
-        yield from (_row(_names(key), _default(key)) for key in bounds)
+        yield from (f"* {_setting(key)}" for key in bounds)
     for what, some in (
         ("Accepted for compatibility, without effect", inert),
         ("Of remote storage, which there is none of, only the default is accepted", fixed),
     ):
         if some:
-            yield from ("", f"{what}: {', '.join(map(_names, some))}.")
+            yield from ("", f"{what}: {', '.join(f'`{key.name}`' for key in some)}.")
 
 
-def _names(key: ConfigKey[Any]) -> str:
+def _setting(key: ConfigKey[Any]) -> str:
+    """Return a property as a file would have it, with its default, and what else is allowed."""
     running = {UpdateMode.READ_ONLY: "", UpdateMode.CLUSTER_WIDE: r"\*", UpdateMode.PER_BROKER: r"\*\*"}
-    return ", ".join(f"`{name}`" for name in (key.name, *key.aliases)) + running[key.mode]
-
-
-def _default(key: ConfigKey[Any]) -> str:
-    text = format_value(key.default)
-    default = f"`{text}`" if text else ("empty" if key.default is not None else "none")
-    return default if key.validator is None else f"{default} ({_allowed(key.validator.allowed)})"
+    first = key.name if key.default is None else f"{key.name}={format_value(key.default)}"
+    names = ", ".join(f"`{each}`" for each in (first, *key.aliases)) + running[key.mode]
+    return names if key.validator is None else f"{names} ({_allowed(key.validator.allowed)})"
 
 
 def _allowed(text: str) -> str:
@@ -223,26 +219,25 @@ def requests() -> Iterator[str]:
 
 
 def _of_nodes() -> Iterator[str]:
-    """Yield the table of RPCs that a node before a cluster does not answer as every broker does."""
-    yield from ("", "## At a node", "", *_OF_NODES.splitlines(), "")
-    yield from _table("request", "at a node", "but")
-    alike: dict[str, list[str]] = {}
+    """Yield what becomes of the RPCs that a node before a cluster does not answer as every broker does."""
+    yield from ("", "## At a node", "", *_OF_NODES.splitlines())
+    by_way: dict[str, dict[str, list[str]]] = {}
     for key, module in (*FORWARDED.items(), (ApiKey.FIND_COORDINATOR, "find_coordinator")):
         head, _, behaviour = _docstring(f"shareq.cluster.forward.handlers.{module}").partition("\n\nBehaviour: ")
-        how = " ".join(head.split()).partition(",")[2].partition(": v")[0].strip(" .") or "forwarded"
-        behaviour = behaviour.removeprefix("as the cluster's.").strip()
-        if behaviour:
-            yield _row(f"**{_name(key)}**", how, _SHOUTED.sub(r"`\1`", behaviour[:1].upper() + behaviour[1:]))
-        else:
-            alike.setdefault(how, []).append(f"**{_name(key)}**")
-    yield from (_row(", ".join(names), how, "") for how, names in alike.items())
-    for keys, how, behaviour in (
-        (REFUSED, "refused", "`POLICY_VIOLATION`: transactions and other groups are at the cluster."),
-        (OF_PRODUCERS, "refused with `--no-proxy`", "`POLICY_VIOLATION`: producers are to use the cluster."),
-        (NOT_OFFERED, "not offered", "It is about logs of one's own, or levels of features, which are the cluster's."),
+        way = " ".join(head.split()).partition(",")[2].partition(": v")[0].strip(" .") or "forwarded"
+        text = behaviour.removeprefix("as the cluster's.").strip() or "as the cluster's."
+        by_way.setdefault(way, {}).setdefault(text, []).append(_name(key))
+    for keys, way, text in (
+        (REFUSED, "refused", "POLICY_VIOLATION: transactions and other groups are at the cluster."),
+        (OF_PRODUCERS, "refused with `--no-proxy`", "POLICY_VIOLATION: producers are to use the cluster."),
+        (NOT_OFFERED, "not offered", "About logs of one's own, or levels of features, which are the cluster's."),
     ):
-        names = ", ".join(f"**{name}**" for name in sorted(map(_name, keys)))
-        yield _row(names, how, behaviour)
+        by_way.setdefault(way, {})[text] = sorted(map(_name, keys))
+    for way, by_text in by_way.items():
+        yield from ("", f"{way[:1].upper()}{way[1:]}:", "")
+        for text, names in by_text.items():
+            behaviour = _SHOUTED.sub(r"`\1`", f"{text[:1].upper()}{text[1:]}")
+            yield " ".join(f"* {', '.join(f'**{name}**' for name in names)}: {behaviour}".split())
 
 
 def _name(key: ApiKey) -> str:
@@ -287,11 +282,10 @@ def errors() -> Iterator[str]:
     if notes.keys() != named_in_sources():
         raise ValueError(f"{NOTES}: {notes.keys() ^ named_in_sources()} are there alone, or in the sources alone")
     yield from (*_ERRORS.splitlines(), "")
-    yield from _table("error", "comes when")
     for code in ErrorCode:
         if code.name in notes:
             again = r"\*" if code in RETRIABLE else ""
-            yield _row(f"`{code.name}` ({int(code)}){again}", notes[code.name])
+            yield f"* `{code.name}` ({int(code)}){again}: {notes[code.name]}"
 
 
 # Commands.
@@ -309,7 +303,7 @@ def commands() -> Iterator[str]:
     for name, command, inner in found:
         usage = " ".join(each for each in command.collect_usage_pieces(inner) if each != "[OPTIONS]")
         yield from ("", f"## {name}", "", f"`{f'{name} {usage}'.strip()}`", "")
-        yield from _paragraphs(command.help or "")
+        yield from (inspect.cleandoc(command.help or "").partition("\n\n")[0], "")
         about_a_cluster = isinstance(command, ClusterCommand)
         also = []
         for first, line in _options(command.params, inner):
@@ -322,7 +316,7 @@ def commands() -> Iterator[str]:
         if isinstance(command, ClusterCommand) and command.row is not None:
             fields = ", ".join(f"`{each}`" for each in command.row._fields)  # type: ignore[attr-defined]  # a NamedTuple
             yield from ("", f"JSON: {fields}.")
-        yield from _notes(command.epilog or "")
+        yield from _exit_codes(command.epilog or "")
 
 
 def _leaves(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
@@ -334,11 +328,6 @@ def _leaves(group: click.Group, context: click.Context) -> Iterator[tuple[str, c
             yield from _leaves(command, inner)
         else:
             yield inner.command_path, command, inner
-
-
-def _paragraphs(text: str) -> Iterator[str]:
-    for part in inspect.cleandoc(text).replace("\b\n", "").split("\n\n"):
-        yield from (part.strip(), "")
 
 
 def _options(params: Iterable[click.Parameter], context: click.Context) -> Iterator[tuple[str, str]]:
@@ -356,11 +345,11 @@ def _options(params: Iterable[click.Parameter], context: click.Context) -> Itera
         yield each.opts[0], f"* `{names}{value}`: {words}"
 
 
-def _notes(epilog: str) -> Iterator[str]:
-    """Yield what stands below the options beside examples, and exit codes that are not everybody's."""
+def _exit_codes(epilog: str) -> Iterator[str]:
+    """Yield exit codes that are not everybody's."""
     for part in epilog.replace("\b\n", "").strip().split("\n\n"):
         text = " ".join(part.split())
-        if text and text != EXIT_CODES and not text.startswith(("Example", "shareq ")):
+        if text.startswith("Exit codes:") and text != EXIT_CODES:
             yield from ("", text)
 
 

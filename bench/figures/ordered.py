@@ -30,15 +30,16 @@ class _Kind(NamedTuple):
     part: int
 
 
-_EACH: Final = "each record looked at and acknowledged by itself"
+_EACH: Final = "record by record"
+"""Each record is looked at and acknowledged by itself."""
 _KINDS: Final[dict[str, _Kind]] = {
-    "": _Kind("batches of 16 KB", _SMALL, {}, 5),
-    "large_": _Kind("batches of 1 MB", {}, {}, 5),
-    "random_": _Kind("batches of 1 MB, keys at random", _RANDOM, {}, 20),
-    "random_small_": _Kind("batches of 16 KB, keys at random", _RANDOM | _SMALL, {}, 20),
-    "each_": _Kind(f"batches of 1 MB, {_EACH}", {}, {"each": True}, 20),
-    "random_each_": _Kind(f"batches of 1 MB, keys at random, {_EACH}", _RANDOM, {"each": True}, 20),
-    "random_small_each_": _Kind(f"batches of 16 KB, keys at random, {_EACH}", _RANDOM | _SMALL, {"each": True}, 20),
+    "": _Kind("16 KB batches", _SMALL, {}, 5),
+    "large_": _Kind("1 MB batches", {}, {}, 5),
+    "random_": _Kind("random keys, 1 MB batches", _RANDOM, {}, 20),
+    "random_small_": _Kind("random keys, 16 KB batches", _RANDOM | _SMALL, {}, 20),
+    "each_": _Kind(f"1 MB batches, {_EACH}", {}, {"each": True}, 20),
+    "random_each_": _Kind(f"random keys, 1 MB batches, {_EACH}", _RANDOM, {"each": True}, 20),
+    "random_small_each_": _Kind(f"random keys, 16 KB batches, {_EACH}", _RANDOM | _SMALL, {"each": True}, 20),
 }
 """The kinds by the start of the row's key."""
 ROWS = tuple(

@@ -156,12 +156,14 @@ class ServerProperties:
         "connections.max.idle.ms", 600_000, "A connection silent for so long is closed; negative: never."
     )
     quota_window_num = integer("quota.window.num", 11, "Windows of the rates that client quotas are about.", at_least=1)
-    quota_window_size_seconds = integer("quota.window.size.seconds", 1, "Length of each of these windows.", at_least=1)
+    quota_window_size_seconds = integer(
+        "quota.window.size.seconds", 1, "Length of each window of these rates.", at_least=1
+    )
     controller_quota_window_num = integer(
-        "controller.quota.window.num", 11, "The same for `controller_mutation_rate`.", at_least=1
+        "controller.quota.window.num", 11, "Windows of the rate `controller_mutation_rate`.", at_least=1
     )
     controller_quota_window_size_seconds = integer(
-        "controller.quota.window.size.seconds", 1, "Length of each of these windows.", at_least=1
+        "controller.quota.window.size.seconds", 1, "Length of each window of that rate.", at_least=1
     )
     fetch_max_bytes = integer(
         "fetch.max.bytes", 57_671_680, "The most record bytes one Fetch answer carries.", at_least=1024
@@ -273,7 +275,7 @@ class TransactionProperties:
         at_least=1,
     )
     transaction_state_log_segment_bytes = integer(
-        "transaction.state.log.segment.bytes", 104_857_600, "Its segment size.", at_least=1
+        "transaction.state.log.segment.bytes", 104_857_600, "Segment size of `__transaction_state`.", at_least=1
     )
     transaction_max_timeout_ms = integer(
         "transaction.max.timeout.ms", 900_000, "The longest transaction a producer may ask for.", at_least=1

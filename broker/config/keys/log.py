@@ -107,7 +107,7 @@ class LogProperties:
         "log.flush.interval.ms", None, "Longest time before records are synced.", mode=_DYNAMIC
     )
     log_flush_scheduler_interval_ms = long(
-        "log.flush.scheduler.interval.ms", LONG_TOP, "As above, if that is not given."
+        "log.flush.scheduler.interval.ms", LONG_TOP, "The same as `log.flush.interval.ms`, if that is not given."
     )
     log_segment_delete_delay_ms = long(
         "log.segment.delete.delay.ms", 60_000, "Delay of file removal.", at_least=0, mode=_DYNAMIC

@@ -17,16 +17,19 @@ class OauthProperties:
         "shareq[oauth].",
     )
     sasl_oauthbearer_jwks_endpoint_refresh_ms = long(
-        "sasl.oauthbearer.jwks.endpoint.refresh.ms", 3_600_000, "How often these keys are read again.", at_least=1
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms", 3_600_000, "How often the keys (JWKS) are read again.", at_least=1
     )
     sasl_oauthbearer_jwks_endpoint_retry_backoff_ms = long(
         "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
         100,
-        "How soon they are tried again after a failure; twice as long after each further one.",
+        "How soon reading the keys is tried again after a failure; twice as long after each further one.",
         at_least=1,
     )
     sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms = long(
-        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", 10_000, "The longest of these pauses.", at_least=1
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+        10_000,
+        "The longest pause between two tries to read the keys.",
+        at_least=1,
     )
     sasl_oauthbearer_expected_audience = words(
         "sasl.oauthbearer.expected.audience",

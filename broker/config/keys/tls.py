@@ -21,8 +21,10 @@ class TlsProperties:
     ssl_keystore_location = text(
         "ssl.keystore.location", None, "A file with certificate, chain and private key.", mode=_PER_BROKER
     )
-    ssl_keystore_password = password("ssl.keystore.password", None, "Of a PKCS12 file.", mode=_PER_BROKER)
-    ssl_key_password = password("ssl.key.password", None, "Of an encrypted private key in PEM.", mode=_PER_BROKER)
+    ssl_keystore_password = password("ssl.keystore.password", None, "The password of a PKCS12 file.", mode=_PER_BROKER)
+    ssl_key_password = password(
+        "ssl.key.password", None, "The password of an encrypted private key in PEM.", mode=_PER_BROKER
+    )
     ssl_keystore_certificate_chain = password(
         "ssl.keystore.certificate.chain",
         None,
@@ -34,9 +36,11 @@ class TlsProperties:
     ssl_truststore_location = text(
         "ssl.truststore.location", None, "A file with the authorities whose clients are let in.", mode=_PER_BROKER
     )
-    ssl_truststore_password = password("ssl.truststore.password", None, "Of a PKCS12 file.", mode=_PER_BROKER)
+    ssl_truststore_password = password(
+        "ssl.truststore.password", None, "The password of a PKCS12 file.", mode=_PER_BROKER
+    )
     ssl_truststore_certificates = password(
-        "ssl.truststore.certificates", None, "These authorities as PEM text, instead of a file.", mode=_PER_BROKER
+        "ssl.truststore.certificates", None, "The authorities as PEM text, instead of a file.", mode=_PER_BROKER
     )
     ssl_client_auth = text(
         "ssl.client.auth",

@@ -27,20 +27,16 @@ def test_there_is_no_page_that_is_not_made() -> None:
 
 
 def test_every_property_is_named_once_with_what_it_does() -> None:
-    """In a table with its documentation; bounds of groups' own values, and what has no effect, below it together."""
+    """In a line of its own; bounds of groups' own values without a text, and below what has no effect together."""
     sections = PAGES["properties.md"].split("\n## ")[1:]
     for section, keys in zip(sections, (BROKER_KEYS, TOPIC_KEYS, GROUP_KEYS), strict=True):
-        rows = {key.name: line for key in keys for line in section.splitlines() if line.startswith(f"| `{key.name}`")}
-        below = [line for line in section.splitlines() if line.startswith(("Accepted for compatibility", "Of remote"))]
-        for key in keys:
-            named = [line for line in [*rows.values(), *below] if f"`{key.name}`" in line.split(" | ")[0]]
-            assert len(named) == 1, key.name
-            if key.name in rows:
-                *cells, end = re.split(r"(?<!\\)\|", rows[key.name])[1:]
-                assert len(cells) == 2 or cells[2].strip().endswith("."), key.name
-                assert len(cells) == 3 or key.doc.endswith(" group may set for itself."), key.name
-                assert end == ""
-        assert sum(line.startswith("| `") for line in section.splitlines()) == len(rows)
+        lines = re.findall(r"^\* `([\w.]+)(?:=[^`]*)?`(.*)$", section, re.MULTILINE)
+        below = re.findall(r"^(?:Accepted for|Of remote).*?: (.*)\.$", section, re.MULTILINE)
+        together = re.findall(r"`([\w.]+)`", " ".join(below))
+        assert sorted([*(name for name, _ in lines), *together]) == sorted(keys.keys)
+        for name, rest in lines:
+            of_a_group = keys.keys[name].doc.endswith(" group may set for itself.")
+            assert rest.endswith("." if not of_a_group else ")"), name
 
 
 def test_every_request_has_a_row_with_its_key_and_versions() -> None:
