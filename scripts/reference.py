@@ -302,7 +302,7 @@ def commands() -> Iterator[str]:
     yield from ("", "## In common", "", *_IN_COMMON.splitlines(), "", *everywhere, "", *shared, "", EXIT_CODES)
     for name, command, inner in found:
         usage = " ".join(each for each in command.collect_usage_pieces(inner) if each != "[OPTIONS]")
-        yield from ("", f"## {name}", "", f"`{f'{name} {usage}'.strip()}`", "")
+        yield from ("", f"## {name}", "", *([f"`{name} {usage}`", ""] if usage else []))
         yield from (inspect.cleandoc(command.help or "").partition("\n\n")[0], "")
         about_a_cluster = isinstance(command, ClusterCommand)
         also = []
