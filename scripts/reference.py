@@ -127,8 +127,8 @@ _TABLES: Final = {
     "Nodes before a cluster": OF_NODES,
 }
 _IN_COMMON: Final = """\
-Commands with fields of JSON below talk to a cluster. They take these options, some of them those that follow. What
-each field means is in `shareq json-schema COMMAND`."""
+Commands whose section lists the fields of their JSON talk to a cluster, and take these options; `migrate` has two
+addresses instead of `-b`. `shareq json-schema COMMAND` explains the fields."""
 
 
 def pages() -> dict[str, str]:
@@ -299,7 +299,8 @@ def commands() -> Iterator[str]:
     everywhere = list(dict(_options(common_options(), context)).values())
     counted = Counter(line for _, command, inner in found for _, line in _options(command.params, inner))
     shared = [line for line, times in counted.items() if times >= _SEVERAL and line not in everywhere]
-    yield from ("", "## In common", "", *_IN_COMMON.splitlines(), "", *everywhere, "", *shared, "", EXIT_CODES)
+    yield from ("", "## In common", "", *_IN_COMMON.splitlines(), "", *everywhere)
+    yield from ("", "Several commands, whose sections name them, take these:", "", *shared, "", EXIT_CODES)
     for name, command, inner in found:
         usage = " ".join(each for each in command.collect_usage_pieces(inner) if each != "[OPTIONS]")
         yield from ("", f"## {name}", "", *([f"`{name} {usage}`", ""] if usage else []))
