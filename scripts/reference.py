@@ -167,7 +167,10 @@ def properties() -> Iterator[str]:
 
 def _definition(title: str, keys: ConfigDef) -> Iterator[str]:
     yield from ("", f"## {title}", "")
-    inert, fixed, bounds, others = [], [], [], []
+    inert: list[ConfigKey[Any]] = []
+    fixed: list[ConfigKey[Any]] = []
+    bounds: list[ConfigKey[Any]] = []
+    others: list[ConfigKey[Any]] = []
     for key in sorted(keys, key=lambda each: each.name):
         if _WITHOUT_EFFECT.match(key.doc) and "Of a node" not in key.doc:
             inert.append(key)
