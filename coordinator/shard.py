@@ -125,8 +125,8 @@ class CoordinatorShard(Protocol):
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
         """Apply one record, live or at load. The only method that changes durable state."""
 
-    def on_loaded(self, now_ms: int) -> None:
-        """Start timers afresh: called once after the log was replayed, before the first operation."""
+    def on_loaded(self, now_ms: int) -> Steps[None]:
+        """Start timers afresh: begun once after the log was replayed, and ended before the first operation."""
 
     def next_deadline_ms(self) -> int | None:
         """Return when to call `on_deadline` (monotonic ms), or None."""

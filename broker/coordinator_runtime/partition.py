@@ -28,7 +28,7 @@ from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.foundation.loop.coroutines import in_steps, result_of
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.broker.foundation.turn_budget import PAUSE, Breathe, unpaused
+from shareq.broker.foundation.turn_budget import LOOK, PAUSE, Breathe, unpaused
 from shareq.broker.log.append import Origin
 from shareq.broker.log.markers import MarkedLog, TransactionMarker, append_marker
 from shareq.coordinator.shard import (
@@ -515,7 +515,8 @@ class CoordinatorPartition(Generic[ShardT]):
         shard = self._new_shard()
         try:
             await replay_log(self._log, shard, self._serde, breathe, self._settings.load_buffer_bytes)
-            shard.on_loaded(self._env.clock.now_ms())
+            for _ in shard.on_loaded(self._env.clock.now_ms()):
+                await breathe(LOOK)
         except Exception as failure:
             what, until = f"{self._log!r}: {failure!r}", "the broker starts again"
             if isinstance(failure, CoordinatorLoadError):

@@ -91,6 +91,7 @@ class PartitionRecords:
         "_cache",
         "_damaged",
         "_led_epoch",
+        "_shown_upto",
         "_wants",
         "ahead_bytes",
         "anchor",
@@ -151,6 +152,7 @@ class PartitionRecords:
         self.ahead_bytes = 0
         self._damaged: Fault | None = None
         self._beyond: int | None = None
+        self._shown_upto = 0  # exclusive; what was put at the end
 
     # -- what readers ask
 
@@ -274,13 +276,13 @@ class PartitionRecords:
         Where the last stable offset is the high watermark, no transaction is open.
         """
         self._cache.put(self.place, chunk)
-        end = chunk.next_offset
+        end = self._shown_upto = chunk.next_offset
         is_stable = chunk.aborted is not None and self.last_stable_offset == self.high_watermark
         self.set_ends(LogEnds(self.log_start_offset, end, end if is_stable else self.last_stable_offset))
 
     def put(self, chunk: Chunk, epochs: Sequence[EpochStart]) -> bool:
-        """Keep a chunk that came, with the leader epochs of its batches; return whether it was not here before."""
-        is_new = self._cache.put(self.place, chunk)
+        """Keep a chunk that came, with the leader epochs of its batches; return whether readers may not have it yet."""
+        is_new = self._cache.put(self.place, chunk) or chunk.next_offset > self._shown_upto
         for epoch, offset in epochs:
             self.epochs[epoch] = min(offset, self.epochs.get(epoch, offset))
             if len(self.epochs) > MOST_EPOCHS:
@@ -332,6 +334,7 @@ class PartitionRecords:
         self.anchor = NO_ANCHOR
         self.epochs.clear()
         self._damaged = self._beyond = None
+        self._shown_upto = 0
 
     # -- inside
 

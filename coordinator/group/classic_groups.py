@@ -20,7 +20,7 @@ from shareq.coordinator.group.consumer.records import group_tombstones
 from shareq.coordinator.group.counters import GroupCounters
 from shareq.coordinator.group.deadlines import Deadlines
 from shareq.coordinator.group.groups import Group
-from shareq.coordinator.shard import CoordinatorResult, InconsistentRecords, LogRoom
+from shareq.coordinator.shard import CoordinatorResult, InconsistentRecords, LogRoom, Steps
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribedGroup
 from shareq.protocol.generated.group_metadata import GroupMetadataKey, GroupMetadataValue
@@ -194,13 +194,14 @@ class ClassicGroups:
 
     # -- time
 
-    def on_loaded(self, now_ms: int) -> None:
+    def on_loaded(self, now_ms: int) -> Steps[None]:
         """Members are as they were written; each has a whole session to be heard of. A group with more members than
         `group.max.size` allows now rebalances, so that some stay out.
         """
         self._serving = True
         turn = self.turn(now_ms)  # without records or answers: no member has joined yet
         for group in self.all():
+            yield
             for member in group.members.values():
                 turn.expect_heartbeat(group, member)
             if len(group.members) > self.settings.max_size:

@@ -210,9 +210,10 @@ class ConsumerGroups:
 
     # -- time
 
-    def on_loaded(self, now_ms: int) -> None:
+    def on_loaded(self, now_ms: int) -> Steps[None]:
         """Members are as they were; each has a whole session to be heard of, and to give up what it has to."""
         for group in self.all():
+            yield
             group.settle()
             for member in group.members.values():
                 self._restart_timers(group, member, now_ms)

@@ -189,11 +189,11 @@ class GroupCoordinatorShard:
         """Make the offsets of the producer's transaction those of their groups, or forget them."""
         self.offsets.store.end_transaction(producer_id, commit=commit)
 
-    def on_loaded(self, now_ms: int) -> None:
+    def on_loaded(self, now_ms: int) -> Steps[None]:
         """Members are as they were; each has a whole session to be heard of."""
-        self.share.on_loaded(now_ms)
-        self.classic.on_loaded(now_ms)
-        self.consumer.on_loaded(now_ms)
+        yield from self.share.on_loaded(now_ms)
+        yield from self.classic.on_loaded(now_ms)
+        yield from self.consumer.on_loaded(now_ms)
         self.offsets.on_loaded(now_ms)
 
     def next_deadline_ms(self) -> int | None:

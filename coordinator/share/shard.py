@@ -18,7 +18,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from shareq.coordinator.ports import MetadataImage
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, Steps
 from shareq.coordinator.share.delays import (
     DELAY_BYTES,
     NO_DELAYS,
@@ -314,9 +314,10 @@ class ShareCoordinatorShard:
             else:
                 self._forget(key)
 
-    def on_loaded(self, now_ms: int) -> None:
+    def on_loaded(self, now_ms: int) -> Steps[None]:
         for state in self._without_snapshot.values():
             state.settle()
+            yield
         self._without_snapshot.clear()
         self._cold_check_due_ms = now_ms + self.settings.cold_partition_snapshot_interval_ms
 

@@ -18,6 +18,7 @@ from shareq.coordinator.shard import (
     InconsistentRecords,
     LogRoom,
     RecordsTooLarge,
+    Steps,
 )
 from shareq.coordinator.transaction import timeouts
 from shareq.coordinator.transaction.add_partitions import add_partitions, verify_partition
@@ -257,8 +258,9 @@ class TransactionCoordinatorShard:
         last_epoch = self._last_epoch(transaction, self._transactions.get(key.transactional_id))
         self._transactions[key.transactional_id] = replace(transaction, last_producer_epoch=last_epoch)
 
-    def on_loaded(self, now_ms: int) -> None:
+    def on_loaded(self, now_ms: int) -> Steps[None]:
         """Do nothing: no transaction depends on when it was loaded."""
+        yield from ()
 
     def next_deadline_ms(self) -> int | None:
         """Timeouts are looked for at intervals, not at deadlines."""

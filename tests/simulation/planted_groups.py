@@ -106,7 +106,7 @@ def changed_subscription_is_ignored(original: Function, known: Any, request: Any
 
 
 def nobody_expires_after_a_restart() -> AbstractContextManager[object]:
-    return replaced((GroupCoordinatorShard, "on_loaded", lambda _self, _now_ms: None))
+    return replaced((GroupCoordinatorShard, "on_loaded", lambda _self, _now_ms: iter(())))
 
 
 @in_place_of(Deadlines, "set")

@@ -299,9 +299,10 @@ class ShareGroups:
 
     # -- time
 
-    def on_loaded(self, now_ms: int) -> None:
+    def on_loaded(self, now_ms: int) -> Steps[None]:
         """Members are as they were; each has a whole session to be heard of."""
         for group in self.all():
+            yield
             group.settle(self._partitions_of)
             settings = self._share_settings.share_group(group.group_id)
             for member_id in group.members:

@@ -16,7 +16,7 @@ from shareq.coordinator.group.classic.rpc.join import Joining
 from shareq.coordinator.group.classic.turn import ClassicGroupSettings
 from shareq.coordinator.group.classic_groups import ClassicGroups
 from shareq.coordinator.group.counters import GroupCounters
-from shareq.coordinator.shard import AmpleRoom, CoordinatorResult
+from shareq.coordinator.shard import AmpleRoom, CoordinatorResult, at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import (
     DescribedGroup,
@@ -65,7 +65,7 @@ class _Slot:
         self._timer: TimerHandle | None = None
         for group_id, value in written.items():
             self.groups.replay(GroupMetadataKey(group_id), value)
-        self.groups.on_loaded(clock.now_ms())
+        at_once(self.groups.on_loaded(clock.now_ms()))
         self._set_timer()
 
     def waiting(self, refusal: Message) -> tuple[int, Pending[Message | None]]:

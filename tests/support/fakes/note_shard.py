@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shareq.coordinator.group.serde import GROUP_SERDE
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords, LateAnswer
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords, LateAnswer, Steps
 from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey, ShareGroupMetadataValue
 from shareq.protocol.records.batch import RecordData
 
@@ -55,7 +55,8 @@ class NoteShard:
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         self.ended.append((producer_id, commit))
 
-    def on_loaded(self, now_ms: int) -> None:
+    def on_loaded(self, now_ms: int) -> Steps[None]:
+        yield
         assert self.loaded_at is None, "loaded twice"
         self.loaded_at = now_ms
 

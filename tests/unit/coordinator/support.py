@@ -11,14 +11,7 @@ from shareq.coordinator.group.offsets.commit import PreparedCommit, refused
 from shareq.coordinator.group.offsets.group_offsets import GroupOffsets
 from shareq.coordinator.group.serde import GROUP_SERDE
 from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings, TopicImage
-from shareq.coordinator.shard import (
-    CoordinatorRecord,
-    CoordinatorResult,
-    CoordinatorShard,
-    RecordSerde,
-    Steps,
-    at_once,
-)
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, CoordinatorShard, RecordSerde, Steps, at_once
 from shareq.protocol.generated.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from shareq.protocol.primitives import Message
 from tests.support.worlds.cleaner import Reported
@@ -103,7 +96,7 @@ class Log(Generic[ShardT]):
         self.answers: dict[int, Message] = {}
         """The answers to requests that wait, by token."""
         self.shard = new_shard()
-        self.shard.on_loaded(time.now_ms)
+        at_once(self.shard.on_loaded(time.now_ms))
 
     def run(self, operation: CoordinatorResult[T] | Steps[CoordinatorResult[T]]) -> T:
         """Append and replay what an operation decides; `last` holds its records."""
@@ -128,7 +121,7 @@ class Log(Generic[ShardT]):
             record = self._serde.decode(key, value)
             assert record is not None
             shard.replay(record, offset)
-        shard.on_loaded(self._time.now_ms)
+        at_once(shard.on_loaded(self._time.now_ms))
         return shard
 
     def compacted(self, rule: Rule, upto: int, tombstones_are_over: bool) -> ShardT:

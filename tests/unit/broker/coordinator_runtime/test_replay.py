@@ -10,7 +10,7 @@ from shareq.broker.coordinator_runtime import replay
 from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, Loaded, replay_log, replay_one
 from shareq.broker.foundation.loop.coroutines import result_of
 from shareq.broker.foundation.turn_budget import unpaused
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, InconsistentRecords, Steps
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.records.compression import Compression
@@ -89,7 +89,8 @@ class PlainShard:
     def replay(self, record: CoordinatorRecord, offset: int) -> None:
         self.offsets.append(offset)
 
-    def on_loaded(self, now_ms: int) -> None: ...
+    def on_loaded(self, now_ms: int) -> Steps[None]:
+        yield from ()
 
     def next_deadline_ms(self) -> int | None:
         return None

@@ -464,3 +464,16 @@ def test_a_log_that_lost_a_batch_that_was_committed_is_found_cut() -> None:
     rig.clock.advance(2_000)
     assert rig.cut == [(0, 1)]
     assert source.high_watermark == 1
+
+
+def test_a_batch_that_was_shown_early_and_gave_way_is_announced_when_it_comes_again() -> None:
+    rig = RecordsRig()
+    source = _at_end(rig)
+    rig.cluster.append("orders", _commit(rig, source, 1))
+    rig.clock.advance(5)
+    rig.feed.cache.forget(source.place)
+    rig.heard.clear()
+    assert source.read(1, 1 << 20, upto=2) is NOT_HERE_YET
+    rig.clock.advance(5)
+    assert rig.heard == [0]
+    assert isinstance(source.read(1, 1 << 20, upto=2), ReadResult)

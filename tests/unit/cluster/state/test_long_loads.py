@@ -17,7 +17,7 @@ from shareq.cluster.link.ports import BrokerAddress, LinkFailure, Purpose
 from shareq.cluster.state.log import SlotLog
 from shareq.cluster.state.rules import Producer, take_over_batch
 from shareq.coordinator.ports import TopicImage
-from shareq.coordinator.shard import CoordinatorRecord
+from shareq.coordinator.shard import CoordinatorRecord, Steps
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
@@ -216,9 +216,10 @@ def test_a_turn_that_takes_too_long_is_noticed(monkeypatch: pytest.MonkeyPatch) 
     log, shard = LongLog(), new_shard()
     log.write(record for at in range(10) for record in shard.initialize(key_of(at), 1, 0).records)
 
-    def slow(shard: ShareCoordinatorShard, _now_ms: int) -> None:
+    def slow(shard: ShareCoordinatorShard, _now_ms: int) -> Steps[None]:
         for _ in range(MOST_CALLS):
             shard.next_deadline_ms()
+        yield
 
     monkeypatch.setattr(ShareCoordinatorShard, "on_loaded", slow)
     with pytest.raises(AssertionError, match="the longest tick"):

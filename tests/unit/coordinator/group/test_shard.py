@@ -15,6 +15,7 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 from tests.unit.coordinator.group.classic.world import ClassicWorld
 from tests.unit.coordinator.group.consumer.world import CLIENT, GROUP, SESSION_MS, ConsumerWorld
 from tests.unit.coordinator.group.offsets.world import OffsetsWorld
+from tests.unit.coordinator.group.share.world import GroupWorld
 
 
 class Room(AmpleRoom):
@@ -138,3 +139,24 @@ def test_an_offset_of_a_transaction_counts_when_that_is_committed() -> None:
     assert world.offsets() == {}
     shard.end_transaction(5, commit=True)
     assert world.offsets() == {("t", 1): 7}
+
+
+@pytest.mark.parametrize("kind", ["share", "classic", "consumer"])
+def test_after_a_load_others_may_have_their_turn_at_each_group(kind: str) -> None:
+    match kind:
+        case "share":
+            share = GroupWorld()
+            share.join("m", "foo")
+            shard = share.log.loaded()
+        case "classic":
+            classic = ClassicWorld()
+            member_id = classic.join("").response.member_id
+            classic.join(member_id)
+            shard = classic.log.loaded()
+        case _:
+            consumer = ConsumerWorld()
+            consumer.join("m")
+            shard = consumer.log.loaded()
+    groups = [*shard.share.all(), *shard.classic.all(), *shard.consumer.all()]
+    assert len(groups) == 1
+    assert len(list(shard.on_loaded(0))) == 1

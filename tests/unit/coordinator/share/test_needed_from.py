@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shareq.coordinator.shard import at_once
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import NOTHING, ShareCoordinatorShard
 from shareq.coordinator.share.state_batches import StateBatch
@@ -30,7 +31,7 @@ def loaded_from(world: World, offset: int) -> ShareCoordinatorShard:
         assert record is not None
         if at >= offset:
             shard.replay(record, at)
-    shard.on_loaded(0)
+    at_once(shard.on_loaded(0))
     return shard
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, at_once
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import update_batches
 from shareq.coordinator.share.results import SummaryResult
@@ -184,7 +184,7 @@ def test_an_update_without_its_snapshot_and_without_a_start_offset_begins_at_0_a
     world = World()
     value = ShareUpdateValue(snapshot_epoch=4, leader_epoch=3, start_offset=-1, delivery_complete_count=1)
     world.shard.replay(CoordinatorRecord(ShareUpdateKey(*KEY), value), 0)
-    world.shard.on_loaded(0)
+    at_once(world.shard.on_loaded(0))
     assert world.shard.read(KEY, 3).response.start_offset == 0
 
 

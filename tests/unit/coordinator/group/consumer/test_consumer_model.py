@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from shareq.broker.log.cleaner.survivors import latest_value
+from shareq.coordinator.shard import at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHeartbeatResponse
 from tests.unit.coordinator.group.consumer.world import INTERVAL_MS, REBALANCE_MS, ConsumerWorld
@@ -102,7 +103,7 @@ class Groups(RuleBasedStateMachine):
         log = self.world.log
         before = self.state()
         log.shard = log.compacted(latest_value, int(upto * len(log.encoded)), over)
-        log.shard.on_loaded(self.world.time.now_ms)
+        at_once(log.shard.on_loaded(self.world.time.now_ms))
         assert self.state() == before
 
     @rule(topic=st.sampled_from(["foo", "bar"]))

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from shareq.broker.log.cleaner.survivors import latest_value
 from shareq.coordinator.group.classic.embedded import read_subscription
+from shareq.coordinator.shard import at_once
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.join_group import JoinGroupResponse
 from tests.unit.coordinator.group.consumer.world import INTERVAL_MS
@@ -191,7 +192,7 @@ class Groups(RuleBasedStateMachine):
         log.reload()
         before = self._state()
         log.shard = log.compacted(latest_value, int(upto * len(log.encoded)), over)
-        log.shard.on_loaded(self.world.time.now_ms)
+        at_once(log.shard.on_loaded(self.world.time.now_ms))
         assert self._state() == before
         self._notify_clients()
 
