@@ -9,6 +9,7 @@ KILLS ?= 200
 BASE   ?= HEAD
 RECORDS ?= 20000
 ARGS   ?=
+TAG    ?=
 
 BIN    := .venv/bin
 READY  := .venv/.ready
@@ -42,7 +43,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills moving crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist clean
+.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills moving crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist wheels release-check clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 define EVERY_DAY
@@ -142,6 +143,8 @@ What is made
                                     docs/evidence/ from their rows
   make screenshots                  the pictures of docs/console.md, made again
   make dist                         sdist and wheel in dist/, installed and started once outside the checkout
+  make wheels                       wheels with compiled passes for this system's Pythons, each started; Linux: needs docker
+  make release-check TAG=v0.2.0     whether tag, version and changelog agree
   make docker-test                  the image, built and run without a daemon; needs root, buildah and debootstrap, else skips
   make clean                        remove what was built; .venv, its likes and .cache (downloads) stay
 endef
@@ -401,6 +404,13 @@ lock: $(READY)
 
 dist: $(READY)
 	$(RUN) scripts/check_wheel.py
+
+wheels: $(READY)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --group wheels
+	$(RUN) -m cibuildwheel --output-dir dist $(ARGS)
+
+release-check: $(READY)
+	$(RUN) scripts/release.py $(TAG)
 
 clean:
 	rm -rf dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

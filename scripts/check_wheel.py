@@ -15,12 +15,6 @@ from pathlib import Path
 from compile_passes import why_not  # type: ignore[import-not-found] # beside this file
 
 ROOT = Path(__file__).resolve().parents[1]
-COMPILED = """
-from importlib import import_module
-from shareq.protocol.passes import FOLDER, sources
-forms = [import_module(f"shareq.protocol.passes.{source.stem}") for source in sources(FOLDER)]
-assert forms and not any(form.__file__.endswith(".py") for form in forms), forms
-"""
 
 
 def main() -> int:
@@ -43,7 +37,7 @@ def main() -> int:
         packages = "import importlib.util, shareq.client.network, shareq.spark; "
         _run([str(python), "-c", packages + "assert importlib.util.find_spec('pyspark_shareq')"], outside)
         if why_not() is None:
-            _run([str(python), "-c", COMPILED], outside)
+            _run([str(python), str(ROOT / "scripts" / "check_compiled.py")], outside)
         pages = "from importlib.resources import files; page = files('shareq.ops.console') / 'static' / 'views'"
         _run([str(python), "-c", f"{pages} / 'window.js'; assert page.is_file()"], outside)
     if len(versions) != 1:

@@ -1,3 +1,3 @@
 """shareq: a Kafka-wire-compatible broker for queues (KIP-932 share groups)."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
