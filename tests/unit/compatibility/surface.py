@@ -27,6 +27,7 @@ from shareq.ops.cli.shared import exits
 from shareq.spark.options import KNOWN
 
 RECORD: Final = Path(__file__).with_name("promised.json")
+SCHEMA: Final = Path(__file__).parents[3] / "docs" / "records-api.schema.json"
 MODULES: Final = ("shareq.aio", "shareq.kombu", "shareq.taskiq", "shareq.testing", "shareq.worker")
 NAMES: Final = {
     "shareq.kombu": ("SCHEME", "register"),  # the transport's methods are kombu's business
@@ -62,6 +63,7 @@ def surface() -> dict[str, Names]:
             for key in keys
         },
         "python": dict(_python()),
+        "records api": dict(_records_api()),
         "requests": {key.name: [row.served.first, row.served.last] for key, row in HANDLERS.items()},
         "spark": dict.fromkeys(KNOWN),
     }
@@ -72,6 +74,13 @@ def _json() -> Iterator[tuple[str, Any]]:
     for words, command in leaves():
         for path, kind in _fields(schema(words, command)):
             yield f"{words}: {path}", kind
+
+
+def _records_api() -> Iterator[tuple[str, Any]]:
+    """Yield the type of each field of the records API; a test keeps its answers to this schema."""
+    for name, found in json.loads(SCHEMA.read_text())["$defs"].items():
+        for path, kind in _fields(found):
+            yield f"{name}: {path}", kind
 
 
 def _fields(found: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 from scripts.house_figures import figures
@@ -34,6 +36,19 @@ def test_each_room_is_in_the_tree_and_says_what_it_is() -> None:
     there = {path.name for path in (ROOT / "broker").iterdir() if path.is_dir() and any(path.glob("*.py"))}
     there |= {path.stem for path in (ROOT / "broker").glob("*.py")} - {"__init__", "__main__"}
     assert rooms == there
+
+
+def test_each_folder_of_the_repository_is_on_the_map() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text().split("## The map")[1].split("###")[0]
+    named = {
+        name.split("/")[0]
+        for row in re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)
+        for name in re.findall(r"`(\S+)/`", row)
+    }
+    command = ["git", "ls-files", "--", "*/*"]
+    tracked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    folders = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
+    assert named == folders - {"docs"}
 
 
 def test_no_folder_of_the_broker_is_full() -> None:
