@@ -1,5 +1,5 @@
 """sdist -> wheel -> install into a fresh environment outside the checkout -> start once; both files stay in dist/, with
-a bill of what the wheel needs (`sbom.py`).
+a bill of what the wheel needs (`sbom.py`). The sdist is built twice, and has to be the same file.
 
 Catches a hollow wheel: the folders at the root become shareq.* only through the mapping in pyproject.toml. Where a
 compiler is, the passes have to run compiled: what compiles them is in the sdist.
@@ -23,8 +23,13 @@ def main() -> int:
     # The wheel is built from the sdist, not from the checkout: that is what `build` does without either option.
     _run([sys.executable, "-m", "build", "--outdir", str(ROOT / "dist"), str(ROOT)], ROOT)
     wheel = next((ROOT / "dist").glob("shareq-*.whl"))
+    sources = next((ROOT / "dist").glob("shareq-*.tar.gz"))
     with tempfile.TemporaryDirectory(prefix="shareq-wheel-") as folder:
         outside = Path(folder)
+        _run([sys.executable, "-m", "build", "--sdist", "--outdir", folder, str(ROOT)], ROOT)
+        if (outside / sources.name).read_bytes() != sources.read_bytes():
+            print(f"{sources.name} is another file when it is built again", file=sys.stderr)
+            return 1
         _run([sys.executable, "-m", "venv", "venv"], outside)
         python = outside / "venv" / "bin" / "python"
         _run([str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)], outside)
