@@ -125,7 +125,7 @@ def command(
             from_cluster,
             to_cluster,
             Options(topics, cut_over),
-            lambda topic: Groups(from_cluster, of_old, of_new, topic, group_options),
+            lambda topic: Groups(of_old, of_new, topic, group_options),
             None if topics or groups else (AccessOf(from_cluster.admin), AccessOf(to_cluster.admin)),
             progress,
         )

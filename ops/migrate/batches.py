@@ -8,7 +8,6 @@ producer may send that; their records get it as their own. Markers of transactio
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from struct import Struct
 from typing import Final, NamedTuple
@@ -64,11 +63,12 @@ class Step(NamedTuple):
     batch: bytes | bytearray | memoryview | None
     offsets: Sequence[int] | None = None
 
-    def records_before(self, offset: int) -> int:
-        """Return how many of its records stand before an offset of the source."""
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """Yield runs of its records' offsets: the first, and how many follow without a gap."""
         if self.offsets is not None:
-            return bisect_left(self.offsets, offset)
-        return min(max(offset - self.first, 0), self.records)
+            yield from ((offset, 1) for offset in self.offsets)
+        elif self.records:
+            yield self.first, self.records
 
 
 def steps(fetched: Fetched, position: int) -> Iterator[Step]:

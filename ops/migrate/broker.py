@@ -15,7 +15,7 @@ from shareq.client.errors import BrokerError, ClientError, Unreachable, Unsuppor
 from shareq.client.fetch import BY_TOPIC_ID, whole_batches
 from shareq.client.network import Exchange, Network, Tries
 from shareq.ops.migrate.batches import Aborted, Fetched
-from shareq.ops.migrate.ports import CHUNK_BYTES, LogRange, Partition, Sample, Topic
+from shareq.ops.migrate.ports import LogRange, Partition, Sample, Topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from shareq.protocol.generated.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
@@ -23,6 +23,8 @@ from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, In
 from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from shareq.protocol.records.batch import batch_headers
 
+CHUNK_BYTES: Final = 4 << 20
+"""One answer to Fetch, unless a single batch is larger. The next one is under way meanwhile."""
 MAX_WAIT_MS: Final = 500
 SAMPLE_BYTES: Final = 32 << 20
 SAMPLE_S: Final = 2.0
@@ -53,10 +55,10 @@ class Cluster:
         ends = _known(self.admin.topics.offsets(dict.fromkeys(partitions, LATEST), committed_only=True))
         return {each: LogRange(starts[each], ends[each]) for each in partitions}
 
-    def fetch(self, partition: Partition, offset: int, end: int, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Fetched]:
+    def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
         """Yield whole batches from an offset on, below `end`; from the start of the log where the offset is gone."""
         position, tries = offset, self.network.tries()
-        reply = self._ask(partition, position, chunk_bytes) if position < end else None
+        reply = self._ask(partition, position) if position < end else None
         while reply is not None:
             try:
                 row = _row_of(reply, partition)
@@ -67,12 +69,12 @@ class Cluster:
                 position = self._beyond(partition, position, error)
                 if position < end:
                     self._wait(tries, error, partition)
-                    reply = self._ask(partition, position, chunk_bytes)
+                    reply = self._ask(partition, position)
                     continue
                 return
             tries = self.network.tries()
             position = following
-            reply = self._ask(partition, position, chunk_bytes) if position < end else None
+            reply = self._ask(partition, position) if position < end else None
             aborted = [Aborted(each.producer_id, each.first_offset) for each in row.aborted_transactions or ()]
             yield Fetched(bytes((row.records or b"")[:size]), aborted)
 
@@ -96,14 +98,14 @@ class Cluster:
             return position
         return max(position, self.ranges([partition])[partition].start)
 
-    def _ask(self, partition: Partition, position: int, chunk_bytes: int) -> Exchange | ClientError:
+    def _ask(self, partition: Partition, position: int) -> Exchange | ClientError:
         try:
             topic_id, leader = self._leader(partition)
-            row = FetchPartition(partition[1], fetch_offset=position, partition_max_bytes=chunk_bytes)
+            row = FetchPartition(partition[1], fetch_offset=position, partition_max_bytes=CHUNK_BYTES)
             request = FetchRequest(
                 max_wait_ms=MAX_WAIT_MS,
                 min_bytes=1,
-                max_bytes=chunk_bytes,
+                max_bytes=CHUNK_BYTES,
                 isolation_level=_COMMITTED,
                 topics=[FetchTopic(topic_id=topic_id, partitions=[row])],
             )

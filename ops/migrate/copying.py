@@ -16,7 +16,7 @@ from shareq.ops.migrate import journal
 from shareq.ops.migrate.batches import Step, checksum, stamped, steps
 from shareq.ops.migrate.errors import Conflict, may_pass
 from shareq.ops.migrate.journal_topic import JournalTopic
-from shareq.ops.migrate.offset_syncs import OffsetSync, is_due
+from shareq.ops.migrate.offset_syncs import OffsetSync, Runs, is_due
 from shareq.ops.migrate.ports import LogRange, Partition, SentBatch, Source, Target
 from shareq.protocol.errors import MalformedMessage
 
@@ -27,8 +27,11 @@ does not know the producer yet, or any more, takes any sequence, so it would tak
 
 
 class _InFlight(NamedTuple):
-    """A step that was taken: what was sent for it, if anything had to be, and where the copy is behind it."""
+    """A step that was taken: what was sent for it, if anything had to be, and where the copy is behind it. `step` has
+    no batch any more.
+    """
 
+    step: Step
     sent: SentBatch | None
     expected: int
     after: OffsetSync
@@ -49,8 +52,9 @@ class PartitionCopy:
         self.partition = partition
         self._progress = progress
         self._copied = topic.known.copied(*partition)
-        self._kept = list(topic.known.syncs.get(self._copied, ()))
+        self._kept = topic.known.kept_of(self._copied)
         self.position = (topic.known.syncs_of(self._copied) or [OffsetSync(0)])[-1]
+        self._runs = Runs((self._kept or [self.position])[-1].upstream, topic.known.tail_of(self._copied))
         self._in_flight: deque[_InFlight] = deque()
         self._window = 1
 
@@ -75,6 +79,7 @@ class PartitionCopy:
             self._keep(self.position)
         begun = self.position
         self._go_back(there)
+        went_back = self.position != begun
         while self.position.upstream < end:
             try:
                 self._pass(end, there)
@@ -83,9 +88,10 @@ class PartitionCopy:
                     raise
                 self._target.pause(error)
                 there = self._target.ranges([self.partition])[self.partition].end
-        if self.position != begun or self._copied not in self._journal.known.positions:
+        if went_back or self.position != begun or self._copied not in self._journal.known.positions:
             size = max(self.position.size - begun.size, 0)
-            self._journal.note(journal.position(self._copied, self.position), size)
+            entry = journal.position(self._copied, self.position, len(self._kept), self._runs.numbers)
+            self._journal.note(entry, size)
 
     def check(self, there: int) -> None:
         """Raise Conflict unless the target's log ends where the copy does."""
@@ -129,14 +135,14 @@ class PartitionCopy:
                     self._settle()
                 batch = stamped(step.batch, self._journal.known.producer, ahead.downstream)
                 sent = self._target.send(self.partition, batch)
-        self._in_flight.append(_InFlight(sent, ahead.downstream, after))
+        self._in_flight.append(_InFlight(step._replace(batch=None), sent, ahead.downstream, after))
         while self._in_flight and self._in_flight[0].sent is None:
             self._settle()
         return after
 
     def _settle(self) -> None:
         """Wait for the first that is in flight."""
-        sent, expected, after = self._in_flight.popleft()
+        step, sent, expected, after = self._in_flight.popleft()
         if sent is not None:
             got = sent.appended()
             if got is not None and got != expected:
@@ -147,12 +153,15 @@ class PartitionCopy:
             self._window = MOST_IN_FLIGHT
         self._progress(after.size - self.position.size)
         self.position = after
-        if is_due(self._kept[-1], after):
+        for first, records in step.runs():
+            self._runs.add(first, records)
+        if is_due(self._kept[-1], after, self._runs):
             self._keep(after)
 
     def _keep(self, sync: OffsetSync) -> None:
-        self._journal.write([journal.kept(self._copied, len(self._kept), sync)])
+        self._journal.write([journal.kept(self._copied, len(self._kept), sync, self._runs.numbers)])
         self._kept.append(sync)
+        self._runs = Runs(sync.upstream)
 
     def _go_back(self, there: int) -> None:
         """Begin again at the last sync that the target has, if it has lost what it had confirmed."""
@@ -163,3 +172,4 @@ class PartitionCopy:
             raise Conflict(f"{self.name} is shorter at the target than what was copied: {there}")
         self.position = found[-1]
         self._kept = found
+        self._runs = Runs(self.position.upstream)

@@ -18,7 +18,7 @@ from shareq.ops.migrate.journal import Copied, Entry, Handed
 from shareq.ops.migrate.journal_topic import JournalTopic
 from shareq.ops.migrate.mapping import downstream
 from shareq.ops.migrate.plan import is_wanted
-from shareq.ops.migrate.ports import Partition, Source
+from shareq.ops.migrate.ports import Partition
 from shareq.ops.migrate.report import MigrationRow, Outcome
 from shareq.protocol.share import TERMINAL, RecordState
 
@@ -78,18 +78,15 @@ class Groups:
 
     def __init__(
         self,
-        source: Source,
         source_groups: SourceGroups,
         target_groups: TargetGroups,
         topic: JournalTopic,
         options: GroupOptions,
     ) -> None:
-        self._source = source
         self._old = source_groups
         self._new = target_groups
         self._journal = topic
         self._options = options
-        self._known: dict[Partition, dict[int, int]] = {}
         self._delays: frozenset[str] = frozenset()
 
     # -- before anything is done
@@ -168,24 +165,12 @@ class Groups:
 
     # -- doing it
 
-    def prepare(self, partitions: Collection[Partition]) -> Iterator[MigrationRow]:
-        """Hand over properties, and look for the offsets at which groups are now: those at which they are at the
-        cut-over will not be far from there.
-        """
+    def prepare(self, topics: Collection[str]) -> Iterator[MigrationRow]:
+        """Hand over properties, and end redrives that write to these topics."""
         yield from self._config_rows("moved", dry_run=False)
-        for redrive, row in self._redrives({topic for topic, _ in partitions}):
+        for redrive, row in self._redrives(topics):
             self._old.end_redrive(redrive.name)
             yield row
-        found: dict[Partition, set[int]] = {}
-        for group in filter(self._is_wanted, self._old.consumer_groups()):
-            for each, committed in self._old.offsets(group).items():
-                found.setdefault(each, set()).add(committed.offset)
-        for group in filter(self._is_wanted, self._old.share_groups()):
-            for each, start in self._old.begun(group).items():
-                found.setdefault(each, set()).add(start)
-        for each in found.keys() & set(partitions):
-            end = self._journal.known.positions[self._journal.known.copied(*each)].upstream
-            self._known[each] = self._map(each, {offset for offset in found[each] if 0 <= offset <= end})
 
     def take_over(self, partitions: Collection[Partition]) -> dict[str, Mapping[Partition, ShareState | None]]:
         """Read the states of all share groups in these partitions. From here on the source confirms nothing more."""
@@ -312,8 +297,7 @@ class Groups:
         return rows
 
     def _map(self, partition: Partition, offsets: Collection[int]) -> dict[int, int]:
-        syncs = self._journal.known.syncs_of(self._journal.known.copied(*partition))
-        return downstream(self._source, partition, syncs, offsets, self._known.get(partition, {}))
+        return downstream(self._journal, self._journal.known.copied(*partition), offsets)
 
     def _is_done(self, handed: Mapping[journal.OfGroup, Handed], group: str, partition: Partition) -> bool:
         known = handed.get((group, *self._journal.known.copied(*partition)))

@@ -5,9 +5,10 @@ run that is killed leaves nothing at the target that the next one does not know 
 
     {"kind": "migration"}                               the source's cluster id, the producer of all that is written
     {"kind": "topic", "topic"}                          its id; whether its properties are final
-    {"kind": "position", "id", "partition"}             an offset sync: where the copy is
+    {"kind": "position", "id", "partition"}             an offset sync: where the copy is; the syncs that are kept, and
+                                                        the runs behind the last of them
     {"kind": "verified", "id", "partition"}             an offset sync: up to where the target was read and compared
-    {"kind": "sync", "id", "partition", "number"}       an offset sync that is kept
+    {"kind": "sync", "id", "partition", "number"}       an offset sync that is kept, and the runs in front of it
     {"kind": "offsets", "group", "id", "partition"}     the offset committed for a consumer group; whether it is done
     {"kind": "state", "group", "id", "partition"}       the start of a share group's state that is written; as above
 
@@ -20,12 +21,12 @@ copied from the same records in the same way.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from shareq.ops.migrate.offset_syncs import OffsetSync
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 Copied = tuple[str, int]
 """A partition at the target, by its topic's id."""
 OfGroup = tuple[str, str, int]
@@ -54,6 +55,20 @@ class Handed(NamedTuple):
     is_done: bool
 
 
+class _Kept(NamedTuple):
+    """A sync that is kept; its runs are in the record of the journal at this offset: there may be many."""
+
+    sync: OffsetSync
+    at: int
+
+
+class _Tail(NamedTuple):
+    """The runs from the last of so many kept syncs up to the position."""
+
+    kept: int
+    runs: Sequence[int]
+
+
 def name_of(source_cluster_id: str) -> str:
     """Return the name of the topic at the target."""
     return f"shareq-migrate.{source_cluster_id}.internal"
@@ -68,18 +83,19 @@ class Journal:
         self.topics: dict[str, MovedTopic] = {}
         self.positions: dict[Copied, OffsetSync] = {}
         self.verified: dict[Copied, OffsetSync] = {}
-        self.syncs: dict[Copied, list[OffsetSync]] = {}
+        self._kept: dict[Copied, dict[int, _Kept]] = {}
+        self._tails: dict[Copied, _Tail] = {}
         self.offsets: dict[OfGroup, Handed] = {}
         self.states: dict[OfGroup, Handed] = {}
 
-    def replay(self, key: bytes, value: bytes) -> None:
-        """Take in a record. Raises NotAJournal."""
+    def replay(self, key: bytes, value: bytes, at: int) -> None:
+        """Take in the record at an offset. Raises NotAJournal."""
         try:
-            self._replay(json.loads(key), json.loads(value))
+            self._replay(json.loads(key), json.loads(value), at)
         except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
             raise NotAJournal(f"a record is not understood: {error!r}") from None
 
-    def _replay(self, key: Mapping[str, Any], value: Mapping[str, Any]) -> None:
+    def _replay(self, key: Mapping[str, Any], value: Mapping[str, Any], at: int) -> None:
         match key["kind"]:
             case "migration":
                 if value["format"] != FORMAT:
@@ -90,10 +106,11 @@ class Journal:
                 self.topics[key["topic"]] = MovedTopic(str(value["topic_id"]), bool(value["final"]))
             case "position":
                 self.positions[_copied(key)] = _sync_of(value)
+                self._tails[_copied(key)] = _Tail(int(value["kept"]), tuple(map(int, value["runs"])))
             case "verified":
                 self.verified[_copied(key)] = _sync_of(value)
             case "sync":
-                self._keep(_copied(key), int(key["number"]), _sync_of(value))
+                self._keep(_copied(key), int(key["number"]), _Kept(_sync_of(value), at))
             case "offsets":
                 self.offsets[key["group"], *_copied(key)] = Handed(int(value["offset"]), bool(value["done"]))
             case "state":
@@ -101,15 +118,21 @@ class Journal:
             case kind:
                 raise NotAJournal(f"kind {kind!r}")
 
-    def _keep(self, copied: Copied, number: int, sync: OffsetSync) -> None:
-        """Compaction keeps the last record of each number, and their order."""
-        found = self.syncs.setdefault(copied, [])
-        if number < len(found):
-            found[number] = sync
-        elif number == len(found):
-            found.append(sync)
-        else:
-            raise NotAJournal(f"sync {number} of partition {copied[1]}, where {len(found)} came before")
+    def _keep(self, copied: Copied, number: int, kept: _Kept) -> None:
+        """Keep a sync, and none that was kept with a higher number before: the target has lost those.
+
+        Compaction keeps the last record of each number, so higher ones may come first.
+        """
+        found = self._kept.setdefault(copied, {})
+        for above in [each for each in found if each >= number]:
+            del found[above]
+        found[number] = kept
+
+    def check(self) -> None:
+        """Raise NotAJournal where, of all that was replayed, something is missing."""
+        for copied, found in self._kept.items():
+            if len(found) <= max(found):
+                raise NotAJournal(f"{len(found)} syncs of partition {copied[1]}, the last with number {max(found)}")
 
     def copied(self, topic: str, partition: int) -> Copied:
         """Return the topic id and the partition at the target. The topic is known to be made."""
@@ -117,11 +140,25 @@ class Journal:
 
     def syncs_of(self, copied: Copied) -> list[OffsetSync]:
         """Return the syncs of a partition, ascending; the last is where its copy is. Empty before it has begun."""
-        found = list(self.syncs.get(copied, ()))
+        found = self.kept_of(copied)
         position = self.positions.get(copied)
-        if position is not None and (not found or position.upstream > found[-1].upstream):
+        is_behind = position is not None and found and position.upstream > found[-1].upstream
+        if is_behind and position is not None and self._tails[copied].kept == len(found):
             found.append(position)
         return found
+
+    def kept_of(self, copied: Copied) -> list[OffsetSync]:
+        """Return the syncs that are kept of a partition, ascending."""
+        return [each.sync for each in self._kept.get(copied, {}).values()]
+
+    def tail_of(self, copied: Copied) -> Sequence[int]:
+        """Return the runs behind the last of these, as far as the last of `syncs_of`."""
+        tail = self._tails.get(copied)
+        return tail.runs if tail is not None and tail.kept == len(self._kept.get(copied, ())) else ()
+
+    def runs_at(self, copied: Copied, number: int) -> int:
+        """Return the offset of the journal's record with the runs in front of a sync that is kept."""
+        return self._kept[copied][number].at
 
 
 def migration(source: str, producer: tuple[int, int]) -> Entry:
@@ -134,9 +171,9 @@ def topic(name: str, moved: MovedTopic) -> Entry:
     return {"kind": "topic", "topic": name}, {"topic_id": moved.topic_id, "final": moved.is_final}
 
 
-def position(copied: Copied, sync: OffsetSync) -> Entry:
-    """Return the entry of a copy's position."""
-    return _key("position", copied), sync._asdict()
+def position(copied: Copied, sync: OffsetSync, kept: int, runs: Sequence[int]) -> Entry:
+    """Return the entry of a copy's position, with the runs behind the last of so many kept syncs."""
+    return _key("position", copied), {**sync._asdict(), "kept": kept, "runs": list(runs)}
 
 
 def verified(copied: Copied, sync: OffsetSync) -> Entry:
@@ -144,9 +181,9 @@ def verified(copied: Copied, sync: OffsetSync) -> Entry:
     return _key("verified", copied), sync._asdict()
 
 
-def kept(copied: Copied, number: int, sync: OffsetSync) -> Entry:
-    """Return the entry of a sync that is kept; `number` counts from 0."""
-    return _key("sync", copied) | {"number": number}, sync._asdict()
+def kept(copied: Copied, number: int, sync: OffsetSync, runs: Sequence[int]) -> Entry:
+    """Return the entry of a sync that is kept; `number` counts from 0. The runs are those behind the sync before."""
+    return _key("sync", copied) | {"number": number}, {**sync._asdict(), "runs": list(runs)}
 
 
 def offsets(group: str, copied: Copied, handed: Handed) -> Entry:
@@ -157,6 +194,14 @@ def offsets(group: str, copied: Copied, handed: Handed) -> Entry:
 def state(group: str, copied: Copied, handed: Handed) -> Entry:
     """Return the entry of a share group's state."""
     return _key("state", copied) | {"group": group}, {"offset": handed.offset, "done": handed.is_done}
+
+
+def runs_in(value: bytes) -> list[int]:
+    """Return the runs of a record's value. Raises NotAJournal."""
+    try:
+        return [int(each) for each in json.loads(value)["runs"]]
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise NotAJournal(f"a record is not understood: {error!r}") from None
 
 
 def encoded(entry: Entry) -> tuple[bytes, bytes]:

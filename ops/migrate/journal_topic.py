@@ -6,22 +6,25 @@ go on. Each writes as a producer of its own, so that none takes another's batch 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Final
 
 from shareq.client.errors import ClientError
 from shareq.ops.migrate import journal
 from shareq.ops.migrate.batches import stamped, steps
 from shareq.ops.migrate.errors import Conflict, may_pass
-from shareq.ops.migrate.journal import Entry, Journal, NotAJournal
+from shareq.ops.migrate.journal import Copied, Entry, Journal, NotAJournal
 from shareq.ops.migrate.ports import Target, Topic
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.records.batch import build_batch, decode_records
+from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.record_codec import RecordData
 
-CONFIGS: Final = {"cleanup.policy": "compact"}
+CONFIGS: Final = {"cleanup.policy": "compact", "max.message.bytes": str(16 << 20)}
 MOST_ENTRIES: Final = 500
-"""The entries of one batch."""
+MOST_BYTES: Final = 256 << 10
+"""The entries of one batch: so many, or so many bytes and what the last of them has more, before compression."""
 NOTED_BYTES: Final = 64 << 20
 """The bytes that notes may be about before they are written: so much is found out again after a kill."""
 
@@ -48,15 +51,36 @@ class JournalTopic:
         self._end = self._target.ranges([self._partition])[self._partition].end
         self.known = Journal()
         try:
-            for fetched in self._target.fetch(self._partition, 0, self._end):
-                for step in steps(fetched, 0):
-                    for record in decode_records(step.batch) if step.batch is not None else ():
-                        self.known.replay(record.key or b"", record.value or b"")
-        except (NotAJournal, MalformedMessage) as error:
+            for offset, key, value in self._records(0, self._end):
+                self.known.replay(key, value, offset)
+            self.known.check()
+        except NotAJournal as error:
             raise Conflict(f"topic {self.name} at the target: {error}") from None
         if self._end and self.known.source != self._source:
             raise Conflict(f"topic {self.name} at the target is of another migration: of {self.known.source or '?'}")
         return self._end > 0
+
+    def _records(self, first: int, end: int) -> Iterator[tuple[int, bytes, bytes]]:
+        """Yield offset, key and value of records from `first` on, below `end`. Raises Conflict for damage."""
+        try:
+            for fetched in self._target.fetch(self._partition, first, end):
+                for step in steps(fetched, first):
+                    records = decode_records(step.batch) if step.batch is not None else ()
+                    for offset, record in zip(step.offsets or count(step.first), records, strict=False):
+                        if offset < end:
+                            yield offset, record.key or b"", record.value or b""
+        except MalformedMessage as error:
+            raise Conflict(f"topic {self.name} at the target: {error}") from None
+
+    def runs(self, copied: Copied, number: int) -> Sequence[int]:
+        """Return the runs in front of one of the syncs of a partition; those of kept ones are read again."""
+        if number == len(self.known.kept_of(copied)):
+            return self.known.tail_of(copied)
+        at = self.known.runs_at(copied, number)
+        try:
+            return next(journal.runs_in(value) for offset, _, value in self._records(at, at + 1) if offset == at)
+        except (NotAJournal, StopIteration) as error:
+            raise Conflict(f"topic {self.name} at the target: offset {at}: {error}") from None
 
     def open(self) -> None:
         """Make it, or go on with it. The first entry says who writes to all topics that move, in every run."""
@@ -82,12 +106,20 @@ class JournalTopic:
 
     def write(self, entries: Sequence[Entry]) -> None:
         """Write entries down; they count once this returns. Raises Conflict where another run writes, too."""
-        for at in range(0, len(entries), MOST_ENTRIES):
-            self._write(entries[at : at + MOST_ENTRIES])
+        some: list[tuple[bytes, bytes]] = []
+        size = 0
+        for pair in map(journal.encoded, entries):
+            some.append(pair)
+            size += sum(map(len, pair))
+            if len(some) == MOST_ENTRIES or size >= MOST_BYTES:
+                self._write(some)
+                some, size = [], 0
+        if some:
+            self._write(some)
 
-    def _write(self, entries: Sequence[Entry]) -> None:
-        pairs = [journal.encoded(entry) for entry in entries]
-        batch = build_batch([RecordData(key, value) for key, value in pairs], timestamp_ms=-1)
+    def _write(self, pairs: Sequence[tuple[bytes, bytes]]) -> None:
+        records = [RecordData(key, value) for key, value in pairs]
+        batch = build_batch(records, timestamp_ms=-1, compression=Compression.GZIP)
         sent = stamped(batch, self._producer, self._sequence)
         while True:
             try:
@@ -101,7 +133,7 @@ class JournalTopic:
         if got != self._end:
             raise Conflict(f"another shareq migrate writes to topic {self.name} at the target")
         self._target.progressed()
+        for offset, (key, value) in enumerate(pairs, self._end):
+            self.known.replay(key, value, offset)
         self._end += len(pairs)
         self._sequence += len(pairs)
-        for key, value in pairs:
-            self.known.replay(key, value)

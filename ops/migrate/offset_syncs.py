@@ -2,19 +2,20 @@
 
 A target's partition begins at offset 0 and has no gaps, the source's begins where retention has left it, and has gaps
 where compaction took records or transactions have their markers. What is kept is sparse: where the copy was, every so
-many bytes. Between two of them the copy is made the same way each time, so an exact offset is found by reading that
-part of the source once more, and where both advance alike, without.
+many bytes, and between two of these the gaps. The source is not asked again: it may have been compacted since.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 SPACING_BYTES: Final = 64 << 20
 MOST_SYNCS: Final = 1_000
 """The syncs of one partition that are about as far apart as SPACING_BYTES; then they become sparser."""
+MOST_NUMBERS: Final = 8_000
+"""The numbers of the runs between two syncs, but for those of one batch."""
 
 
 class OffsetSync(NamedTuple):
@@ -30,16 +31,35 @@ class OffsetSync(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The place of an offset, between two syncs. `exact` is that of the target, where it is known without a look."""
+    """The place of an offset among syncs: below that of a number. `exact` is the target's, where it is known by syncs
+    alone.
+    """
 
-    below: OffsetSync
-    above: OffsetSync
+    number: int
     exact: int | None
 
 
-def is_due(last: OffsetSync, position: OffsetSync) -> bool:
+class Runs:
+    """The offsets of records behind a sync, in runs without gaps: `numbers` are gap, length, gap, length."""
+
+    def __init__(self, upstream: int, numbers: Iterable[int] = ()) -> None:
+        self.numbers = list(numbers)
+        self._next = upstream + sum(self.numbers)
+
+    def add(self, first: int, records: int) -> None:
+        """Take in records with ascending offsets from `first` on, which is behind all before."""
+        gap = first - self._next
+        if gap or not self.numbers:
+            self.numbers += gap, records
+        else:
+            self.numbers[-1] += records
+        self._next = first + records
+
+
+def is_due(last: OffsetSync, position: OffsetSync, runs: Runs) -> bool:
     """Return whether the position is far enough from the last sync to be kept as one."""
-    return position.size - last.size >= max(SPACING_BYTES, position.size // MOST_SYNCS)
+    spacing = max(SPACING_BYTES, position.size // MOST_SYNCS)
+    return position.size - last.size >= spacing or len(runs.numbers) >= MOST_NUMBERS
 
 
 def find(syncs: Sequence[OffsetSync], offset: int) -> Place:
@@ -51,7 +71,23 @@ def find(syncs: Sequence[OffsetSync], offset: int) -> Place:
     at = bisect_left(syncs, offset, key=lambda one: one.upstream)
     above = syncs[min(at, len(syncs) - 1)]
     if at in (0, len(syncs)) or above.upstream == offset:
-        return Place(above, above, above.downstream)
+        return Place(at, above.downstream)
     below = syncs[at - 1]
     is_alike = above.upstream - below.upstream == above.downstream - below.downstream
-    return Place(below, above, below.downstream + offset - below.upstream if is_alike else None)
+    return Place(at, below.downstream + offset - below.upstream if is_alike else None)
+
+
+def located(below: OffsetSync, numbers: Sequence[int], offsets: Sequence[int]) -> dict[int, int]:
+    """Return the target's offset of the first record at or behind each of the offsets, which ascend, by the runs behind
+    a sync.
+    """
+    found: dict[int, int] = {}
+    upstream, downstream = below.upstream, below.downstream
+    for gap, records in zip(numbers[::2], numbers[1::2], strict=True):
+        upstream += gap
+        while len(found) < len(offsets) and offsets[len(found)] < upstream + records:
+            offset = offsets[len(found)]
+            found[offset] = downstream + max(offset - upstream, 0)
+        upstream += records
+        downstream += records
+    return found | dict.fromkeys(offsets[len(found) :], downstream)

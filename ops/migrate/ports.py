@@ -5,14 +5,12 @@ for a batch that was sent.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from shareq.client.errors import BrokerError, ClientError
 from shareq.ops.migrate.batches import Fetched
 
 Partition = tuple[str, int]
-CHUNK_BYTES: Final = 4 << 20
-"""One answer to Fetch, unless a single batch is larger. The next one is under way meanwhile."""
 
 
 class LogRange(NamedTuple):
@@ -72,7 +70,7 @@ class Source(Protocol):
     def undecided(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
         """Wait for transactions that are open at the ends of logs; return where those begin that stay open for long."""
 
-    def fetch(self, partition: Partition, offset: int, end: int, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Fetched]:
+    def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
         """Yield the log's batches from an offset on, below `end`; where `offset` is gone, from the log's start on."""
 
 

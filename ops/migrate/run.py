@@ -179,7 +179,7 @@ class Migration:
         open_topics = [each for each in planned.topics if not self._is_final(each)]
         if blocked := self._obstacles(planned, partitions):
             return blocked
-        rows = list(self._groups.prepare(partitions))
+        rows = list(self._groups.prepare({topic for topic, _ in partitions}))
         if self._access is not None:
             rows += access.move(*self._access, "moved")
         if not self._catch_up(planned, open_topics, compared):

@@ -11,11 +11,12 @@ from typing import Final
 
 from shareq.client.errors import BrokerError, ClientError, Unreachable
 from shareq.ops.migrate.batches import Aborted, Fetched
-from shareq.ops.migrate.ports import CHUNK_BYTES, LogRange, Partition, Sample, Topic
+from shareq.ops.migrate.ports import LogRange, Partition, Sample, Topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     MAX_SEQUENCE,
     NO_PRODUCER_ID,
+    BatchHeader,
     batch_headers,
     build_batch,
     decode_records,
@@ -191,7 +192,7 @@ class MemoryCluster:
             each: LogRange(log.start, log.end if log.open_from is None else log.open_from) for each, log in logs.items()
         }
 
-    def fetch(self, partition: Partition, offset: int, end: int, chunk_bytes: int = CHUNK_BYTES) -> Iterator[Fetched]:
+    def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
         log = self.logs[partition]
         position = max(offset, log.start)
         while position < end:
@@ -289,6 +290,42 @@ def _ends(log: Log, aborted: Aborted) -> int:
 
 
 # -- logs of all kinds
+
+
+def compact(log: Log, random: Random) -> None:
+    """Take records out of batches, and whole batches, as the cleaner does. Of transactions, and the last batch, all
+    stays.
+    """
+    left: list[bytes] = []
+    for batch in log.batches[:-1]:
+        header = read_header(batch)
+        records = [] if header.is_transactional else decode_records(batch, exact=True)
+        kept = [each for each in records if random.random() < 0.4]
+        if header.is_transactional or len(kept) == len(records):
+            left.append(batch)
+        elif kept:
+            left.append(_encoded(header, kept))
+    log.batches[:-1] = left
+
+
+def keep_last(log: Log) -> None:
+    """Compact a log: of each key the last record stays."""
+    last = {each.key: each.offset for each in log.records()}
+    left: list[bytes] = []
+    for batch in log.batches:
+        kept = [each for each in decode_records(batch, exact=True) if last[each.key] == each.offset]
+        left += [_encoded(read_header(batch), kept)] if kept else []
+    log.batches = left
+
+
+def _encoded(header: BatchHeader, records: Sequence[Record]) -> bytes:
+    payload = bytearray()
+    for each in records:
+        times = each.timestamp - header.base_timestamp
+        encode_record(payload, each.offset - header.base_offset, times, each.key, each.value, each.headers)
+    codec = Compression(header.compression)
+    changed = header._replace(records_count=len(records))
+    return bytes(encode_batch(changed, compress(codec, bytes(payload)) if codec else payload))
 
 
 def fill(log: Log, random: Random, batches: int) -> None:

@@ -24,7 +24,15 @@ from shareq.ops.migrate.run import Migration, Options
 from shareq.protocol.records.batch import build_batch, decode_records, read_header, stamp
 from shareq.protocol.records.record_codec import Record, RecordData
 from tests.support.each import for_each
-from tests.support.fakes.migration_clusters import Fate, Killed, MemorySource, MemoryTarget, fill
+from tests.support.fakes.migration_clusters import (
+    Fate,
+    Killed,
+    MemorySource,
+    MemoryTarget,
+    compact,
+    fill,
+    keep_last,
+)
 from tests.support.fakes.migration_groups import NewGroups, OldGroups
 from tests.support.fixed_seeds import FixedSeeds
 
@@ -55,7 +63,7 @@ def migration_of(source: MemorySource, target: MemoryTarget, *, cut_over: bool =
     """Return a migration of clusters without groups."""
     old, new = OldGroups(), NewGroups(target.fate)
     options = Options(cut_over=cut_over)
-    return Migration(source, target, options, lambda topic: Groups(source, old, new, topic, GroupOptions()))
+    return Migration(source, target, options, lambda topic: Groups(old, new, topic, GroupOptions()))
 
 
 def content(records: list[Record]) -> list[tuple[object, ...]]:
@@ -64,21 +72,19 @@ def content(records: list[Record]) -> list[tuple[object, ...]]:
 
 def check_same(source: MemorySource, target: MemoryTarget) -> None:
     """Check that each record is at the target once, in order, and that each offset is mapped to its own."""
-    journal = JournalTopic(target, "old")
-    assert journal.read()
+    topic = JournalTopic(target, "old")
+    assert topic.read()
     for number in range(2):
         partition = "orders", number
         there, here = target.logs[partition], source.logs[partition]
         assert content(there.records()) == content(here.records())
         assert [each.offset for each in there.records()] == list(range(there.end))
         offsets = [each.offset for each in here.records()]
-        syncs = journal.known.syncs_of(journal.known.copied(*partition))
+        copied = topic.known.copied(*partition)
         expected = {offset: bisect_left(offsets, offset) for offset in range(here.end + 1)}
-        assert downstream(source, partition, syncs, expected) == expected
+        assert downstream(topic, copied, expected) == expected
         some = expected.keys() & {0, here.end // 3, here.end // 2, here.end}
-        assert downstream(source, partition, syncs, some) == {each: expected[each] for each in some}
-        known = {each: expected[each] for each in expected if each % 7 == 3}
-        assert downstream(source, partition, syncs, expected, known) == expected
+        assert downstream(topic, copied, some) == {each: expected[each] for each in some}
 
 
 def run_seed(seed: int) -> Counter[str]:
@@ -234,21 +240,41 @@ def test_a_target_that_lost_what_it_had_confirmed_gets_it_again() -> None:
     check_same(source, target)
 
 
+@for_each("numbers", [2, 6, 8_000])
 @for_each("seed", range(10))
-def test_an_offset_is_found_when_what_was_in_front_of_it_is_gone(seed: int) -> None:
+def test_an_offset_is_found_whatever_the_source_has_lost_since(
+    seed: int, numbers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offset_syncs, "SPACING_BYTES", 10_000)
+    monkeypatch.setattr(offset_syncs, "MOST_NUMBERS", numbers)
+    random = Random(seed)
     source, target = clusters(seed, Fate())
+    log = source.logs["orders", 1]
+    offsets = [each.offset for each in log.records()]
+    expected = {offset: bisect_left(offsets, offset) for offset in range(log.end + 1)}
+    moved(source, target)
+    compact(log, random)
+    fill(log, random, 3)
+    log.start = log.end // 3
     moved(source, target)
     topic = JournalTopic(target, "old")
     topic.read()
-    partition = "orders", 1
-    log = source.logs[partition]
-    offsets = [each.offset for each in log.records()]
-    syncs = topic.known.syncs_of(topic.known.copied(*partition))
-    expected = {offset: bisect_left(offsets, offset) for offset in range(log.end + 1)}
-    log.start = log.end // 2
-    left = {offset: place for offset, place in expected.items() if offset >= log.start}
-    known = {log.end // 3: expected[log.end // 3]}
-    assert downstream(source, partition, syncs, left, known) == left
+    assert downstream(topic, topic.known.copied("orders", 1), expected) == expected
+
+
+def test_a_target_that_lost_what_it_had_confirmed_is_found_after_its_journal_was_compacted() -> None:
+    """What is kept once more is behind what was kept with a higher number, and was lost."""
+    source, target = clusters(7, Fate())
+    moved(source, target)
+    log = target.logs["orders", 1]
+    left = len(log.batches) // 2
+    log.end = read_header(log.batches[left]).base_offset
+    del log.batches[left:]
+    log.producers.clear()
+    moved(source, target)
+    keep_last(target.logs[journal.name_of("old"), 0])
+    check_same(source, target)
+    assert {row.outcome for row in moved(source, target) if row.kind == "records"} == {"verified"}
 
 
 def test_records_of_others_at_the_target_are_a_conflict() -> None:
@@ -273,10 +299,7 @@ def test_a_journal_that_is_damaged_is_not_believed() -> None:
     source, target = clusters(1, Fate())
     moved(source, target)
     log = target.logs[journal.name_of("old"), 0]
-    number = next(number for number, batch in enumerate(log.batches) if b'"downstream":' in batch)
-    damaged = bytearray(log.batches[number])
-    damaged[damaged.index(b'"downstream":') + len(b'"downstream":')] ^= 1  # another digit
-    log.batches[number] = bytes(damaged)
+    log.batches[2] = log.batches[2][:-1] + bytes([log.batches[2][-1] ^ 1])
     with pytest.raises(Conflict, match="is damaged"):
         moved(source, target)
 

@@ -76,7 +76,7 @@ class World:
             self.source,
             self.target,
             Options(cut_over=True),
-            lambda topic: Groups(self.source, self.old, self.new, topic, GroupOptions()),
+            lambda topic: Groups(self.old, self.new, topic, GroupOptions()),
             progress=Progress(cut_over=self.cut_over),
         )
         return list(migration.run(migration.plan()))

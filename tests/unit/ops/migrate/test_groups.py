@@ -17,7 +17,7 @@ from shareq.ops.migrate.report import MigrationRow
 from shareq.ops.migrate.run import Migration, Options
 from shareq.protocol.errors import ErrorCode
 from tests.support.each import for_each
-from tests.support.fakes.migration_clusters import Fate, Killed, MemorySource, MemoryTarget, fill
+from tests.support.fakes.migration_clusters import Fate, Killed, MemorySource, MemoryTarget, compact, fill
 from tests.support.fakes.migration_groups import ALL_STATES, NewGroups, OldGroups
 
 PARTITION = "orders", 0
@@ -47,13 +47,13 @@ class World:
         ]
         return ShareState(points[0], tuple(ranges))
 
-    def migration(self, *groups: str, at_least_once: bool = False) -> Migration:
+    def migration(self, *groups: str, at_least_once: bool = False, cut_over: bool = True) -> Migration:
         options = GroupOptions(groups, at_least_once)
         return Migration(
             self.source,
             self.target,
-            Options(cut_over=True),
-            lambda topic: Groups(self.source, self.old, self.new, topic, options),
+            Options(cut_over=cut_over),
+            lambda topic: Groups(self.old, self.new, topic, options),
         )
 
     def run(self, *groups: str, at_least_once: bool = False) -> list[MigrationRow]:
@@ -113,6 +113,24 @@ def test_a_committed_offset_is_that_of_the_same_record(seed: int) -> None:
     (moved,) = world.new.committed["readers"].values()
     assert [each for each in ids if each >= offset] == ids[moved.offset :]
     assert moved.metadata == "mine"
+
+
+@for_each("seed", range(10))
+def test_what_groups_have_done_is_that_of_the_same_records_when_the_source_was_compacted_since(seed: int) -> None:
+    """Fewer records are at the source then than were copied: offsets must not be counted by them."""
+    world = World(seed)
+    ids = world.ids()
+    list((copy := world.migration(cut_over=False)).run(copy.plan()))
+    state = world.state()
+    offset = world.random.randint(0, world.log.end)
+    world.old.states["packers"] = {PARTITION: state}
+    world.old.committed["readers"] = {PARTITION: Committed(offset)}
+    compact(world.log, world.random)
+    world.run()
+    moved = world.new.states["packers"][PARTITION]
+    assert [each for each in ids if each >= offset] == ids[world.new.committed["readers"][PARTITION].offset :]
+    assert [each for each in ids if each >= state.start] == ids[moved.start :]
+    assert {ids[at]: known for at, known in what_is_known(moved, range(len(ids))).items()} == what_is_known(state, ids)
 
 
 def test_what_was_handed_over_is_the_targets_own() -> None:
