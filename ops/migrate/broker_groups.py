@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from shareq.client.admin.calls import Outcome, only, refused
+from shareq.client.admin.calls import Outcome, batched, only, refused
 from shareq.client.admin.configs import Change
 from shareq.client.errors import BrokerError, ClientError, UnsupportedApi
 from shareq.ops.migrate.broker import SourceCluster, TargetCluster
@@ -238,15 +238,19 @@ class GroupsOfTarget(_Groups):
 
         return self._ask_states(group, keys, request, lambda row: (row.state_epoch, max(row.leader_epoch, 0)))
 
-    def set_group_configs(self, group: str, configs: Mapping[str, str], *, dry_run: bool) -> BrokerError | None:
-        """Set properties of a group; return the error with which they are refused."""
-        resource = "group", group
-        outcome = self._admin.configs.alter({resource: Change(configs)}, dry_run=dry_run)[resource]
-        if isinstance(outcome, BrokerError):
-            return outcome
-        if isinstance(outcome, ClientError):
-            raise outcome
-        return None
+    def set_group_configs(
+        self, changes: Mapping[str, Mapping[str, str]], *, dry_run: bool
+    ) -> Mapping[str, BrokerError]:
+        """Set properties of groups, of each all or none; return the errors of those that are refused."""
+        errors: dict[str, BrokerError] = {}
+        for some in batched(changes):
+            wanted = {("group", group): Change(changes[group]) for group in some}
+            for (_, group), outcome in self._admin.configs.alter(wanted, dry_run=dry_run).items():
+                if isinstance(outcome, BrokerError):
+                    errors[group] = outcome
+                elif isinstance(outcome, ClientError):
+                    raise outcome
+        return errors
 
 
 def _state(row: read_state.PartitionResult) -> ShareState:

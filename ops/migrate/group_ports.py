@@ -94,5 +94,7 @@ class TargetGroups(Protocol):
     def write(self, group: str, states: Mapping[Partition, ShareState]) -> None:
         """Write what is known of share partitions that have begun."""
 
-    def set_group_configs(self, group: str, configs: Mapping[str, str], *, dry_run: bool) -> BrokerError | None:
-        """Set properties of a group; return the error with which they are refused."""
+    def set_group_configs(
+        self, changes: Mapping[str, Mapping[str, str]], *, dry_run: bool
+    ) -> Mapping[str, BrokerError]:
+        """Set properties of groups, of each all or none; return the errors of those that are refused."""

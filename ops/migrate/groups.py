@@ -133,9 +133,15 @@ class Groups:
         return self._config_rows("planned", dry_run=True)
 
     def _config_rows(self, done: Outcome, *, dry_run: bool) -> Iterator[MigrationRow]:
-        for group, name, why in self._configs(dry_run=dry_run):
+        found = self._old.group_configs()
+        self._delays = frozenset(group for group, configs in found.items() if _BACKOFF in configs)
+        wanted = {group: configs for group, configs in sorted(found.items()) if self._is_wanted(group)}
+        errors = self._set_configs(wanted, dry_run=dry_run)
+        for group, name in ((group, name) for group, configs in wanted.items() for name in sorted(configs)):
             row = MigrationRow("config", group, None, done, note=name)
-            yield row._replace(outcome="left", note=f"{name}: {why}") if why else row
+            error = errors.get((group, name))
+            why = error and (error.message or error)
+            yield row._replace(outcome="left", note=f"{name}: {why}") if error else row
 
     def _is_wanted(self, group: str) -> bool:
         return is_wanted(group, self._options.groups)
@@ -154,14 +160,20 @@ class Groups:
                 return each
         return None
 
-    def _configs(self, *, dry_run: bool) -> Iterator[tuple[str, str, str]]:
-        """Set properties of groups one by one; yield group, name and why the target does not take it."""
-        found = self._old.group_configs()
-        self._delays = frozenset(group for group, configs in found.items() if _BACKOFF in configs)
-        for group, configs in sorted(found.items()):
-            for name, value in sorted(configs.items()) if self._is_wanted(group) else ():
-                error = self._new.set_group_configs(group, {name: value}, dry_run=dry_run)
-                yield group, name, "" if error is None else error.message or str(error)
+    def _set_configs(
+        self, wanted: Mapping[str, Mapping[str, str]], *, dry_run: bool
+    ) -> dict[tuple[str, str], BrokerError]:
+        """Set properties, of all groups at once; of those that are refused one by one, again of all groups at once.
+        Return the errors of group and property.
+        """
+        refused = [(group, sorted(wanted[group])) for group in self._new.set_group_configs(wanted, dry_run=dry_run)]
+        errors: dict[tuple[str, str], BrokerError] = {}
+        for number in range(max((len(names) for _, names in refused), default=0)):
+            some = {group: names[number] for group, names in refused if number < len(names)}
+            one_each = {group: {name: wanted[group][name]} for group, name in some.items()}
+            for group, error in self._new.set_group_configs(one_each, dry_run=dry_run).items():
+                errors[group, some[group]] = error
+        return errors
 
     # -- doing it
 

@@ -55,7 +55,7 @@ class OldGroups:
 
 @dataclass
 class NewGroups:
-    """Groups of the target."""
+    """Groups of the target. `changes` are the requests that set properties."""
 
     fate: Fate
     writable: Collection[int] = ALL_STATES
@@ -63,6 +63,7 @@ class NewGroups:
     states: dict[str, dict[Partition, ShareState]] = field(default_factory=dict)
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     members: set[str] = field(default_factory=set)
+    changes: list[Mapping[str, Mapping[str, str]]] = field(default_factory=list)
 
     def offsets(self, group: str) -> Mapping[Partition, Committed]:
         return self.committed.get(group, {})
@@ -90,9 +91,14 @@ class NewGroups:
         self.states[group].update(states)
         self.fate.at()
 
-    def set_group_configs(self, group: str, configs: Mapping[str, str], *, dry_run: bool) -> BrokerError | None:
-        if any(name.startswith("shareq.") for name in configs):
-            return BrokerError(ErrorCode.INVALID_CONFIG, f"group {group}", "Unknown group config")
-        if not dry_run:
-            self.configs.setdefault(group, {}).update(configs)
-        return None
+    def set_group_configs(
+        self, changes: Mapping[str, Mapping[str, str]], *, dry_run: bool
+    ) -> Mapping[str, BrokerError]:
+        self.changes.append(changes)
+        errors: dict[str, BrokerError] = {}
+        for group, configs in changes.items():
+            if any(name.startswith("shareq.") for name in configs):
+                errors[group] = BrokerError(ErrorCode.INVALID_CONFIG, f"group {group}", "Unknown group config")
+            elif not dry_run:
+                self.configs.setdefault(group, {}).update(configs)
+        return errors

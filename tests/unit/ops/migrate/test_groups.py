@@ -214,6 +214,20 @@ def test_properties_that_the_target_does_not_know_are_named() -> None:
     assert world.new.configs == {"packers": {"share.isolation.level": "read_committed"}}
 
 
+def test_properties_of_many_groups_take_few_requests() -> None:
+    world = World(1)
+    isolation = {"share.isolation.level": "read_committed"}
+    world.old.configs = {f"g{each}": dict(isolation) for each in range(50)}
+    world.run()
+    assert len(world.new.changes) == 1
+    assert len(world.new.configs) == 50
+    for each in range(10):
+        world.old.configs[f"g{each}"] |= {"shareq.paused": "true", "share.record.lock.duration.ms": "20000"}
+    world.run()
+    assert len(world.new.changes) == 1 + 1 + 3
+    assert world.new.configs["g3"] == {**isolation, "share.record.lock.duration.ms": "20000"}
+
+
 def test_a_redrive_ends_with_the_cut_over_before_the_last_records_are_copied() -> None:
     world = World(1)
     world.old.under_way = [Redrive("again", "dead", "orders", 7), Redrive("other", "dead", "returns", 3)]
