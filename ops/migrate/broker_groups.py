@@ -22,6 +22,8 @@ _OF_SHARE_PARTITIONS: Final = 2
 """FindCoordinator's key type of share partitions."""
 _FENCE: Final = 2**31 - 1
 """A leader epoch above all."""
+_READS: Final = 5
+"""The reads of states while leaders begin in between."""
 _UNDER_WAY: Final = "RUNNING"
 _NO_MEMBERS: Final = ("empty", "dead")
 _STATES: Final = frozenset((RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED))
@@ -98,6 +100,24 @@ class _Groups:
         found = self._admin.calls.each(keys, self._admin.calls.by_coordinator(_OF_SHARE_PARTITIONS), ask, take)
         return {key: only(found, key) for key in keys}
 
+    def _read(
+        self, group: str, keys: Mapping[str, tuple[bytes, Partition]], leader_epochs: Mapping[str, int]
+    ) -> dict[Partition, ShareState]:
+        """Return states, as leaders of these epochs read them. A start below 0 is of one without a state."""
+
+        def request(topics: Mapping[bytes, list[str]]) -> Message:
+            return read_state.ReadShareGroupStateRequest(
+                group,
+                [
+                    read_state.ReadStateData(
+                        topic_id, [read_state.PartitionData(keys[key][1][1], leader_epochs[key]) for key in of_topic]
+                    )
+                    for topic_id, of_topic in topics.items()
+                ],
+            )
+
+        return {keys[key][1]: state for key, state in self._ask_states(group, keys, request, _state).items()}
+
 
 class GroupsOfSource(_Groups):
     """Groups of the cluster that is left. One that `lies_still` has no members: what it remembers was cut off."""
@@ -121,20 +141,8 @@ class GroupsOfSource(_Groups):
     def take_over(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState | None]:
         """Read states with an epoch above all."""
         keys = self._keys(group, partitions)
-
-        def request(topics: Mapping[bytes, list[str]]) -> Message:
-            return read_state.ReadShareGroupStateRequest(
-                group,
-                [
-                    read_state.ReadStateData(
-                        topic_id, [read_state.PartitionData(keys[key][1][1], _FENCE) for key in of_topic]
-                    )
-                    for topic_id, of_topic in topics.items()
-                ],
-            )
-
-        states = self._ask_states(group, keys, request, _state)
-        return {keys[key][1]: state if state.start >= 0 else None for key, state in states.items()}
+        states = self._read(group, keys, dict.fromkeys(keys, _FENCE))
+        return {each: state if state.start >= 0 else None for each, state in states.items()}
 
     def redrives(self) -> Sequence[Redrive]:
         """Return the redrives that are under way; nodes and Apache Kafka have none."""
@@ -221,6 +229,22 @@ class GroupsOfTarget(_Groups):
             )
 
         self._ask_states(group, keys, request, lambda _: True)
+
+    def read(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState]:
+        """Return states, read with the epochs of the leaders that there are: one that begins meanwhile has another."""
+        keys = self._keys(group, partitions)
+        for _ in range(_READS):
+            try:
+                epochs = {key: leader for key, (_, leader) in self._epochs(group, keys).items()}
+                return self._read(group, keys, epochs)
+            except UnsupportedApi:
+                break
+            except BrokerError as error:
+                if error.code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                    break
+                if error.code != ErrorCode.FENCED_LEADER_EPOCH:
+                    raise
+        return {}
 
     def _epochs(self, group: str, keys: Mapping[str, tuple[bytes, Partition]]) -> dict[str, tuple[int, int]]:
         """Return the state epoch and leader epoch of share partitions."""

@@ -94,6 +94,9 @@ class TargetGroups(Protocol):
     def write(self, group: str, states: Mapping[Partition, ShareState]) -> None:
         """Write what is known of share partitions that have begun."""
 
+    def read(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState]:
+        """Return states of partitions that have begun, and fence nobody; none where this user is not shown them."""
+
     def set_group_configs(
         self, changes: Mapping[str, Mapping[str, str]], *, dry_run: bool
     ) -> Mapping[str, BrokerError]:

@@ -13,24 +13,21 @@ from typing import Final, Literal, NamedTuple
 
 from shareq.client.errors import BrokerError, is_transient
 from shareq.ops.migrate import journal
-from shareq.ops.migrate.group_ports import Committed, Redrive, ShareState, SourceGroups, StateRange, TargetGroups
+from shareq.ops.migrate.group_ports import Committed, Redrive, ShareState, SourceGroups, TargetGroups
 from shareq.ops.migrate.journal import Copied, Entry, Handed
 from shareq.ops.migrate.journal_topic import JournalTopic
 from shareq.ops.migrate.mapping import downstream
 from shareq.ops.migrate.plan import is_wanted
 from shareq.ops.migrate.ports import Partition
 from shareq.ops.migrate.report import MigrationRow, Outcome
-from shareq.protocol.share import TERMINAL, RecordState
+from shareq.ops.migrate.states import DONE, compared, offsets_in, pieces, translated
 
-MOST_RANGES: Final = 10_000
-"""The ranges of states that one request has: the coordinator takes them in one turn."""
 _CANNOT_WRITE: Final = (
     "the target does not take states from this user (ClusterAction on the cluster is needed): "
     "give --at-least-once to move start offsets alone, and have the rest come again"
 )
 _BACKOFF: Final = "shareq.redelivery.backoff.ms"
 _HAS_MEMBERS: Final = "has members: stop them before the cut-over"
-_DONE: Final = TERMINAL | {RecordState.ARCHIVING}
 
 
 class GroupOptions(NamedTuple):
@@ -38,39 +35,6 @@ class GroupOptions(NamedTuple):
 
     groups: Sequence[str] = ()
     at_least_once: bool = False
-
-
-def translated(state: ShareState, at: Mapping[int, int], writable: Collection[int]) -> ShareState:
-    """Return a state with the target's offsets; what has no record left there is left out.
-
-    A record whose dead letter may not be written yet is available again where the target cannot keep that, among the
-    states that are `writable`.
-    """
-    ranges = [
-        StateRange(at[each.first], at[each.last + 1] - 1, each.state if each.state in writable else 0, each.deliveries)
-        for each in state.ranges
-        if at[each.first] < at[each.last + 1]
-    ]
-    return ShareState(at[state.start], tuple(ranges))
-
-
-def _pieces(states: Mapping[Partition, ShareState]) -> Iterator[dict[Partition, ShareState]]:
-    """Yield the states in requests of at most about MOST_RANGES ranges."""
-    some: dict[Partition, ShareState] = {}
-    ranges = 0
-    for each, state in states.items():
-        if some and ranges + len(state.ranges) > MOST_RANGES:
-            yield some
-            some, ranges = {}, 0
-        some[each] = state
-        ranges += len(state.ranges)
-    if some:
-        yield some
-
-
-def offsets_in(state: ShareState) -> set[int]:
-    """Return the offsets of the source that a state is written in."""
-    return {state.start, *(each.first for each in state.ranges), *(each.last + 1 for each in state.ranges)}
 
 
 class Groups:
@@ -224,7 +188,7 @@ class Groups:
         return self._hand_over(
             group,
             journal.offsets,
-            {each: at.offset for each, at in handed.items()},
+            {each: Handed(at.offset) for each, at in handed.items()},
             rows,
             lambda: self._new.commit(group, handed),
         )
@@ -243,7 +207,7 @@ class Groups:
             elif known is None and partition in there:
                 row = row._replace(outcome="refused", note=f"{partition[0]}: the group has begun at the target")
             else:
-                moved = translated(state, self._map(partition, offsets_in(state)), writable or _DONE)
+                moved = translated(state, self._map(partition, offsets_in(state)), writable or DONE)
                 handed[partition] = moved
                 row = row._replace(
                     source_start=state.start, target_end=moved.start, note=self._lost(group, partition, moved, writable)
@@ -252,15 +216,18 @@ class Groups:
 
         def write() -> None:
             self._new.begin(group, {each: state.start for each, state in handed.items()})
-            for some in _pieces(handed) if writable else ():
+            for some in pieces(handed) if writable else ():
                 self._new.write(group, some)
 
-        starts = {each: state.start for each, state in handed.items()}
-        return self._hand_over(group, journal.state, starts, rows, write)
+        noted = {
+            each: Handed(state.start, ranges=state.ranges, takes_ranges=bool(writable))
+            for each, state in handed.items()
+        }
+        return self._hand_over(group, journal.state, noted, rows, write)
 
     def _lost(self, group: str, partition: Partition, moved: ShareState, writable: Collection[int]) -> str:
         """Return the note about a share partition: what of its state cannot be had at the target."""
-        again = 0 if writable else moved.count(_DONE)
+        again = 0 if writable else moved.count(DONE)
         found = f"{partition[0]}: {again} records that are done come again" if again else partition[0]
         delayed = sum(each.last - each.first + 1 for each in moved.ranges if each.state == 0 and each.deliveries)
         if delayed and group in self._delays:
@@ -268,13 +235,20 @@ class Groups:
         return found
 
     def verified_rows(self, topics: Collection[str]) -> Iterator[MigrationRow]:
-        """Return a row for each offset that was handed over: whether the group is there, or has gone on from there."""
+        """Return a row for each offset that was handed over: whether the group is there, or has gone on from there. Of
+        share groups all that was handed over is compared, record by record, where the target shows it.
+        """
         names = {each.topic_id: name for name, each in self._journal.known.topics.items() if name in topics}
         for group, handed in self._handed(self._journal.known.offsets, names):
-            there = {each: committed.offset for each, committed in self._new.offsets(group).items()}
-            yield from _verified("offsets", group, handed, there)
+            committed = self._new.offsets(group)
+            for each, known in handed.items():
+                yield _verified("offsets", group, each, known, committed[each].offset if each in committed else -1)
         for group, handed in self._handed(self._journal.known.states, names):
-            yield from _verified("share-group", group, handed, self._new.begun(group))
+            starts = self._new.begun(group)
+            states = self._new.read(group, [each for each in handed if each in starts])
+            for each, known in handed.items():
+                row = _verified("share-group", group, each, known, starts.get(each, -1))
+                yield row if row.outcome == "differs" else _with_state(row, known, states.get(each))
 
     def _handed(
         self, handed: Mapping[journal.OfGroup, Handed], names: Mapping[str, str]
@@ -290,22 +264,24 @@ class Groups:
         self,
         group: str,
         entry: Callable[[str, Copied, Handed], Entry],
-        offsets: Mapping[Partition, int],
+        handed: Mapping[Partition, Handed],
         rows: list[MigrationRow],
         write: Callable[[], None],
     ) -> list[MigrationRow]:
         """Write what a group gets, noted before and after. Return its rows; refused if the target refuses it."""
-        copied = {self._journal.known.copied(*each): offset for each, offset in offsets.items()}
+        copied = {self._journal.known.copied(*partition): each for partition, each in handed.items()}
         if not copied:
             return rows
-        self._journal.write([entry(group, each, Handed(offset, False)) for each, offset in copied.items()])
+        self._journal.write([entry(group, partition, each) for partition, each in copied.items()])
         try:
             write()
         except BrokerError as error:
             if is_transient(error):
                 raise
             return [row._replace(outcome="refused", note=str(error)) if row.outcome == "moved" else row for row in rows]
-        self._journal.write([entry(group, each, Handed(offset, True)) for each, offset in copied.items()])
+        self._journal.write(
+            [entry(group, partition, each._replace(is_done=True)) for partition, each in copied.items()]
+        )
         return rows
 
     def _map(self, partition: Partition, offsets: Collection[int]) -> dict[int, int]:
@@ -317,18 +293,27 @@ class Groups:
 
 
 def _verified(
-    kind: Literal["offsets", "share-group"],
-    group: str,
-    handed: Mapping[Partition, Handed],
-    there: Mapping[Partition, int],
-) -> Iterator[MigrationRow]:
-    for partition, each in handed.items():
-        found = there.get(partition, -1)
-        row = MigrationRow(kind, group, partition[1], "verified", target_end=each.offset, note=partition[0])
-        if not each.is_done:
-            row = row._replace(outcome="differs", note=f"{partition[0]}: the cut-over was not finished: run it again")
-        elif found < each.offset:
-            row = row._replace(outcome="differs", note=f"{partition[0]}: the group is at {found} at the target")
-        elif found > each.offset:
-            row = row._replace(note=f"{partition[0]}: has gone on to {found}")
-        yield row
+    kind: Literal["offsets", "share-group"], group: str, partition: Partition, handed: Handed, found: int
+) -> MigrationRow:
+    topic, number = partition
+    row = MigrationRow(kind, group, number, "verified", target_end=handed.offset, note=topic)
+    if not handed.is_done:
+        return row._replace(outcome="differs", note=f"{topic}: the cut-over was not finished: run it again")
+    if found < handed.offset:
+        return row._replace(outcome="differs", note=f"{topic}: the group is at {found} at the target")
+    return row if found == handed.offset else row._replace(note=f"{topic}: has gone on to {found}")
+
+
+def _with_state(row: MigrationRow, handed: Handed, found: ShareState | None) -> MigrationRow:
+    """Return the row of a share partition whose start is right, by what is known of records behind it."""
+    given = ShareState(handed.offset, handed.ranges)
+    if not handed.takes_ranges or found is None:
+        why = "does not show" if handed.takes_ranges else "does not take"
+        count = sum(each.last - each.first + 1 for each in given.ranges)
+        note = f"{row.note}; states of {count} records behind the start are not compared: the target {why} them"
+        return row._replace(note=note) if count else row
+    gone_on, differ = compared(given, found)
+    if differ:
+        note = f"{row.note}; {differ} records behind the start have other states at the target"
+        return row._replace(outcome="differs", note=note)
+    return row._replace(note=f"{row.note}; with {gone_on} records behind it, too") if gone_on else row

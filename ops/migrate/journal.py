@@ -10,7 +10,8 @@ run that is killed leaves nothing at the target that the next one does not know 
     {"kind": "verified", "id", "partition"}             an offset sync: up to where the target was read and compared
     {"kind": "sync", "id", "partition", "number"}       an offset sync that is kept, and the runs in front of it
     {"kind": "offsets", "group", "id", "partition"}     the offset committed for a consumer group; whether it is done
-    {"kind": "state", "group", "id", "partition"}       the start of a share group's state that is written; as above
+    {"kind": "state", "group", "id", "partition"}       the start of a share group's state; as above; its ranges, and
+                                                        whether the target takes these
 
 `id` is that of the topic at the target: of one that was deleted there, and is copied once more, nothing counts.
 
@@ -24,6 +25,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from shareq.ops.migrate.group_ports import StateRange
 from shareq.ops.migrate.offset_syncs import OffsetSync
 
 FORMAT: Final = 2
@@ -49,10 +51,14 @@ class MovedTopic(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """An offset that a group gets at the target; `is_done` once it has it, and is its own from then on."""
+    """An offset that a group gets at the target; `is_done` once it has it, and is its own from then on. Of a share
+    group also what is known of records behind it, and whether the target `takes_ranges`.
+    """
 
     offset: int
-    is_done: bool
+    is_done: bool = False
+    ranges: tuple[StateRange, ...] = ()
+    takes_ranges: bool = True
 
 
 class _Kept(NamedTuple):
@@ -114,7 +120,9 @@ class Journal:
             case "offsets":
                 self.offsets[key["group"], *_copied(key)] = Handed(int(value["offset"]), bool(value["done"]))
             case "state":
-                self.states[key["group"], *_copied(key)] = Handed(int(value["offset"]), bool(value["done"]))
+                ranges = tuple(StateRange(*map(int, each)) for each in value["ranges"])
+                handed = Handed(int(value["offset"]), bool(value["done"]), ranges, bool(value["takes_ranges"]))
+                self.states[key["group"], *_copied(key)] = handed
             case kind:
                 raise NotAJournal(f"kind {kind!r}")
 
@@ -193,7 +201,8 @@ def offsets(group: str, copied: Copied, handed: Handed) -> Entry:
 
 def state(group: str, copied: Copied, handed: Handed) -> Entry:
     """Return the entry of a share group's state."""
-    return _key("state", copied) | {"group": group}, {"offset": handed.offset, "done": handed.is_done}
+    value = {"offset": handed.offset, "done": handed.is_done, "takes_ranges": handed.takes_ranges}
+    return _key("state", copied) | {"group": group}, {**value, "ranges": list(handed.ranges)}
 
 
 def runs_in(value: bytes) -> list[int]:

@@ -64,6 +64,7 @@ class NewGroups:
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
     members: set[str] = field(default_factory=set)
     changes: list[Mapping[str, Mapping[str, str]]] = field(default_factory=list)
+    shows_states: bool = True
 
     def offsets(self, group: str) -> Mapping[Partition, Committed]:
         return self.committed.get(group, {})
@@ -90,6 +91,9 @@ class NewGroups:
         assert states.keys() <= self.states[group].keys()
         self.states[group].update(states)
         self.fate.at()
+
+    def read(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState]:
+        return {each: self.states[group][each] for each in partitions} if self.shows_states else {}
 
     def set_group_configs(
         self, changes: Mapping[str, Mapping[str, str]], *, dry_run: bool

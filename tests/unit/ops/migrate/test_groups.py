@@ -11,10 +11,11 @@ import pytest
 from shareq.client.errors import BrokerError
 from shareq.ops.migrate import offset_syncs
 from shareq.ops.migrate.group_ports import Committed, Redrive, ShareState, StateRange
-from shareq.ops.migrate.groups import GroupOptions, Groups, offsets_in, translated
+from shareq.ops.migrate.groups import GroupOptions, Groups
 from shareq.ops.migrate.ports import Topic
 from shareq.ops.migrate.report import MigrationRow
 from shareq.ops.migrate.run import Migration, Options
+from shareq.ops.migrate.states import Comparison, compared, offsets_in, translated
 from shareq.protocol.errors import ErrorCode
 from tests.support.each import for_each
 from tests.support.fakes.migration_clusters import Fate, Killed, MemorySource, MemoryTarget, compact, fill
@@ -256,16 +257,80 @@ def test_what_was_handed_over_is_compared() -> None:
     world.old.states["packers"] = {PARTITION: ShareState(3, ())}
     world.run()
 
-    def compared() -> dict[str, tuple[str, str]]:
+    def rows() -> dict[str, tuple[str, str]]:
         return {row.name: (row.outcome, row.note) for row in world.migration().verify_only() if row.kind != "records"}
 
-    assert compared() == {"readers": ("verified", "orders"), "packers": ("verified", "orders")}
+    assert rows() == {"readers": ("verified", "orders"), "packers": ("verified", "orders")}
     world.new.committed["readers"][PARTITION] = Committed(0)
     world.new.states["packers"][PARTITION] = ShareState(25, ())
-    assert compared() == {
+    assert rows() == {
         "readers": ("differs", "orders: the group is at 0 at the target"),
         "packers": ("verified", "orders: has gone on to 25"),
     }
+
+
+def verified_states(world: World) -> list[tuple[str, str]]:
+    rows = world.migration().verify_only()
+    return [(row.outcome, row.note) for row in rows if row.kind == "share-group"]
+
+
+def test_states_of_records_behind_the_start_are_compared_record_by_record() -> None:
+    world = World(1)
+    end = world.log.end
+    world.old.states["packers"] = {PARTITION: ShareState(0, (StateRange(0, 5, 0, 2), StateRange(6, end - 1, 2, 1)))}
+    rows = world.run()
+    assert [row.outcome for row in rows if row.kind == "share-group"] == ["moved"]
+    assert verified_states(world) == [("verified", "orders")]
+    start, (tried, done) = world.new.states["packers"][PARTITION]
+    world.new.states["packers"][PARTITION] = ShareState(start, (tried._replace(deliveries=3), done))
+    some = tried.last - tried.first + 1
+    assert verified_states(world) == [("verified", f"orders; with {some} records behind it, too")]
+    world.new.states["packers"][PARTITION] = ShareState(start, (tried, done._replace(last=done.last - 2)))
+    assert verified_states(world) == [("differs", "orders; 2 records behind the start have other states at the target")]
+
+
+def test_states_that_are_not_compared_are_counted() -> None:
+    world = World(1)
+    world.old.states["packers"] = {PARTITION: ShareState(0, (StateRange(0, world.log.end - 1, 2, 1),))}
+    world.run()
+    count = len(world.ids())
+    note = f"orders; states of {count} records behind the start are not compared: the target does not show them"
+    world.new.shows_states = False
+    assert verified_states(world) == [("verified", note)]
+    other = World(1)
+    other.old.states["packers"] = world.old.states["packers"]
+    other.new.writable = ()
+    other.run(at_least_once=True)
+    assert verified_states(other) == [("verified", note.replace("show", "take"))]
+
+
+@for_each("seed", range(50))
+def test_what_members_do_later_is_not_counted_as_lost(seed: int) -> None:
+    random = Random(seed)
+    before = {offset: (random.choice(ALL_STATES), random.randint(0, 3)) for offset in range(20)}
+    after = {offset: gone_on(known, random) for offset, known in before.items()}
+    given, found = of_each(before, 0), of_each(after, random.choice([0, 5]))
+    changed = sum(before[offset] != after[offset] for offset in range(found.start, 20))
+    assert compared(given, found) == Comparison(changed, 0)
+    lost = random.randrange(found.start, 20)
+    was, now = random.choice([((0, 1), (0, 0)), ((2, 1), (4, 1)), ((2, 1), (0, 0)), ((3, 1), (0, 5)), ((4, 1), (3, 1))])
+    changed -= before[lost] != after[lost]
+    worse = of_each(before | {lost: was}, 0), of_each(after | {lost: now}, found.start)
+    assert compared(*worse) == Comparison(changed, 1)
+
+
+def gone_on(known: tuple[int, int], random: Random) -> tuple[int, int]:
+    """Return what a record is known as when members may have gone on with it."""
+    state, deliveries = known
+    if random.random() < 0.5 or state in (2, 4):
+        return known
+    return (4, deliveries) if state == 3 else (random.choice(ALL_STATES), deliveries + random.randint(0, 2))
+
+
+def of_each(known: dict[int, tuple[int, int]], start: int) -> ShareState:
+    """Return a state with a range for each record, but for those of which nothing is known."""
+    ranges = [StateRange(at, at, *each) for at, each in known.items() if at >= start and each != (0, 0)]
+    return ShareState(start, tuple(ranges))
 
 
 def test_a_topic_that_is_missing_at_the_target_is_found() -> None:
