@@ -43,7 +43,7 @@ SOURCES := tests devtools bench examples scripts
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills moving crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist wheels release-check clean
+.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues bench-moving spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills moving crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist wheels release-check clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 define EVERY_DAY
@@ -136,6 +136,8 @@ Speed
                                     minutes); ARGS=--help
   make bench-queues                 jobs: our worker, Celery and taskiq here, beside Celery, RQ, taskiq on Redis and RabbitMQ
                                     (30 minutes); ARGS=--help
+  make bench-moving                 10 GB by shareq migrate, beside producing and fetching them; needs 20 GB on disk;
+                                    ARGS='--gb 0.5', ARGS=--help
 
 What is made
   make gen                          schemas/ -> protocol/generated/, after a schema has changed
@@ -207,6 +209,9 @@ $(QUEUES_READY): pyproject.toml scripts/find_python.sh
 
 bench-nodes: $(READY)
 	@$(RUN) -m bench.nodes $(ARGS)
+
+bench-moving: $(READY)
+	@$(RUN) -m bench.moving $(ARGS)
 
 bench-queues: $(READY) $(QUEUES_READY)
 	@$(QUEUES_RUN) -m bench.queues $(ARGS)
