@@ -53,14 +53,18 @@ class _Pace:
 
     def copied(self, size: int) -> None:
         self._copied += size
-        total = "" if self._total is None else f" of at most {self._total / _MB:,.0f}"
-        rate = self._copied / max(time.monotonic() - self._began_s, 0.001)
-        left = "" if self._total is None else f", {max(self._total - self._copied, 0) / max(rate, 1):,.0f} s left"
-        self._line.show(f"copied {self._copied / _MB:,.0f}{total} MB, {rate / _MB:,.1f} MB/s{left}")
+        self._show()
 
     def compared(self, size: int) -> None:
         self._compared += size
-        self._line.show(f"compared {self._compared / _MB:,.0f} MB")
+        self._show()
+
+    def _show(self) -> None:
+        total = "" if self._total is None else f" of at most {self._total / _MB:,.0f}"
+        rate = self._copied / max(time.monotonic() - self._began_s, 0.001)
+        left = "" if self._total is None else f", {max(self._total - self._copied, 0) / max(rate, 1):,.0f} s left"
+        compared = f"compared {self._compared / _MB:,.0f}"
+        self._line.show(f"copied {self._copied / _MB:,.0f}{total} MB, {compared}, {rate / _MB:,.1f} MB/s{left}")
 
     def cut_over(self, begins: bool) -> None:
         if begins:

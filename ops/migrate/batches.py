@@ -46,7 +46,7 @@ class Aborted(NamedTuple):
 class Fetched(NamedTuple):
     """Bytes of a log from the batch with an offset on; the last batch may be cut off."""
 
-    data: bytes
+    data: bytes | memoryview
     aborted: Sequence[Aborted] = ()
 
 
@@ -124,7 +124,7 @@ def stamped(batch: bytes | bytearray | memoryview, producer: tuple[int, int], of
         producer_epoch=producer[1],
         base_sequence=offset & MAX_SEQUENCE,
     )
-    return encode_batch(changed, bytes(memoryview(batch)[HEADER_SIZE:]))
+    return encode_batch(changed, memoryview(batch)[HEADER_SIZE:])
 
 
 def checksum(batch: bytes | bytearray | memoryview, before: int) -> int:

@@ -76,7 +76,7 @@ class Cluster:
             position = following
             reply = self._ask(partition, position) if position < end else None
             aborted = [Aborted(each.producer_id, each.first_offset) for each in row.aborted_transactions or ()]
-            yield Fetched(bytes((row.records or b"")[:size]), aborted)
+            yield Fetched(memoryview(row.records or b"")[:size], aborted)
 
     def _wait(self, tries: Tries, error: ClientError, partition: Partition) -> None:
         out_of_range = isinstance(error, BrokerError) and error.code == ErrorCode.OFFSET_OUT_OF_RANGE
@@ -266,7 +266,7 @@ class TargetCluster(Cluster):
         try:
             topic_id, leader = self._leader(partition)
             timeout_ms = self.network.config.request_timeout_ms
-            rows = [PartitionProduceData(partition[1], bytes(batch))]
+            rows = [PartitionProduceData(partition[1], memoryview(batch))]
             request = ProduceRequest(None, _ALL, timeout_ms, [TopicProduceData(partition[0], topic_id, rows)])
             return _Sent(self, partition, self.network.submit(leader, request, min_version=_BATCHES))
         except ClientError as error:

@@ -8,7 +8,7 @@ comes too late: its sequence was used (`batches.stamped`).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from shareq.client.errors import ClientError, Unintelligible
@@ -67,8 +67,14 @@ class PartitionCopy:
         known = self._journal.known.positions.get(self._copied)
         return known is not None and known.upstream >= end and known.downstream == there
 
-    def copy(self, found: LogRange, there: int) -> None:
-        """Copy what was found at the source, and note how far. The target's log ended `there`.
+    @property
+    def kept(self) -> OffsetSync:
+        """Return the last sync that is kept: what is in front of it can be compared."""
+        return self._kept[-1]
+
+    def work(self, found: LogRange, there: int) -> Iterator[None]:
+        """Copy what was found at the source, and note how far. The target's log ended `there`. Yields now and then, for
+        others to work.
 
         Raises Conflict for a target with records that are not of this migration, and as its clusters do.
         """
@@ -82,7 +88,7 @@ class PartitionCopy:
         went_back = self.position != begun
         while self.position.upstream < end:
             try:
-                self._pass(end, there)
+                yield from self._pass(end, there)
             except ClientError as error:
                 if not may_pass(error):
                     raise
@@ -98,7 +104,7 @@ class PartitionCopy:
         if there != self.position.downstream:
             raise Conflict(f"{self.name} ends at offset {there} at the target, the copy at {self.position.downstream}")
 
-    def _pass(self, end: int, there: int) -> None:
+    def _pass(self, end: int, there: int) -> Iterator[None]:
         """Copy until the end, or until something fails."""
         self._in_flight.clear()
         self._window = 1
@@ -110,6 +116,7 @@ class PartitionCopy:
                     if step.first >= end:
                         break
                     ahead = self._take(step, ahead, there)
+                yield
         except MalformedMessage as error:
             raise Unintelligible(f"{self.name} at the source: {error}") from None
         while self._in_flight:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from shareq.client.errors import BrokerError
@@ -43,6 +45,8 @@ class Progress(NamedTuple):
 
 
 NO_PROGRESS: Final = Progress()
+AT_ONCE: Final = 4
+"""Partitions that are copied in turns: what one has sent is taken while others are read. Each holds some answers."""
 
 
 class Planned(NamedTuple):
@@ -251,11 +255,22 @@ class Migration:
             left = [each for each in partitions if not copies[each].is_done(ranges[each].end, there[each].end)]
             if not left:
                 return
-            for each in left:
-                copies[each].copy(ranges[each], there[each].end)
+            in_turns(self._work(copies[each], ranges[each], there[each].end) for each in left)
             self._journal.write_notes()
             for each, found in self._target.ranges(left).items():
                 copies[each].check(found.end)
+
+    def _work(self, copy: PartitionCopy, found: LogRange, there: int) -> Iterator[None]:
+        """Copy a partition, and compare each part of it while the target has it in memory."""
+        copied = self._journal.known.copied(*copy.partition)
+        is_same = True
+        for _ in copy.work(found, there):
+            verified = self._journal.known.verified.get(copied, OffsetSync(0))
+            if is_same and copy.kept.downstream > verified.downstream:
+                row = self._verified(copy.partition, self._target.ranges([copy.partition])[copy.partition])
+                self._journal.write_notes()
+                is_same = row.outcome == "verified"
+            yield
 
     def _is_final(self, topic: PlannedTopic) -> bool:
         known = self._journal.known.topics.get(topic.name)
@@ -311,12 +326,13 @@ class Migration:
         known, copied = self._journal.known, self._journal.known.copied(*partition)
         begin = known.verified.get(copied, OffsetSync(0))
         row = self._compared(partition, there, begin)
-        position = known.positions[copied]
-        if row.outcome == "verified" and begin != position:
-            self._journal.note(journal.verified(copied, position), position.size - begin.size)
+        last = known.syncs_of(copied)[-1]
+        if row.outcome == "verified" and begin != last:
+            self._journal.note(journal.verified(copied, last), last.size - begin.size)
         return row
 
     def _compared(self, partition: Partition, there: LogRange, begin: OffsetSync) -> MigrationRow:
+        """Return the row of a partition. Its syncs are compared: while it is copied, those that are kept."""
         syncs = self._journal.known.syncs_of(self._journal.known.copied(*partition))
         position = syncs[-1]
         found = compare(self._target, partition, there, syncs, begin, self._progress.compared)
@@ -331,6 +347,17 @@ class Migration:
             checksum=f"{position.checksum:08x}",
             note=found.difference or "",
         )
+
+
+def in_turns(works: Iterator[Iterator[None]]) -> None:
+    """Do works to their ends, some of them a step each in turn."""
+    under_way = deque(islice(works, AT_ONCE))
+    while under_way:
+        work = under_way.popleft()
+        if next(work, True) is None:
+            under_way.append(work)
+        else:
+            under_way.extend(islice(works, 1))
 
 
 def _has_failed(rows: Mapping[str, Sequence[MigrationRow]]) -> bool:

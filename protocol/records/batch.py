@@ -357,13 +357,13 @@ def build_batch(
     return _with_front(base_offset, leader_epoch, MAGIC, summed, payload)
 
 
-def encode_batch(header: BatchHeader, payload: bytes | bytearray) -> bytearray:
+def encode_batch(header: BatchHeader, payload: bytes | bytearray | memoryview) -> bytearray:
     """Return a whole batch: the header with the length and CRC it must have, and the records as they are."""
     return _with_front(header.base_offset, header.leader_epoch, header.magic, _SUMMED.pack(*header[5:]), payload)
 
 
 def _with_front(
-    base_offset: int, leader_epoch: int, magic: int, summed: bytes, payload: bytes | bytearray
+    base_offset: int, leader_epoch: int, magic: int, summed: bytes, payload: bytes | bytearray | memoryview
 ) -> bytearray:
     """Return a whole batch from what its CRC is of: the header from the attributes on, and the records."""
     length = HEADER_SIZE - LENGTH_OVERHEAD + len(payload)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterator
 from random import Random
 from typing import Final
 
@@ -20,7 +21,7 @@ from shareq.ops.migrate.mapping import downstream
 from shareq.ops.migrate.plan import STAGING, total_row
 from shareq.ops.migrate.ports import Sample, Topic
 from shareq.ops.migrate.report import MigrationRow
-from shareq.ops.migrate.run import Migration, Options
+from shareq.ops.migrate.run import AT_ONCE, NO_PROGRESS, Migration, Options, Progress, in_turns
 from shareq.protocol.records.batch import build_batch, decode_records, read_header, stamp
 from shareq.protocol.records.record_codec import Record, RecordData
 from tests.support.each import for_each
@@ -59,11 +60,13 @@ def moved(source: MemorySource, target: MemoryTarget, *, cut_over: bool = False)
     return list(migration.run(migration.plan()))
 
 
-def migration_of(source: MemorySource, target: MemoryTarget, *, cut_over: bool = False) -> Migration:
+def migration_of(
+    source: MemorySource, target: MemoryTarget, *, cut_over: bool = False, progress: Progress = NO_PROGRESS
+) -> Migration:
     """Return a migration of clusters without groups."""
     old, new = OldGroups(), NewGroups(target.fate)
     options = Options(cut_over=cut_over)
-    return Migration(source, target, options, lambda topic: Groups(old, new, topic, GroupOptions()))
+    return Migration(source, target, options, lambda topic: Groups(old, new, topic, GroupOptions()), progress=progress)
 
 
 def content(records: list[Record]) -> list[tuple[object, ...]]:
@@ -325,6 +328,41 @@ def test_a_byte_that_differs_at_the_target_is_found() -> None:
     (row,) = [row for row in migration_of(source, target).verify_only() if row.outcome == "differs"]
     assert row.partition == 1
     assert row.note.startswith("differs in offsets ")
+
+
+def test_parts_are_compared_while_others_are_copied() -> None:
+    """What was just written is in the target's memory: a large topic that is read back at the end is not."""
+    source, target = still()
+    for number in range(2):
+        fill(source.logs["orders", number], Random(number), 60)
+    done: list[tuple[str, int]] = []
+    progress = Progress(
+        copied=lambda size: done.append(("copied", size)), compared=lambda size: done.append(("compared", size))
+    )
+    migration = migration_of(source, target, progress=progress)
+    rows = list(migration.run(migration.plan()))
+    assert {row.outcome for row in rows if row.kind == "records"} == {"verified"}
+    ahead = most = 0
+    for what, size in done:
+        ahead += size if what == "copied" else -size
+        most = max(most, ahead)
+    assert ahead == 0  # each part once
+    assert most < sum(size for what, size in done if what == "copied") / 4
+
+
+def test_works_take_turns_and_few_are_under_way_at_once() -> None:
+    begun: list[int] = []
+    ended: list[int] = []
+
+    def work(number: int) -> Iterator[None]:
+        begun.append(number)
+        for _ in range(3):
+            assert len(begun) - len(ended) <= AT_ONCE
+            yield
+        ended.append(number)
+
+    in_turns(work(number) for number in range(10))
+    assert begun == ended == list(range(10))
 
 
 def test_damage_at_the_source_is_not_copied() -> None:
