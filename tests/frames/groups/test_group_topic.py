@@ -13,9 +13,7 @@ from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteG
 from shareq.protocol.generated.share_group_metadata import ShareGroupMetadataKey, ShareGroupMetadataValue
 from shareq.protocol.generated.share_group_state_partition_metadata import ShareGroupStatePartitionMetadataValue
 from shareq.protocol.generated.share_group_target_assignment_metadata import ShareGroupTargetAssignmentMetadataValue
-from shareq.protocol.generated.share_snapshot import ShareSnapshotValue
-from shareq.protocol.generated.share_update import ShareUpdateValue
-from tests.support.clients.share_client import ACCEPT, REJECT, RELEASE, ShareClient, append, from_the_start
+from tests.support.clients.share_client import ShareClient
 from tests.support.worlds.internal_records import records
 
 
@@ -103,21 +101,3 @@ def test_a_group_that_is_deleted_leaves_tombstones_only(world: BrokerWorld) -> N
     key = SharePartitionKey("g", topic.topic_id, 0)
     states = list(records(world, "__share_group_state", share_partition_for(key, 50), SHARE_STATE_SERDE))
     assert states[-1].value is None
-
-
-def test_only_settled_states_are_ever_written(world: BrokerWorld) -> None:
-    """Available, acknowledged, archived: who holds a record is nobody's business but the leader's."""
-    place = (world.create_topic("t", 1).topic_id, 0)
-    from_the_start(world)
-    append(world, "t", 10)
-    member = ShareClient(world)
-    member.join("t")
-    assert member.acquire(place) == [(0, 9, 1)]
-    assert member.acknowledge(place, (0, 2, ACCEPT), (3, 4, RELEASE), (5, 5, REJECT)) is ErrorCode.NONE
-    world.clock.advance(30_000)
-    key = SharePartitionKey("g", *place)
-    values = [r.value for r in records(world, "__share_group_state", share_partition_for(key, 50), SHARE_STATE_SERDE)]
-    assert isinstance(values[0], ShareSnapshotValue)
-    assert (values[0].state_epoch, values[0].start_offset) == (member.describe().group_epoch, -1)
-    written = [value for value in values if isinstance(value, ShareSnapshotValue | ShareUpdateValue)]
-    assert {batch.delivery_state for value in written for batch in value.state_batches} == {0, 2, 4}

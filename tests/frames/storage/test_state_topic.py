@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from struct import unpack
 
 import pytest
 
@@ -15,7 +14,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
-from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
+from shareq.protocol.generated.share_update import ShareUpdateValue
 from tests.interop.support.share_wire import begin_at
 from tests.support.clients.share_client import ACCEPT, GAP, REJECT, RELEASE, ShareClient, append
 from tests.support.worlds.internal_records import records
@@ -48,20 +47,6 @@ class Life:
         return [value for value in values if isinstance(value, ShareSnapshotValue | ShareUpdateValue)]
 
 
-def test_a_record_is_a_snapshot_or_an_update_by_the_first_number_of_its_key() -> None:
-    """Both keys have the same three fields, so that both go to the same partition."""
-    life = Life()
-    life.acknowledge((0, 9, ACCEPT))
-    assert [record.key for record in life.written()] == [ShareSnapshotKey(*life.key), ShareUpdateKey(*life.key)]
-    keys = [SHARE_STATE_SERDE.encode(record)[0] for record in life.written()]
-    assert [unpack(">h", key[:2])[0] for key in keys] == [0, 1]
-    assert keys[0][2:] == keys[1][2:]
-    assert all(
-        life.world.folder.logs.get("__share_group_state", number).log_end_offset == 0
-        for number in set(range(50)) - {share_partition_for(life.key, 50)}
-    )
-
-
 def test_the_first_snapshot_has_epoch_0_and_each_one_counts_on() -> None:
     """Updates repeat the epoch of the snapshot they build on. There are so many of them as is configured."""
     life = Life(share_coordinator_snapshot_update_records_per_snapshot="3")
@@ -70,14 +55,6 @@ def test_the_first_snapshot_has_epoch_0_and_each_one_counts_on() -> None:
     kinds = [(type(value).__name__[:-5], value.snapshot_epoch) for value in life.values()]
     updates = [("ShareUpdate", 0)] * 3, [("ShareUpdate", 1)] * 3
     assert kinds == [("ShareSnapshot", 0), *updates[0], ("ShareSnapshot", 1), *updates[1], ("ShareSnapshot", 2)]
-
-
-def test_a_limit_of_0_writes_snapshots_alone() -> None:
-    life = Life(share_coordinator_snapshot_update_records_per_snapshot="0")
-    for offset in range(3):
-        life.acknowledge((offset, offset, ACCEPT))
-    assert [type(value) for value in life.values()] == [ShareSnapshotValue] * 4
-    assert [value.snapshot_epoch for value in life.values()] == [0, 1, 2, 3]
 
 
 def test_a_state_that_rests_gets_one_more_snapshot() -> None:
@@ -107,30 +84,6 @@ def test_finishing_the_whole_window_is_an_update_like_any_other() -> None:
     assert [(b.first_offset, b.last_offset, b.delivery_state, b.delivery_count) for b in update.state_batches] == [
         (0, 99, 2, 1)
     ]
-
-
-def test_the_start_offset_of_a_write_may_be_left_out() -> None:
-    """The update has the stored one, as those of Apache Kafka 4.4.0 have."""
-    life = Life()
-    assert life.state.write((5, 5, 2, 1), start=-1) == NONE
-    update = life.values()[-1]
-    assert isinstance(update, ShareUpdateValue)
-    assert update.start_offset == 0
-    assert life.state.read()[2:] == (0, [(5, 5, 2, 1)])
-
-
-def test_a_snapshot_has_the_epoch_that_the_group_had_when_it_was_initialised() -> None:
-    """The epoch fences writers from before; updates have none."""
-    life = Life()
-    life.member.leave()
-    epoch = life.member.describe().group_epoch
-    begin_at(life.world.connect(), "g", "t", [50])
-    snapshots = [value for value in life.values() if isinstance(value, ShareSnapshotValue)]
-    assert (snapshots[-1].state_epoch, snapshots[-1].start_offset) == (epoch, 50)
-    assert snapshots[-1].state_epoch > snapshots[0].state_epoch
-    assert not hasattr(ShareUpdateValue(), "state_epoch")
-    stale = life.state.write((60, 60, 2, 1), start=50, state_epoch=snapshots[0].state_epoch)
-    assert stale == ErrorCode.FENCED_STATE_EPOCH
 
 
 def test_deleting_a_state_writes_a_tombstone_with_the_key_of_a_snapshot() -> None:
