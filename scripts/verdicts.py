@@ -17,11 +17,11 @@ PAGE: Final = EVIDENCE / "README.md"
 _HEAD: Final = """\
 # Evidence
 
-Made by `python scripts/verdicts.py` of [verdicts.toml](verdicts.toml); do not edit. A claim leads to its page. *Commit*
-is the code that ran; where that was not noted, "by" and the commit that wrote the result down. `pytest` is that of
-`.venv/bin`. Speed beside Apache Kafka is in [benchmarks](../benchmarks.md).
+Made by `python scripts/verdicts.py` of [verdicts.toml](verdicts.toml); do not edit. Each claim leads to its page; what
+follows is the last result, the command that asks again, and where they were noted the commit that ran and the machine.
+After "by" is the commit that wrote the result down. `pytest` is that of `.venv/bin`. Speed beside Apache Kafka is in
+[benchmarks](../benchmarks.md).
 """
-_COLUMNS: Final = ["| claim | command | last result | commit | machine |", "| --- | --- | --- | --- | --- |"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,13 @@ class Verdict:
         claim = f"[{self.claim}]({self.page})" if self.page else self.claim
         command = f"`{self.command}`" if self.command else "by hand"
         commit = f"`{self.commit}`" if self.commit else f"by `{self.written}`"
-        return f"| {claim} | {command} | {self.result} | {commit} | {self.machine or '–'} |"
+        how = ", ".join(part for part in (command, commit, self.machine) if part)
+        return f"* {claim} {self.result} ({how})"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The rows by the titles of their tables, and what the names of machines stand for."""
+    """The rows by the titles of their lists, and what the names of machines stand for."""
 
     parts: dict[str, tuple[Verdict, ...]]
     machines: dict[str, str]
@@ -65,14 +66,9 @@ def read(text: str) -> Verdicts:
 def page_of(verdicts: Verdicts) -> str:
     lines = [_HEAD]
     machines = "; ".join(f"*{name}*: {machine}" for name, machine in verdicts.machines.items())
-    lines.append(f"Machines: {machines}; –: not noted.\n")
+    lines.append(f"{machines}.\n")
     for title, rows in verdicts.parts.items():
-        lines += [
-            f"## {title}\n",
-            "| claim | command | last result | commit | machine |",
-            "| --- | --- | --- | --- | --- |",
-        ]
-        lines += [*(verdict.row for verdict in rows), ""]
+        lines += [f"## {title}\n", *(verdict.row for verdict in rows), ""]
     return "\n".join(lines)
 
 

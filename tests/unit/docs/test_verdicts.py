@@ -95,13 +95,13 @@ def test_a_row_that_cannot_be_asked(row: Verdict, fault: str) -> None:
 
 def test_a_sound_row() -> None:
     assert faults_of(ROW, {}) == []
-    assert ROW.row == "| [It holds.](README.md) | `make test` | 1 passed | `abc1234` | – |"
+    assert ROW.row == "* [It holds.](README.md) 1 passed (`make test`, `abc1234`)"
 
 
 def test_a_row_by_hand_of_a_commit_that_was_not_noted() -> None:
     row = Verdict("It holds.", "", "1 passed", written="abc1234", machine="Cray")
     assert faults_of(row, {"Cray": "one core"}) == []
-    assert row.row == "| It holds. | by hand | 1 passed | by `abc1234` | Cray |"
+    assert row.row == "* It holds. 1 passed (by hand, by `abc1234`, Cray)"
 
 
 def test_a_field_that_no_row_has() -> None:
