@@ -108,7 +108,7 @@ _ERRORS: Final = """\
 # Errors
 
 The error codes that clients of this broker see, and when. With \\* the same request may succeed later; Kafka's
-clients try again by themselves until their time is up."""
+clients try again by themselves until their time is up. They also open new sessions and join groups again."""
 _COMMANDS: Final = """\
 # Commands
 
