@@ -25,7 +25,7 @@ import shareq
 from bench.brokers import SCRATCH, Kind, built
 from bench.figure import FULL, QUICK, Figure, Sample, Scale
 from bench.proc import load_average, machine
-from bench.report import BEGIN, END, Run, as_json, as_markdown, collect, write_between_markers, write_rows
+from bench.report import BEGIN, END, Run, as_json, as_markdown, collect, of_page, write_between_markers, write_rows
 from bench.stage import Stage
 from devtools.documents import add_write_option
 from devtools.kafka.apache_kafka import KAFKA_VERSION, why_unavailable
@@ -74,7 +74,7 @@ def main() -> int:
     _show(f"every repetition is in {options.json}")
     print(as_markdown(run))
     if options.write:
-        write_between_markers(options.write, as_markdown(run))
+        write_between_markers(options.write, as_markdown(of_page(run)))
     if options.rows:
         _show(f"{write_rows(options.rows, run)} rows of {options.rows} are of this run")
     return 0

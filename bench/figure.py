@@ -29,12 +29,16 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. `key` names the value in a sample; `form` is a format string with the unit."""
+    """One line of the table. `key` names the value in a sample; `form` is a format string with the unit.
+
+    `on_page`: whether a page shows it, not only the output of a run.
+    """
 
     key: str
     label: str
     form: str
     target: Target | None = None
+    on_page: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
@@ -42,6 +42,11 @@ def as_markdown(run: Run) -> str:
     lines = [f"| figure | {' | '.join(run.columns)} | ratio | target | |", "| --- | ---: | ---: | ---: | --- | --- |"]
     lines += [_line(run, row) for row in run.rows]
     return "\n".join([*lines, "", *(f"{name}: {value}  " for name, value in run.about.items()), ""])
+
+
+def of_page(run: Run) -> Run:
+    """Return the run with the rows alone that a page shows."""
+    return replace(run, rows=[row for row in run.rows if row.on_page])
 
 
 def write_between_markers(document: Path, text: str) -> None:

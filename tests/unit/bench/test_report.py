@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.figure import Row, Target
-from bench.report import BEGIN, END, Run, as_markdown, collect, write_between_markers, write_rows
+from bench.report import BEGIN, END, Run, as_markdown, collect, of_page, write_between_markers, write_rows
 
 RATE = Row("rate", "rate, records/s", "{:,.0f}", Target("ratio", ">=", 1.0))
 START = Row("start_ms", "start, ms", "{:,.0f}", Target("value", "<=", 150.0))
@@ -31,6 +31,12 @@ def test_value_target_is_judged_without_the_other_broker() -> None:
 def test_small_ratios_keep_their_digits() -> None:
     samples = {"shareq": {"rate": [7.0]}, "apache": {"rate": [5000.0]}}
     assert " 0.001x " in lines(Run({}, [RATE], samples))[2]
+
+
+def test_a_page_leaves_out_rows_that_are_not_for_it() -> None:
+    run = Run({}, [RATE, Row("more", "more, records/s", "{:,.0f}", on_page=False)], {"shareq": {"rate": [5.0]}})
+    assert [line.partition(" | ")[0] for line in lines(of_page(run))[2:3]] == ["| rate, records/s"]
+    assert len(lines(run)) == len(lines(of_page(run))) + 1
 
 
 def test_repetitions_are_gathered_by_key() -> None:
