@@ -131,10 +131,9 @@ def fetch(bootstrap: str, records: int, partitions: int) -> None:
     left, by = records, time.monotonic() + PATIENCE_S
     while left:
         found = consumer.consume(AT_ONCE, 1.0)
-        if errors := [
-            each.error() for each in found if each.error() and each.error().code() != KafkaError._PARTITION_EOF
-        ]:
-            raise RuntimeError(str(errors[0]))
+        for error in (each.error() for each in found):
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                raise RuntimeError(str(error))
         left -= len(found)
         if time.monotonic() > by:
             raise RuntimeError(f"{left} records did not come")

@@ -240,7 +240,7 @@ def test_a_batch_that_got_another_timestamp_is_not_announced() -> None:
 
         return send(to, message, **how).then(stamp)
 
-    node.world.link.send = stamped  # type: ignore[method-assign]
+    node.world.link.send = stamped  # type: ignore[method-assign,assignment]
     node.add(b"first")
     node.let()
     assert node.error(b"first") is ErrorCode.NONE
