@@ -97,10 +97,10 @@ default. What to set first, and where: [configuration](../configuration.md).
 _REQUESTS: Final = """\
 # Requests and versions
 
-The requests of Kafka's protocol that this broker serves, and their versions. The last column says what is particular
-here: limits, and answers of a broker that is alone. Without a word there, Kafka's protocol guide describes the request.
-Rules that concern several requests are in [ADR 5](../adr/0005-where-we-differ-from-apache-kafka.md), the rights that
-each needs in `broker/security/rights.py`, limits of size in [bounded work](../bounded-work.md)."""
+The requests of Kafka's protocol that this broker serves: API key, versions, and what is particular here, limits and
+answers of a broker that is alone. Without a word, Kafka's protocol guide describes the request. Rules that concern
+several requests are in [ADR 5](../adr/0005-where-we-differ-from-apache-kafka.md), the rights that each needs in
+`broker/security/rights.py`, limits of size in [bounded work](../bounded-work.md)."""
 _OF_NODES: Final = """\
 [A node](../cluster.md) serves requests as every broker does, but for these. What is forwarded is served in versions
 that the cluster serves, too."""
@@ -144,14 +144,6 @@ def pages() -> dict[str, str]:
 
 def _page(lines: Iterable[str]) -> str:
     return re.sub(r"\n{3,}", "\n\n", "\n".join([_MADE, "", *lines])).rstrip() + "\n"
-
-
-def _row(*cells: str) -> str:
-    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"
-
-
-def _table(*heads: str) -> list[str]:
-    return [_row(*heads), "|" + " --- |" * len(heads)]
 
 
 # Properties.
@@ -215,7 +207,6 @@ def requests() -> Iterator[str]:
         by_subject[row.module.split(".")[-2]].append((key, row))
     for subject, rows in by_subject.items():
         yield from ("", f"## {_SUBJECTS[subject]}", "")
-        yield from _table("request", "key", "versions", "here")
         for key, row in rows:
             yield _request(key, row, whole=row.own or subject == "not_offered")
     yield from _of_nodes()
@@ -256,10 +247,11 @@ def _request(key: ApiKey, row: HandlerRow, whole: bool) -> str:
     served = f"{first}–{last}" if first != last else str(first)
     if row.advertised.first != first:
         served += f" ({row.advertised.first} and later are advertised)"
-    name = f"**{card['name']}**" + (" (shareq's own)" if row.own else "")
     texts = [card["behaviour"] if whole else "", card["here"] or ""]
     text = " ".join(each[:1].upper() + each[1:] for each in texts if each)
-    return _row(name, str(int(key)), served, _SHOUTED.sub(r"`\1`", text))
+    number = f"{int(key)}, shareq's own" if row.own else str(int(key))
+    line = f"* **{card['name']}** ({number}) {served}{': ' if text else ''}{text}"
+    return _SHOUTED.sub(r"`\1`", " ".join(line.split()))
 
 
 def _docstring(module: str) -> str:
