@@ -2,9 +2,9 @@
 
 Each attack has a new broker process, which the good client is alone with first; then once more with quotas for
 everybody but the good client. The stranger would be on another machine, and what it takes of this one to send is not to
-be measured. There are two ways to that (`Mode`), each with columns of its own; what a program takes that only burns its
-time is the first row. The table has the p99 of the good client; its other times, and what the broker worked meanwhile,
-are printed.
+be measured. There are two ways to that (`Mode`), each with a column of its own; what a program takes that only burns
+its time is the first row. The table has multiples of the p99 of the good client alone; its times, and what the broker
+worked meanwhile, are printed.
 """
 
 from __future__ import annotations
@@ -76,14 +76,10 @@ class Spread(NamedTuple):
         ordered = sorted(times)
         return cls(ordered[len(ordered) // 2], ordered[len(ordered) * 99 // 100], ordered[-1])
 
-    def cell(self, alone: Spread | None = None) -> str:
-        """Format the p99, and its ratio to that of `alone`, in bold if it is more than `MOST_TIMES`."""
-        return f"{self.p99:.2f}" if alone is None else f"{self.p99:.2f} ({_factor(self.p99, alone.p99)})"
-
-
-def _factor(p99: float, alone: float) -> str:
-    times = p99 / alone
-    return f"{times:.1f}x" if times <= MOST_TIMES else f"**{times:.1f}x**"
+    def beside(self, alone: Spread) -> str:
+        """Format the p99 in multiples of that of `alone`, in bold if they are more than `MOST_TIMES`."""
+        times = self.p99 / alone.p99
+        return f"{times:.1f}" if times <= MOST_TIMES else f"**{times:.1f}**"
 
 
 class Times(NamedTuple):
@@ -120,20 +116,21 @@ class Measured:
     memory: Memory
 
     @property
-    def cells(self) -> list[str]:
-        """Three cells: the p99 alone, beside the stranger, and with quotas for it."""
+    def cell(self) -> str:
+        """The p99 beside the stranger, and with quotas for it, in multiples of the p99 alone."""
         alone = self.alone.elapsed
-        return [alone.cell(), self.beside.elapsed.cell(alone), self.limited.elapsed.cell(alone)]
+        return f"{self.beside.elapsed.beside(alone)}/{self.limited.elapsed.beside(alone)}"
 
 
 def table(found: Mapping[Mode, Sequence[Measured]]) -> list[str]:
-    """Return a row for each stranger, with three columns for each mode; memory is the largest of all modes."""
-    heads = [f"{mode.value}: {when}" for mode in found for when in ("alone", "beside it", "with quotas")]
+    """Return a row for each stranger, with a column for each mode; memory is the largest of all modes."""
+    heads = [mode.value for mode in found]
     lines = [f"| stranger | {' | '.join(heads)} | MB at most |", f"| --- |{' ---: |' * (len(heads) + 1)}"]
     for rows in zip(*found.values(), strict=True):
-        cells = [cell for row in rows for cell in row.cells]
+        cells = [row.cell for row in rows]
         lines.append(f"| {rows[0].label} | {' | '.join(cells)} | {max(row.memory.largest for row in rows):.0f} |")
-    return lines
+    alone = [row.alone.elapsed.p99 for rows in found.values() for row in rows]
+    return [*lines, "", f"The p99 alone: {min(alone):.2f} to {max(alone):.2f} ms."]
 
 
 def measure(name: str, seconds: float, mode: Mode) -> Measured:
@@ -236,7 +233,7 @@ def _about(elapsed_s: float) -> Mapping[str, str]:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.hostile", description=__doc__)
     parser.add_argument("attacks", nargs="*", choices=[[], *ATTACKS], default=[], help="some of them alone")
-    parser.add_argument("--mode", choices=[mode.name.lower() for mode in Mode], help="the columns of one alone")
+    parser.add_argument("--mode", choices=[mode.name.lower() for mode in Mode], help="the column of one alone")
     parser.add_argument("--seconds", type=float, default=6.0, help="of each measurement (default 6)")
     add_write_option(parser, BEGIN, END)
     options = parser.parse_args()
