@@ -78,18 +78,11 @@ def tables() -> str:
     for state, meaning in STATES.items():
         counts = [str(sum(row.state == state for row in rows[kip])) for kip in KIPS]
         lines.append(f"| {state} | {meaning} | {' | '.join(counts)} |")
-    lines += ["", "What differs from Apache Kafka 4.4.0:", "", "| id | promise | here |", "| --- | --- | --- |"]
+    lines += ["", "What differs from Apache Kafka 4.4.0:", ""]
     lines += [
-        f"| {row.id} | {_cell(row.promise)} | {_cell(row.note)} |"
-        for kip in KIPS
-        for row in rows[kip]
-        if row.state == "differs"
+        f"* *{row.promise}* ({row.id}): {row.note}" for kip in KIPS for row in rows[kip] if row.state == "differs"
     ]
     return "\n".join([*lines, ""])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def page_of(before: str) -> str:
