@@ -18,6 +18,7 @@ __all__ = [
     "ErrorCode",
     "MalformedMessage",
     "UnencodableMessage",
+    "error_of",
     "is_retriable",
     "storage_failure",
     "text_of",
@@ -40,6 +41,14 @@ NO_ERROR: Final = ApiError(ErrorCode.NONE)
 def storage_failure(error: OSError) -> ApiError:
     """Return the answer for metadata that could not be written; nothing has changed then."""
     return ApiError(ErrorCode.KAFKA_STORAGE_ERROR, f"The change could not be stored: {error}")
+
+
+def error_of(code: int) -> ErrorCode:
+    """Return the error of a code on the wire; UNKNOWN_SERVER_ERROR for one of a later release."""
+    try:
+        return ErrorCode(code)
+    except ValueError:
+        return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 def is_retriable(code: int) -> bool:

@@ -24,6 +24,7 @@ from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.handler_rows import HandlerRow
+from shareq.broker.handlers.not_offered import REFUSALS
 from shareq.broker.metrics.coordinator_families import COORDINATORS
 from shareq.broker.metrics.data_folder_families import DATA_FOLDER
 from shareq.broker.metrics.families import (
@@ -204,7 +205,7 @@ def requests() -> Iterator[str]:
     yield from _REQUESTS.splitlines()
     by_subject: dict[str, list[tuple[ApiKey, HandlerRow]]] = {subject: [] for subject in _SUBJECTS}
     for key, row in HANDLERS.items():
-        by_subject[row.module.split(".")[-2]].append((key, row))
+        by_subject["not_offered" if key in REFUSALS else row.module.split(".")[-2]].append((key, row))
     for subject, rows in by_subject.items():
         yield from ("", f"## {_SUBJECTS[subject]}", "")
         for key, row in rows:
@@ -240,17 +241,20 @@ def _name(key: ApiKey) -> str:
 
 def _request(key: ApiKey, row: HandlerRow, whole: bool) -> str:
     """Return the row of a request. `whole`: its behaviour is in no other document."""
-    card = _CARD.match(_docstring(row.module))
-    if card is None:
-        raise ValueError(f"{row.module}: its docstring is no card")
+    if key in REFUSALS:
+        texts = [REFUSALS[key].behaviour]
+    else:
+        card = _CARD.match(_docstring(row.module))
+        if card is None:
+            raise ValueError(f"{row.module}: its docstring is no card")
+        texts = [card["behaviour"] if whole else "", card["here"] or ""]
     first, last = row.served.first, row.served.last
     served = f"{first}–{last}" if first != last else str(first)
     if row.advertised.first != first:
         served += f" ({row.advertised.first} and later are advertised)"
-    texts = [card["behaviour"] if whole else "", card["here"] or ""]
     text = " ".join(each[:1].upper() + each[1:] for each in texts if each)
     number = f"{int(key)}, shareq's own" if row.own else str(int(key))
-    line = f"* **{card['name']}** ({number}) {served}{': ' if text else ''}{text}"
+    line = f"* **{_name(key)}** ({number}) {served}{': ' if text else ''}{text}"
     return _SHOUTED.sub(r"`\1`", " ".join(line.split()))
 
 

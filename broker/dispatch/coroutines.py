@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeVar, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.loop.coroutines import Driven, Waiting, begin
 from shareq.broker.foundation.loop.turns import Turn
 from shareq.broker.foundation.pending import Pending
+
+if TYPE_CHECKING:
+    from shareq.broker.foundation.handler_rows import HandlerRow
 
 T = TypeVar("T")
 
@@ -22,11 +26,12 @@ def is_coroutine(handle: Callable[..., Any]) -> bool:
     return code is not None and bool(code.co_flags & _IS_COROUTINE)
 
 
-def plain_handler(module: Any) -> Callable[[RequestContext, Any], Any]:  # Any: of one RPC, by its module
-    """Return a module's function `handle`, with its coroutines driven if it makes them."""
-    if not is_coroutine(module.handle):
-        return cast(Callable[..., Any], module.handle)
-    return driven(module.handle, ends_with_client=getattr(module, "ENDS_WITH_CLIENT", False))
+def plain_handler(row: HandlerRow) -> Callable[[RequestContext, Any], Any]:  # Any: of one RPC, by its module
+    """Return the function `handle` of a row's module, with its coroutines driven if it makes them."""
+    handle = import_module(row.module).handle
+    if not is_coroutine(handle):
+        return cast(Callable[..., Any], handle)
+    return driven(handle, ends_with_client=row.ends_with_client)
 
 
 def driven(

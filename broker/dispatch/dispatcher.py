@@ -59,7 +59,6 @@ class Dispatcher:
         self.requests: dict[ApiKey, Requests] = {}
 
     def handler_for(self, connection: Connection) -> FrameHandler:
-        """Return the handler for frames of a new connection."""
         return _ConnectionDispatch(self, connection).handle_frame
 
     def bind(self, connection: Connection, frame: bytes, api: int, api_key: int, version: int) -> BoundRoute:

@@ -79,9 +79,9 @@ class Route:
         api_key: ApiKey,
         version: int,
         requests: Requests,
-        handler_of: Callable[[Any], Callable[..., Any]],
+        handler_of: Callable[[HandlerRow], Callable[..., Any]],
     ) -> None:
-        """`row` is the RPC's in its table; `handler_of` returns the plain handler of a handler's module."""
+        """`row` is the RPC's in its table; `handler_of` returns the plain handler of a row."""
         module = importlib.import_module(row.module)
         messages = codec(api_key)
         self.api_key = api_key
@@ -92,7 +92,7 @@ class Route:
         self.request_class: type[Message] = messages.request_class
         self.decode: Callable[[bytes, int, int], tuple[Message, int]] = messages.request_class.decode
         # A response, a pending one, or None where the request gets no answer (Produce with acks=0).
-        self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = handler_of(module)
+        self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = handler_of(row)
         self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
         self.refusal_by_size: RefusalBySize | None = getattr(module, "refusal_by_size", None)
         self.fast_path: Callable[[BoundRoute], FastPath] | None = getattr(module, "ProduceFastPath", None)

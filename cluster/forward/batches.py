@@ -19,11 +19,10 @@ from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Clock
 from shareq.cluster.forward.ports import Topic, Topics, leader_of
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.leaders import STALE
 from shareq.cluster.link.ports import Failure, Link, LinkFailure, Purpose
 from shareq.coordinator.ports import TopicImage
-from shareq.protocol.errors import ErrorCode, text_of
+from shareq.protocol.errors import ErrorCode, error_of, text_of
 from shareq.protocol.generated.produce import (
     PartitionProduceData,
     PartitionProduceResponse,

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVa
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
 from shareq.cluster.forward.ports import Topic, Topics, leader_of
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.leaders import STALE
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.api_keys import ApiKey
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode, error_of
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
 from shareq.protocol.primitives import Message
 
@@ -47,6 +46,7 @@ class NamedAnswer(Protocol):
     name: str
 
 
+M = TypeVar("M", bound=Message)
 R = TypeVar("R", bound=PartitionAnswer)
 N = TypeVar("N", bound=NamedAnswer)
 
@@ -127,7 +127,9 @@ class ForwardContext(RequestContext):
             if isinstance(found, TopicImage):
                 self.forwarding.topics.refresh(found.topic_id)
 
-    async def send_to_controller(self, message: Message, *, timeout_ms: int | None = None) -> Message | LinkFailure:
+    async def send_to_controller(
+        self, message: Message, answers: type[M], *, timeout_ms: int | None = None
+    ) -> M | LinkFailure:
         """Send a request, as `send`, to the broker that takes changes of the cluster as one of them says now.
 
         A client could not find out by a node's Metadata which one it is.
@@ -135,13 +137,15 @@ class ForwardContext(RequestContext):
         controller = await controller_of(self.forwarding.link)
         if isinstance(controller, LinkFailure):
             return controller
-        return await self.send(controller, message, timeout_ms=timeout_ms)
+        answer = await self.send(controller, message, timeout_ms=timeout_ms)
+        assert isinstance(answer, (answers, LinkFailure))
+        return answer
 
     async def ask_controller(
-        self, message: Message, rows: Callable[[Message], Iterable[N]], *, timeout_ms: int
+        self, message: Message, answers: type[M], rows: Callable[[M], Iterable[N]], *, timeout_ms: int
     ) -> tuple[dict[str, N], ApiError]:
         """Send a request, as `send_to_controller`. Return the rows of its answer by name, and why others have none."""
-        answer = await self.send_to_controller(message, timeout_ms=timeout_ms)
+        answer = await self.send_to_controller(message, answers, timeout_ms=timeout_ms)
         if isinstance(answer, LinkFailure):
             return {}, failure_error(answer)
         return {row.name: row for row in rows(answer)}, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -150,7 +154,8 @@ class ForwardContext(RequestContext):
         self,
         places: Iterable[Place],
         request: Callable[[Mapping[str, Sequence[int]]], Message],
-        rows: Callable[[Message], Iterable[tuple[Place, R]]],
+        answers: type[M],
+        rows: Callable[[M], Iterable[tuple[Place, R]]],
         *,
         timeout_ms: int | None = None,
     ) -> dict[Place, R | ApiError]:
@@ -159,12 +164,13 @@ class ForwardContext(RequestContext):
         `request` makes a request for some partitions by topic, `rows` yields those of its answer.
         """
         by_node, refused = await self._by_leader(places)
-        answers: dict[Place, R | ApiError] = {}
-        answers.update(refused)
+        placed: dict[Place, R | ApiError] = {}
+        placed.update(refused)
         stale: dict[str, None] = {}
         sent = [(asked, self.send(node, request(asked), timeout_ms=timeout_ms)) for node, asked in by_node.items()]
         for asked, pending in sent:
             outcome = await pending
+            assert isinstance(outcome, (answers, LinkFailure))
             found: dict[Place, R] = {} if isinstance(outcome, LinkFailure) else dict(rows(outcome))
             missing = failure_error(outcome) if isinstance(outcome, LinkFailure) else _NOT_IN_ANSWER
             for topic, partitions in asked.items():
@@ -174,10 +180,10 @@ class ForwardContext(RequestContext):
                         stale[topic] = None
                     if row is not None:
                         row.error_code = error_of(row.error_code)
-                    answers[topic, partition] = missing if row is None else row
+                    placed[topic, partition] = missing if row is None else row
                     await self.breathe()
         await self.look_again(*stale)
-        return answers
+        return placed
 
     async def _by_leader(
         self, places: Iterable[Place]

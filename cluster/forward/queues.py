@@ -28,10 +28,9 @@ from shareq.broker.share.dlq.rules import CREATED_WITH, QueuePolicy, QueueTopic
 from shareq.cluster.forward.batches import Batch, Batches
 from shareq.cluster.forward.forwarding import controller_of, failure_error, is_hidden
 from shareq.cluster.forward.ports import Topics
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.protocol.config_def import is_named
-from shareq.protocol.errors import NO_ERROR, RETRIABLE, ApiError, ErrorCode
+from shareq.protocol.errors import NO_ERROR, RETRIABLE, ApiError, ErrorCode, error_of
 from shareq.protocol.generated.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,

@@ -31,6 +31,7 @@ class ConfigResource(Protocol):
 
 R = TypeVar("R", bound=ConfigResource)
 A = TypeVar("A", bound=ConfigResource)
+M = TypeVar("M", bound="Message")
 Q = TypeVar("Q", bound="Message")
 
 
@@ -49,8 +50,10 @@ async def ask_owners(
     ctx: ForwardContext,
     resources: Iterable[R],
     request: Callable[[list[R]], Q],
-    rows: Callable[[Message], Iterable[A]],
+    answers: type[M],
+    rows: Callable[[M], Iterable[A]],
     row: Callable[[R, ApiError], A],
+    *,
     rights: tuple[Right, Right],
 ) -> tuple[Q, list[A]]:
     """Return the request for the resources that are the node's own, and a row for each other one, in their order.
@@ -63,22 +66,24 @@ async def ask_owners(
     for resource in resources:
         (own if _is_own(ctx, resource) else others).append(resource)
         await ctx.breathe()
-    return request(own), await _ask_owners(ctx, others, request, rows, row, rights)
+    return request(own), await _ask_owners(ctx, others, request, answers, rows, row, rights=rights)
 
 
 async def _ask_owners(
     ctx: ForwardContext,
     resources: Sequence[R],
     request: Callable[[list[R]], Q],
-    rows: Callable[[Message], Iterable[A]],
+    answers: type[M],
+    rows: Callable[[M], Iterable[A]],
     row: Callable[[R, ApiError], A],
+    *,
     rights: tuple[Right, Right],
 ) -> list[A]:
-    answers: dict[int, A] = {}
+    placed: dict[int, A] = {}
     by_node: dict[int | None, list[tuple[int, R]]] = {}
     for at, resource in enumerate(resources):
         if error := _refusal(ctx, resource, rights):
-            answers[at] = row(resource, error)
+            placed[at] = row(resource, error)
         else:
             by_node.setdefault(_owner(resource), []).append((at, resource))
         await ctx.breathe()
@@ -87,13 +92,14 @@ async def _ask_owners(
     ]
     for asked, pending in sent:
         outcome = await pending
+        assert isinstance(outcome, (answers, LinkFailure))
         answered = () if isinstance(outcome, LinkFailure) else rows(outcome)
         found = {(each.resource_type, each.resource_name): each for each in answered}
         missing = failure_error(outcome) if isinstance(outcome, LinkFailure) else ApiError(ErrorCode.INVALID_REQUEST)
         for at, resource in asked:
-            answers[at] = found.get((resource.resource_type, resource.resource_name)) or row(resource, missing)
+            placed[at] = found.get((resource.resource_type, resource.resource_name)) or row(resource, missing)
             await ctx.breathe()
-    return [answers[at] for at in range(len(resources))]
+    return [placed[at] for at in range(len(resources))]
 
 
 def _owner(resource: ConfigResource) -> int | None:

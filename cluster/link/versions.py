@@ -62,15 +62,14 @@ def cut_to(
 ) -> dict[ApiKey, HandlerRow]:
     """Return the rows of a table, in which those that are forwarded have versions that the cluster serves, too.
 
-    One that has none left is left out. What a row advertises below its first version stays, since no client sends that.
+    One that has none left is left out.
     """
     cut: dict[ApiKey, HandlerRow] = {}
     for key, row in rows.items():
         if key not in forwarded:
             cut[key] = row
         elif (both := _both(row.served, served.versions.get(key))) is not None:
-            below = row.advertised.first if row.advertised.first < row.served.first else None
-            cut[key] = HandlerRow(row.module, both.first, both.last, advertised_first=below, own=row.own)
+            cut[key] = row.within(*both)
     return cut
 
 

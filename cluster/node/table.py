@@ -81,16 +81,11 @@ def node_table(served: Served, *, proxies: bool = True) -> Mapping[ApiKey, Handl
         if key in NOT_OFFERED:
             continue
         if key in forwarded:
-            rows[key] = _with_module(row, FORWARDED[key])
+            rows[key] = row._replace(module=_MODULES + FORWARDED[key])
         elif key in refused:
-            rows[key] = _with_module(row, "refused")
+            rows[key] = row._replace(module=_MODULES + "refused")
         elif key is ApiKey.FIND_COORDINATOR:
-            rows[key] = _with_module(row, "find_coordinator")
+            rows[key] = row._replace(module=_MODULES + "find_coordinator")
         else:
             rows[key] = row
     return cut_to(served, rows, forwarded)
-
-
-def _with_module(row: HandlerRow, module: str) -> HandlerRow:
-    below = row.advertised.first if row.advertised.first < row.served.first else None
-    return HandlerRow(_MODULES + module, row.served.first, row.served.last, advertised_first=below, own=row.own)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from shareq.broker.broker import Broker
-from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.route import BoundRoute
 from shareq.broker.network.answers import AnswerSlot, Buffer, FrameHandler, Reply
 from shareq.broker.network.connection import Connection, close_behind
@@ -319,6 +318,7 @@ class Interceptor:
 
 def refusable(api: ApiKey) -> bool:
     """Return True if answers of an API have a place for an error."""
+    from shareq.broker.dispatch.coroutines import plain_handler
     from shareq.broker.dispatch.route import Route
     from shareq.broker.dispatch.table import HANDLERS
     from shareq.broker.network.counters import Requests

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, Final
 
 from shareq.broker.dispatch.table import HANDLERS
+from shareq.broker.handlers.not_offered import REFUSALS
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.generator.layout import FieldLayout, StructLayout
 from shareq.protocol.generator.names import snake
@@ -112,13 +113,10 @@ def known_request(api: ApiKey) -> KnownMessage:
     return known_messages()[codec(api).request_class.__name__]
 
 
-_NOT_OFFERED: Final = 0.3
+_RARELY: Final = 0.3
 _STATEFUL: Final = 3.0
 
 
 def weights() -> dict[ApiKey, float]:
     """Return how often each RPC's turn comes: more often where its state is deep."""
-    return {
-        api: _NOT_OFFERED if ".not_offered." in row.module else _STATEFUL if api in scenes.STATEFUL else 1.0
-        for api, row in HANDLERS.items()
-    }
+    return {api: _RARELY if api in REFUSALS else _STATEFUL if api in scenes.STATEFUL else 1.0 for api in HANDLERS}

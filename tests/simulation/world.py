@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from random import Random
 from typing import Final
 
@@ -303,9 +302,8 @@ class World:
 
     def call(self, api: str, request: Message, version: int, connection: Connection) -> Pending[Message]:
         """Hand a request to the handler of that API, named in lower case."""
-        handler = import_module(HANDLERS[ApiKey[api.upper()]].module)
         context = _Context(self.services, connection, version, "sim")
-        answer = plain_handler(handler)(context, request)
+        answer = plain_handler(HANDLERS[ApiKey[api.upper()]])(context, request)
         if isinstance(answer, Pending):
             return answer.then(lambda response: whole(response, version))
         pending: Pending[Message] = Pending()

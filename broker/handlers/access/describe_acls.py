@@ -7,8 +7,6 @@ v3: resources of the kind USER.
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.acls import AclFilter, filter_is_known
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
@@ -19,9 +17,6 @@ from shareq.protocol.generated.describe_acls import (
     DescribeAclsResource,
     DescribeAclsResponse,
 )
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: RequestContext, request: DescribeAclsRequest) -> DescribeAclsResponse:

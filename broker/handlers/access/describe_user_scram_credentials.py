@@ -8,7 +8,6 @@ cluster is needed.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.credentials import SCRAM_NUMBERS, CredentialKey
@@ -20,9 +19,6 @@ from shareq.protocol.generated.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     DescribeUserScramCredentialsResult,
 )
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(

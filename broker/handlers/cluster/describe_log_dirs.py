@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
@@ -29,10 +28,6 @@ from shareq.protocol.generated.describe_log_dirs import (
 CONTEXT = FolderContext
 
 logger = logging.getLogger(__name__)
-
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: FolderContext, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:

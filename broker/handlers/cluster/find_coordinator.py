@@ -32,10 +32,6 @@ _MANY_KEYS_FROM: Final = 4
 _KEY_ELEMENTS: Final = 2  # that take as long as a key
 
 
-ENDS_WITH_CLIENT: Final = True
-"""The topic that it creates is created whole."""
-
-
 async def handle(
     ctx: RequestContext, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse | Rows[FindCoordinatorResponse]:

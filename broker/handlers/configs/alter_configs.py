@@ -29,14 +29,14 @@ async def handle(ctx: RequestContext, request: AlterConfigsRequest) -> AlterConf
     errors = await altered(ctx, request.resources, partial(_alterations, ctx), validate_only=request.validate_only)
     response = AlterConfigsResponse()
     for resource, error in zip(request.resources, errors, strict=True):
-        response.responses.append(_row(resource, error))
+        response.responses.append(row_of(resource, error))
         await ctx.breathe()
     return response
 
 
 def failed(request: AlterConfigsRequest, error: ErrorCode) -> AlterConfigsResponse:
     """Return the answer with the same error for every resource."""
-    return AlterConfigsResponse(responses=[_row(resource, ApiError(error)) for resource in request.resources])
+    return AlterConfigsResponse(responses=[row_of(resource, ApiError(error)) for resource in request.resources])
 
 
 def _alterations(ctx: RequestContext, resource: AlterConfigsResource) -> list[Alteration]:
@@ -50,5 +50,5 @@ def _alterations(ctx: RequestContext, resource: AlterConfigsResource) -> list[Al
     return alterations
 
 
-def _row(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:
+def row_of(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:
     return AlterConfigsResourceResponse(error.code, error.message, resource.resource_type, resource.resource_name)

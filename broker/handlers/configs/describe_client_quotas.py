@@ -30,10 +30,6 @@ _MATCHES: Final = {
 }
 
 
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
-
-
 async def handle(ctx: RequestContext, request: DescribeClientQuotasRequest) -> DescribeClientQuotasResponse:
     if not ctx.may(DESCRIBE_CLUSTER_CONFIGS):
         return _refused(ApiError(DESCRIBE_CLUSTER_CONFIGS.error, text_of(DESCRIBE_CLUSTER_CONFIGS.error)))

@@ -31,9 +31,6 @@ from shareq.protocol.generated.describe_configs import (
     DescribeConfigsSynonym,
 )
 
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
-
 _RESOURCE_ELEMENTS: Final = 3
 """Elements that take as long as a resource, or one of its properties."""
 
@@ -45,17 +42,17 @@ async def handle(
     for resource in request.resources:
         entries = _entries(ctx, resource)
         if isinstance(entries, ApiError):
-            await rows.add(_row(resource, entries), _RESOURCE_ELEMENTS)
+            await rows.add(row_of(resource, entries), _RESOURCE_ELEMENTS)
             continue
         wanted = set(resource.configuration_keys or ())
         shown = [each for each in entries if (each.key.name in wanted if wanted else not each.unlisted)]
         configs = [_config(entry, request) for entry in shown]
-        await rows.add(_row(resource, NO_ERROR, configs), _RESOURCE_ELEMENTS * (1 + len(entries)))
+        await rows.add(row_of(resource, NO_ERROR, configs), _RESOURCE_ELEMENTS * (1 + len(entries)))
     return await rows.end()
 
 
 def failed(request: DescribeConfigsRequest, error: ErrorCode) -> DescribeConfigsResponse:
-    return DescribeConfigsResponse(results=[_row(resource, ApiError(error)) for resource in request.resources])
+    return DescribeConfigsResponse(results=[row_of(resource, ApiError(error)) for resource in request.resources])
 
 
 def _refusal(ctx: RequestContext, resource: DescribeConfigsResource) -> ApiError:
@@ -109,7 +106,7 @@ def _config(entry: ConfigEntry, request: DescribeConfigsRequest) -> DescribeConf
     )
 
 
-def _row(
+def row_of(
     resource: DescribeConfigsResource, error: ApiError, configs: list[DescribeConfigsResourceResult] | None = None
 ) -> DescribeConfigsResult:
     return DescribeConfigsResult(

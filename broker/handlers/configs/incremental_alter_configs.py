@@ -26,14 +26,14 @@ async def handle(ctx: RequestContext, request: IncrementalAlterConfigsRequest) -
     errors = await altered(ctx, request.resources, _alterations, validate_only=request.validate_only)
     response = IncrementalAlterConfigsResponse()
     for resource, error in zip(request.resources, errors, strict=True):
-        response.responses.append(_row(resource, error))
+        response.responses.append(row_of(resource, error))
         await ctx.breathe()
     return response
 
 
 def failed(request: IncrementalAlterConfigsRequest, error: ErrorCode) -> IncrementalAlterConfigsResponse:
     return IncrementalAlterConfigsResponse(
-        responses=[_row(resource, ApiError(error)) for resource in request.resources]
+        responses=[row_of(resource, ApiError(error)) for resource in request.resources]
     )
 
 
@@ -41,5 +41,5 @@ def _alterations(resource: AlterConfigsResource) -> list[Alteration]:
     return [Alteration(config.name, config.config_operation, config.value) for config in resource.configs]
 
 
-def _row(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:
+def row_of(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:
     return AlterConfigsResourceResponse(error.code, error.message, resource.resource_type, resource.resource_name)

@@ -26,10 +26,6 @@ _ALL: Final = tuple(ResourceType)
 _TYPES_FROM: Final = 1
 
 
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
-
-
 async def handle(ctx: RequestContext, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
     if not ctx.may(DESCRIBE_CLUSTER_CONFIGS):
         return ListConfigResourcesResponse(error_code=DESCRIBE_CLUSTER_CONFIGS.error)

@@ -8,8 +8,6 @@ v1: which protocol a member speaks.
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.handlers.shared.group_descriptions import described_groups
 from shareq.coordinator.group.consumer.describe import consumer_group_error_entry
@@ -19,9 +17,6 @@ from shareq.protocol.generated.consumer_group_describe import (
     ConsumerGroupDescribeResponse,
     DescribedGroup,
 )
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: RequestContext, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:

@@ -7,16 +7,11 @@ v3: authorized operations. v4: instance ids. v6: a group that is Dead has the er
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.handlers.shared.group_descriptions import described_groups
 from shareq.coordinator.group.classic.describe import classic_group_error_entry
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:

@@ -6,14 +6,9 @@ v4: states. v5: types; share groups are listed in every version, and only here c
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.security.rights import DESCRIBE_CLUSTER, DESCRIBE_GROUP
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:

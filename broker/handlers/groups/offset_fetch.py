@@ -11,7 +11,6 @@ epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. 
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.foundation.turn_budget import in_pieces
@@ -30,9 +29,6 @@ from shareq.protocol.generated.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopic,
 )
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 _MANY_GROUPS_FROM = 8
 

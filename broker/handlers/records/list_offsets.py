@@ -33,8 +33,6 @@ from shareq.protocol.generated.list_offsets import (
 
 CONTEXT = FolderContext
 
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 LATEST = -1
 EARLIEST = -2

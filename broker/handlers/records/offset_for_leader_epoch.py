@@ -24,8 +24,6 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
 
 CONTEXT = FolderContext
 
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 _LOG_ELEMENTS: Final = 3  # that take as long as a partition: 20 µs where its log has to be opened
 

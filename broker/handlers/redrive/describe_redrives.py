@@ -28,10 +28,6 @@ CONTEXT = FolderContext
 _HIDDEN: Final = ApiError(ErrorCode.RESOURCE_NOT_FOUND)
 
 
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
-
-
 async def handle(ctx: FolderContext, request: DescribeRedrivesRequest) -> DescribeRedrivesResponse:
     if request.names is not None and len(request.names) > MOST_DESCRIBED:
         message = f"{len(request.names)} names, and at most {MOST_DESCRIBED} may be asked for at a time."

@@ -29,9 +29,6 @@ from shareq.protocol.generated.describe_share_group_offsets import (
 )
 from shareq.protocol.primitives import ZERO_UUID
 
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
-
 _HIDDEN: Final = ShareOffset(error=DESCRIBE_TOPIC.error)
 
 Named = Mapping[str, Sequence[int]]

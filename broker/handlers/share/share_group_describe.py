@@ -6,8 +6,6 @@ DESCRIBE on the group is needed, and on every topic that is assigned in it: else
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.handlers.shared.group_descriptions import described_groups
 from shareq.coordinator.group.share.describe import share_group_error_entry
@@ -17,9 +15,6 @@ from shareq.protocol.generated.share_group_describe import (
     ShareGroupDescribeRequest,
     ShareGroupDescribeResponse,
 )
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: RequestContext, request: ShareGroupDescribeRequest) -> ShareGroupDescribeResponse:

@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from heapq import merge
 from itertools import islice
-from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.dispatch.named_nodes import name_leaders
@@ -29,9 +28,6 @@ from shareq.protocol.generated.describe_topic_partitions import (
     DescribeTopicPartitionsResponsePartition,
     DescribeTopicPartitionsResponseTopic,
 )
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: RequestContext, request: DescribeTopicPartitionsRequest) -> DescribeTopicPartitionsResponse:

@@ -17,7 +17,7 @@ once and 5 a second; the others get UNKNOWN_TOPIC_OR_PARTITION.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
@@ -25,9 +25,9 @@ from shareq.broker.dispatch.named_nodes import controller_id, live_brokers, name
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.turn_budget import PIECE, in_pieces
 from shareq.broker.handlers.shared import authorized_operations
-from shareq.broker.handlers.shared.missing_topics import create_missing, may_create_topic
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS, name_error
-from shareq.broker.security.rights import CREATE_TOPIC, DESCRIBE_TOPIC
+from shareq.broker.security.rights import CREATE_CLUSTER, CREATE_TOPIC, DESCRIBE_TOPIC
+from shareq.broker.topics.creation import MOST_AUTO_CREATED
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ApiError, ErrorCode
 from shareq.protocol.generated.metadata import (
@@ -38,6 +38,7 @@ from shareq.protocol.generated.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from shareq.protocol.names import CLUSTER_METADATA
 from shareq.protocol.primitives import ZERO_UUID
 
 _TOPIC_ELEMENTS: Final = 4  # that take as long as a topic without its partitions
@@ -45,10 +46,6 @@ _LISTENER_NOT_FOUND_FROM: Final = 6
 _UNHEARD: Final = ApiError(ErrorCode.LEADER_NOT_AVAILABLE)
 _NO_NAME: Final = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 _NO_ID: Final = ApiError(ErrorCode.UNKNOWN_TOPIC_ID)
-
-
-ENDS_WITH_CLIENT: Final = True
-"""Each topic that it creates is created whole."""
 
 
 async def handle(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Rows[MetadataResponse]:
@@ -168,3 +165,30 @@ async def _add(
         name_leaders(ctx, found.name, partitions, not_reached)
         row.partitions += partitions
     await rows.add(row, _TOPIC_ELEMENTS + len(indexes))
+
+
+async def create_missing(
+    ctx: RequestContext, asked: Sequence[MetadataRequestTopic], unheard: Container[str | bytes]
+) -> Mapping[str, ApiError]:
+    """Create the first topics that do not exist and may be created, as many as their client may have created now; why
+    some of them could not be, by name. `unheard` may exist.
+    """
+    metadata = ctx.services.metadata
+    new: dict[str, None] = {}
+    for topic in asked:
+        name = topic.name
+        if name is not None and topic.topic_id == ZERO_UUID and metadata.topic(name) is None:
+            known = name_error(name) is None and name != CLUSTER_METADATA and name not in unheard
+            if known and ctx.may(DESCRIBE_TOPIC, name) and may_create_topic(ctx, name):
+                new[name] = None
+                if len(new) == MOST_AUTO_CREATED:
+                    break
+        await ctx.breathe()
+    names = list(new)
+    if names:
+        del names[ctx.services.auto_creations.take(ctx.owner, len(names), ctx.services.env.clock.now_ms()) :]
+    return await ctx.services.ground.auto_create(names) if names else {}
+
+
+def may_create_topic(ctx: RequestContext, name: str) -> bool:
+    return ctx.sees(CREATE_CLUSTER) or ctx.may(CREATE_TOPIC, name)

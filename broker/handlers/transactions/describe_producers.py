@@ -6,8 +6,6 @@ is under way, with its first offset. Errors concern their partition alone.
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.metadata.topic_names import name_error
@@ -24,10 +22,6 @@ from shareq.protocol.generated.describe_producers import (
 CONTEXT = FolderContext
 
 _NONE = -1
-
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: FolderContext, request: DescribeProducersRequest) -> DescribeProducersResponse:

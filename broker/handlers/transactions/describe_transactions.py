@@ -5,8 +5,6 @@ Behaviour: each transactional id has its own error; topics that the client may n
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import LOOK
@@ -20,9 +18,6 @@ from shareq.protocol.generated.describe_transactions import (
 )
 
 CONTEXT = FolderContext
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: FolderContext, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:

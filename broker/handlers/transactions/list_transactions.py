@@ -8,7 +8,6 @@ INVALID_REGULAR_EXPRESSION if it is none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from shareq.broker.data_folder_ground import FolderContext
 from shareq.broker.security.rights import DESCRIBE_TRANSACTION
@@ -20,9 +19,6 @@ from shareq.protocol.generated.list_transactions import (
 )
 
 CONTEXT = FolderContext
-
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: FolderContext, request: ListTransactionsRequest) -> ListTransactionsResponse:

@@ -25,8 +25,5 @@ async def handle(
     """Have the cluster move replicas."""
     if not ctx.may(ALTER_CLUSTER):
         return failed(request, ALTER_CLUSTER.error)
-    answer = await ctx.send_to_controller(request, timeout_ms=request.timeout_ms)
-    if isinstance(answer, LinkFailure):
-        return failed(request, failure_error(answer).code)
-    assert isinstance(answer, AlterPartitionReassignmentsResponse)
-    return answer
+    answer = await ctx.send_to_controller(request, AlterPartitionReassignmentsResponse, timeout_ms=request.timeout_ms)
+    return failed(request, failure_error(answer).code) if isinstance(answer, LinkFailure) else answer

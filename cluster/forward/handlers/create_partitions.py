@@ -17,7 +17,6 @@ from shareq.protocol.generated.create_partitions import (
     CreatePartitionsResponse,
     CreatePartitionsTopicResult,
 )
-from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
 _DUPLICATE: Final = ApiError(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
@@ -34,7 +33,9 @@ async def handle(ctx: ForwardContext, request: CreatePartitionsRequest) -> Creat
     missing = NO_ERROR
     if wanted:
         forwarded = CreatePartitionsRequest(wanted, request.timeout_ms, request.validate_only)
-        found, missing = await ctx.ask_controller(forwarded, _rows, timeout_ms=request.timeout_ms)
+        found, missing = await ctx.ask_controller(
+            forwarded, CreatePartitionsResponse, lambda answer: answer.results, timeout_ms=request.timeout_ms
+        )
     response = CreatePartitionsResponse()
     for name, error in errors.items():
         row = found.get(name) or _row(name, error or missing)
@@ -54,11 +55,6 @@ def _refusal(ctx: ForwardContext, name: str) -> ApiError:
     if not ctx.may(ALTER_TOPIC, name):
         return ApiError(ALTER_TOPIC.error)
     return ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) if is_hidden(name) else NO_ERROR
-
-
-def _rows(answer: Message) -> list[CreatePartitionsTopicResult]:
-    assert isinstance(answer, CreatePartitionsResponse)
-    return answer.results
 
 
 def _row(name: str, error: ApiError) -> CreatePartitionsTopicResult:

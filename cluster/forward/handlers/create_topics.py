@@ -17,7 +17,6 @@ from shareq.cluster.forward.forwarding import ForwardContext, is_hidden
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.generated.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
-from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
 
@@ -48,7 +47,9 @@ async def handle(ctx: ForwardContext, request: CreateTopicsRequest) -> CreateTop
         await ctx.breathe()
     if wanted:
         forwarded = CreateTopicsRequest(wanted, request.timeout_ms, request.validate_only)
-        found, missing = await ctx.ask_controller(forwarded, _rows, timeout_ms=request.timeout_ms)
+        found, missing = await ctx.ask_controller(
+            forwarded, CreateTopicsResponse, lambda answer: answer.topics, timeout_ms=request.timeout_ms
+        )
     response = CreateTopicsResponse()
     for name, error in errors.items():
         row = found.get(name)
@@ -94,11 +95,6 @@ def _shown(ctx: ForwardContext, row: CreatableTopicResult) -> CreatableTopicResu
         row.num_partitions = row.replication_factor = -1
         row.configs = []
     return row
-
-
-def _rows(answer: Message) -> list[CreatableTopicResult]:
-    assert isinstance(answer, CreateTopicsResponse)
-    return answer.topics
 
 
 def _error_row(name: str, error: ApiError) -> CreatableTopicResult:

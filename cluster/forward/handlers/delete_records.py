@@ -19,7 +19,6 @@ from shareq.protocol.generated.delete_records import (
     DeleteRecordsTopic,
     DeleteRecordsTopicResult,
 )
-from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
 _NO_LOW_WATERMARK: Final = -1
@@ -43,7 +42,7 @@ async def handle(ctx: ForwardContext, request: DeleteRecordsRequest) -> DeleteRe
         return DeleteRecordsRequest(topics, request.timeout_ms)
 
     places = [(name, index) for name, wanted in offsets.items() if name not in refused for index in wanted]
-    found = await ctx.ask_leaders(places, ask, _rows, timeout_ms=request.timeout_ms)
+    found = await ctx.ask_leaders(places, ask, DeleteRecordsResponse, _rows, timeout_ms=request.timeout_ms)
     response = DeleteRecordsResponse()
     for name, wanted in offsets.items():
         rows = [_row(index, refused.get(name) or found[name, index]) for index in wanted]
@@ -74,8 +73,7 @@ def _refusal(ctx: ForwardContext, topic: str) -> ErrorCode:
     return ErrorCode.INVALID_TOPIC_EXCEPTION if is_hidden(topic) else ErrorCode.NONE
 
 
-def _rows(answer: Message) -> Iterator[tuple[Place, DeleteRecordsPartitionResult]]:
-    assert isinstance(answer, DeleteRecordsResponse)
+def _rows(answer: DeleteRecordsResponse) -> Iterator[tuple[Place, DeleteRecordsPartitionResult]]:
     for topic in answer.topics:
         for row in topic.partitions:
             yield (topic.name, row.partition_index), row

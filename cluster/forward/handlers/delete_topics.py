@@ -45,11 +45,11 @@ async def handle(ctx: ForwardContext, request: DeleteTopicsRequest) -> DeleteTop
             wanted.append(state)
         await ctx.breathe()
     if wanted:
-        answer = await ctx.send_to_controller(_request(ctx, request, wanted), timeout_ms=request.timeout_ms)
+        asked = _request(ctx, request, wanted)
+        answer = await ctx.send_to_controller(asked, DeleteTopicsResponse, timeout_ms=request.timeout_ms)
         if isinstance(answer, LinkFailure):
             response.responses += [_row(state, failure_error(answer)) for state in wanted]
         else:
-            assert isinstance(answer, DeleteTopicsResponse)
             response.responses += answer.responses
             for row in answer.responses:
                 if not row.error_code and row.topic_id != ZERO_UUID:

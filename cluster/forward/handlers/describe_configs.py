@@ -6,28 +6,21 @@ cluster, as are properties of all brokers (""); those of one broker of that brok
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.handlers.configs import describe_configs
-from shareq.broker.handlers.configs.describe_configs import failed
+from shareq.broker.handlers.configs.describe_configs import failed, row_of
 from shareq.broker.security.rights import DESCRIBE_CLUSTER_CONFIGS, DESCRIBE_TOPIC_CONFIGS
 from shareq.cluster.forward.forwarding import ForwardContext
 from shareq.cluster.forward.resources import ask_owners
-from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResponse,
-    DescribeConfigsResult,
 )
-from shareq.protocol.primitives import Message
 
-__all__ = ["CONTEXT", "ENDS_WITH_CLIENT", "failed", "handle"]
+__all__ = ["CONTEXT", "failed", "handle"]
 
 CONTEXT = ForwardContext
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(
@@ -39,7 +32,9 @@ async def handle(
         return DescribeConfigsRequest(resources, request.include_synonyms, request.include_documentation)
 
     rights = DESCRIBE_TOPIC_CONFIGS, DESCRIBE_CLUSTER_CONFIGS
-    own, rows = await ask_owners(ctx, request.resources, some, _rows, _row, rights)
+    own, rows = await ask_owners(
+        ctx, request.resources, some, DescribeConfigsResponse, lambda answer: answer.results, row_of, rights=rights
+    )
     answer = await describe_configs.handle(ctx, own)
     if isinstance(answer, Rows):
         for row in rows:
@@ -47,12 +42,3 @@ async def handle(
         return await answer.end()
     answer.results += rows
     return answer
-
-
-def _rows(answer: Message) -> list[DescribeConfigsResult]:
-    assert isinstance(answer, DescribeConfigsResponse)
-    return answer.results
-
-
-def _row(resource: DescribeConfigsResource, error: ApiError) -> DescribeConfigsResult:
-    return DescribeConfigsResult(error.code, error.message or "", resource.resource_type, resource.resource_name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from shareq.broker.security.rights import READ_TOPIC
 from shareq.cluster.forward.forwarding import ForwardContext, Place
@@ -15,11 +14,8 @@ from shareq.protocol.generated.describe_producers import (
     TopicRequest,
     TopicResponse,
 )
-from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: ForwardContext, request: DescribeProducersRequest) -> DescribeProducersResponse:
@@ -32,7 +28,7 @@ async def handle(ctx: ForwardContext, request: DescribeProducersRequest) -> Desc
         else:
             places += [(topic.name, index) for index in topic.partition_indexes]
         await ctx.breathe(1 + len(topic.partition_indexes))
-    found = await ctx.ask_leaders(places, _ask, _rows)
+    found = await ctx.ask_leaders(places, _ask, DescribeProducersResponse, _rows)
     response = DescribeProducersResponse()
     for topic in request.topics:
         rows = [_row(index, refused.get(topic.name) or found[topic.name, index]) for index in topic.partition_indexes]
@@ -55,8 +51,7 @@ def _ask(asked: Mapping[str, Sequence[int]]) -> DescribeProducersRequest:
     return DescribeProducersRequest([TopicRequest(name, list(partitions)) for name, partitions in asked.items()])
 
 
-def _rows(answer: Message) -> Iterator[tuple[Place, PartitionResponse]]:
-    assert isinstance(answer, DescribeProducersResponse)
+def _rows(answer: DescribeProducersResponse) -> Iterator[tuple[Place, PartitionResponse]]:
     for topic in answer.topics:
         for row in topic.partitions:
             yield (topic.name, row.partition_index), row

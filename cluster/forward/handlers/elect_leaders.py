@@ -20,11 +20,8 @@ async def handle(ctx: ForwardContext, request: ElectLeadersRequest) -> ElectLead
     """Have the cluster elect leaders of its partitions, which are not a node's."""
     if not ctx.may(ALTER_CLUSTER):
         return _refused(ctx, request, ALTER_CLUSTER.error)
-    answer = await ctx.send_to_controller(request, timeout_ms=request.timeout_ms)
-    if isinstance(answer, LinkFailure):
-        return _refused(ctx, request, failure_error(answer).code)
-    assert isinstance(answer, ElectLeadersResponse)
-    return answer
+    answer = await ctx.send_to_controller(request, ElectLeadersResponse, timeout_ms=request.timeout_ms)
+    return _refused(ctx, request, failure_error(answer).code) if isinstance(answer, LinkFailure) else answer
 
 
 def _refused(ctx: ForwardContext, request: ElectLeadersRequest, error: ErrorCode) -> ElectLeadersResponse:

@@ -16,8 +16,6 @@ from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 CONTEXT = ForwardContext
-ENDS_WITH_CLIENT: Final = True
-"""The topic that it creates is created whole."""
 _TRANSACTIONS: Final = 1
 
 failed = find_coordinator.failed

@@ -6,18 +6,15 @@ Behaviour: as DescribeConfigs.
 from __future__ import annotations
 
 from shareq.broker.handlers.configs import incremental_alter_configs
-from shareq.broker.handlers.configs.incremental_alter_configs import failed
+from shareq.broker.handlers.configs.incremental_alter_configs import failed, row_of
 from shareq.broker.security.rights import ALTER_CLUSTER_CONFIGS, ALTER_TOPIC_CONFIGS
 from shareq.cluster.forward.forwarding import ForwardContext
 from shareq.cluster.forward.resources import ask_owners
-from shareq.protocol.errors import ApiError
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterConfigsResource,
-    AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from shareq.protocol.primitives import Message
 
 __all__ = ["CONTEXT", "failed", "handle"]
 
@@ -31,16 +28,15 @@ async def handle(ctx: ForwardContext, request: IncrementalAlterConfigsRequest) -
         return IncrementalAlterConfigsRequest(resources, request.validate_only)
 
     rights = ALTER_TOPIC_CONFIGS, ALTER_CLUSTER_CONFIGS
-    own, rows = await ask_owners(ctx, request.resources, some, _rows, _row, rights)
+    own, rows = await ask_owners(
+        ctx,
+        request.resources,
+        some,
+        IncrementalAlterConfigsResponse,
+        lambda answer: answer.responses,
+        row_of,
+        rights=rights,
+    )
     answer = await incremental_alter_configs.handle(ctx, own)
     answer.responses += rows
     return answer
-
-
-def _rows(answer: Message) -> list[AlterConfigsResourceResponse]:
-    assert isinstance(answer, IncrementalAlterConfigsResponse)
-    return answer.responses
-
-
-def _row(resource: AlterConfigsResource, error: ApiError) -> AlterConfigsResourceResponse:
-    return AlterConfigsResourceResponse(error.code, error.message, resource.resource_type, resource.resource_name)

@@ -21,11 +21,8 @@ from shareq.protocol.generated.list_offsets import (
     ListOffsetsTopic,
     ListOffsetsTopicResponse,
 )
-from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 _NO_EPOCH: Final = -1
 
 
@@ -48,7 +45,7 @@ async def handle(ctx: ForwardContext, request: ListOffsetsRequest) -> ListOffset
         ]
         return ListOffsetsRequest(-1, request.isolation_level, topics, request.timeout_ms)
 
-    found = await ctx.ask_leaders(times, ask, _rows)
+    found = await ctx.ask_leaders(times, ask, ListOffsetsResponse, _rows)
     response = ListOffsetsResponse()
     for topic in request.topics:
         rows = [
@@ -70,8 +67,7 @@ def failed(request: ListOffsetsRequest, error: ErrorCode) -> ListOffsetsResponse
     )
 
 
-def _rows(answer: Message) -> Iterator[tuple[Place, ListOffsetsPartitionResponse]]:
-    assert isinstance(answer, ListOffsetsResponse)
+def _rows(answer: ListOffsetsResponse) -> Iterator[tuple[Place, ListOffsetsPartitionResponse]]:
     for topic in answer.topics:
         for row in topic.partitions:
             yield (topic.name, row.partition_index), row

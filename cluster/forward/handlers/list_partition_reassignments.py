@@ -5,8 +5,6 @@ Behaviour: as the cluster's, without a node's own topics.
 
 from __future__ import annotations
 
-from typing import Final
-
 from shareq.broker.security.rights import DESCRIBE_CLUSTER
 from shareq.cluster.forward.forwarding import ForwardContext, failure_error, is_hidden
 from shareq.cluster.link.ports import LinkFailure
@@ -17,8 +15,6 @@ from shareq.protocol.generated.list_partition_reassignments import (
 )
 
 CONTEXT = ForwardContext
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 
 
 async def handle(ctx: ForwardContext, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
@@ -26,9 +22,8 @@ async def handle(ctx: ForwardContext, request: ListPartitionReassignmentsRequest
     if not ctx.may(DESCRIBE_CLUSTER):
         error = DESCRIBE_CLUSTER.error
         return ListPartitionReassignmentsResponse(error_code=error, error_message=text_of(error))
-    answer = await ctx.send_to_controller(request, timeout_ms=request.timeout_ms)
+    answer = await ctx.send_to_controller(request, ListPartitionReassignmentsResponse, timeout_ms=request.timeout_ms)
     if isinstance(answer, LinkFailure):
         return ListPartitionReassignmentsResponse(error_code=failure_error(answer).code, error_message=answer.text)
-    assert isinstance(answer, ListPartitionReassignmentsResponse)
     answer.topics = [topic for topic in answer.topics if not is_hidden(topic.name)]
     return answer

@@ -20,11 +20,8 @@ from shareq.protocol.generated.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
     OffsetForLeaderTopicResult,
 )
-from shareq.protocol.primitives import Message
 
 CONTEXT = ForwardContext
-ENDS_WITH_CLIENT: Final = True
-"""It changes nothing."""
 _NOT_CHECKED: Final = -1
 
 
@@ -51,7 +48,7 @@ async def handle(ctx: ForwardContext, request: OffsetForLeaderEpochRequest) -> O
             ]
         )
 
-    found = await ctx.ask_leaders(epochs, ask, _rows)
+    found = await ctx.ask_leaders(epochs, ask, OffsetForLeaderEpochResponse, _rows)
     response = OffsetForLeaderEpochResponse()
     for topic in request.topics:
         rows = [
@@ -73,8 +70,7 @@ def failed(request: OffsetForLeaderEpochRequest, error: ErrorCode) -> OffsetForL
     )
 
 
-def _rows(answer: Message) -> Iterator[tuple[Place, EpochEndOffset]]:
-    assert isinstance(answer, OffsetForLeaderEpochResponse)
+def _rows(answer: OffsetForLeaderEpochResponse) -> Iterator[tuple[Place, EpochEndOffset]]:
     for topic in answer.topics:
         for row in topic.partitions:
             yield (topic.topic, row.partition), row

@@ -21,6 +21,8 @@ from shareq.broker.dispatch.coroutines import plain_handler
 from shareq.broker.dispatch.route import Route
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.handler_rows import HandlerRow, VersionRange
+from shareq.broker.handlers import not_offered
+from shareq.broker.handlers.not_offered import REFUSALS
 from shareq.broker.metadata.changes import MetaChange
 from shareq.broker.network.counters import Requests
 from shareq.protocol.api_keys import ApiKey, codec, versions
@@ -44,7 +46,7 @@ from tests.support.each import for_each
 CARD = re.compile(r"(\w+): v(\d+)(?:-(\d+))?(?:; v(\d+)-\d+ are advertised and not served)?[ .;,(]")
 
 
-@for_each("key", HANDLERS)
+@for_each("key", HANDLERS.keys() - REFUSALS.keys())
 def test_the_handlers_card_names_its_rpc_and_versions(key: ApiKey) -> None:
     row = HANDLERS[key]
     card = CARD.match(import_module(row.module).__doc__ or "")
@@ -69,7 +71,12 @@ def test_every_handler_file_has_its_row() -> None:
     no_handlers = ("__init__", "produce_fast_path")
     files = {".".join(path.with_suffix("").parts) for path in paths if path.stem not in no_handlers}
     modules = {f"{handlers.__name__}.{file}" for file in files if not file.startswith("shared.")}
-    assert modules == {row.module for row in HANDLERS.values()}
+    assert modules == {row.module for key, row in HANDLERS.items() if key not in REFUSALS}
+
+
+@for_each("key", REFUSALS)
+def test_what_is_not_offered_is_refused_in_one_place(key: ApiKey) -> None:
+    assert HANDLERS[key].module == not_offered.__name__
 
 
 @for_each("row", HANDLERS.values())

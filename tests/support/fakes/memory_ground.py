@@ -116,8 +116,8 @@ class MemoryGround:
         fetch, hello = HANDLERS[ApiKey.FETCH], HANDLERS[ApiKey.API_VERSIONS]
         self.handlers: Mapping[ApiKey, HandlerRow] = {
             **{key: HANDLERS[key] for key in SERVED},
-            ApiKey.FETCH: HandlerRow(fetch.module, fetch.served.first, 11),
-            ApiKey.API_VERSIONS: HandlerRow(hello.module, hello.served.first, 3),
+            ApiKey.FETCH: fetch.within(fetch.served.first, 11),
+            ApiKey.API_VERSIONS: hello.within(hello.served.first, 3),
         }
         self.life: list[str] = []
         self.problem: str | None = None

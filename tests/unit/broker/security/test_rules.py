@@ -18,8 +18,7 @@ from shareq.broker.security.acls import (
 )
 from shareq.broker.security.authorizer import Authorizer
 from shareq.broker.security.credentials import ScramCredential
-from shareq.broker.security.delegation_tokens import refusal
-from shareq.broker.security.names import ANONYMOUS, parse_principal, user
+from shareq.broker.security.names import parse_principal, user
 from shareq.broker.security.rights import RIGHTS, WRITE_TOPIC
 from shareq.broker.security.sasl_mechanisms import AuthenticationFailed, PlainExchange
 from shareq.broker.security.sasl_session import REAUTHENTICATION_INTERVAL_MS, Answer, SaslSession, SaslState
@@ -197,10 +196,8 @@ def test_a_right_knows_its_operation_its_kind_and_its_error() -> None:
     }
 
 
-def test_a_credential_shows_nothing_and_delegation_tokens_are_refused() -> None:
+def test_a_credential_shows_nothing() -> None:
     assert repr(ScramCredential(b"salt", b"stored", b"server", 4096)) == "ScramCredential([hidden])"
-    assert refusal(ANONYMOUS) is ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
-    assert refusal("User:alice") is ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
 
 
 # -- PLAIN
