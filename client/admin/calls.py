@@ -155,6 +155,33 @@ class Calls:
                     return done | {key: failures[key] for key in left[1:]} | {left[0]: given_up}
         return done
 
+    def each_group(
+        self,
+        groups: Iterable[str],
+        ask: Callable[[list[str]], Message],
+        take: Callable[[Message, list[str]], Mapping[str, Outcome[V]]],
+        *,
+        kind: int = 0,
+        min_version: int = 0,
+        max_version: int | None = None,
+    ) -> dict[str, Outcome[V]]:
+        """`each` by coordinator: groups, or what else of a `kind` has one."""
+        return self.each(groups, self.by_coordinator(kind), ask, take, min_version=min_version, max_version=max_version)
+
+    def group(
+        self,
+        group: str,
+        request: Message,
+        answers: type[M],
+        take: Callable[[M], Outcome[V]],
+        *,
+        kind: int = 0,
+        max_version: int | None = None,
+    ) -> V:
+        """Ask the coordinator of one group, like `each_group`. Raises the error."""
+        taken = answered(answers, lambda answer: {group: take(answer)})
+        return only(self.each_group([group], lambda _: request, taken, kind=kind, max_version=max_version), group)
+
     # -- routes
 
     def by_coordinator(self, kind: int = 0) -> Callable[[Sequence[str], int], Routes[str]]:
@@ -219,6 +246,16 @@ class Calls:
 
 class NotFound(BrokerError):
     """The client itself found that a topic or partition is missing: asking again does not help."""
+
+
+def answered(answers: type[M], take: Callable[[M], V]) -> Callable[[Message, object], V]:
+    """Return `take`, of answers of a class, as `Calls.each` calls it."""
+
+    def taken(answer: Message, _asked: object) -> V:
+        assert isinstance(answer, answers)
+        return take(answer)
+
+    return taken
 
 
 def _may_pass(error: ClientError) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
+from shareq.client.admin.calls import Calls
 from shareq.client.network import Network
 
 if TYPE_CHECKING:
     from shareq.client.admin.acls import Acls
-    from shareq.client.admin.calls import Calls
     from shareq.client.admin.cluster import ClusterInfo
     from shareq.client.admin.configs import Configs
     from shareq.client.admin.consumer_groups import ConsumerGroups
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from shareq.client.admin.users import Users
 
 
+def _subject(module: str, name: str) -> cached_property[Any]:  # Any: of the subject's class
+    def made(admin: Admin) -> Any:
+        return getattr(import_module(f"shareq.client.admin.{module}"), name)(admin.calls)
+
+    return cached_property(made)
+
+
 class Admin:
     """Administration of a cluster over a `Network`, by its rules on threads.
 
@@ -30,80 +38,21 @@ class Admin:
     things return an `Outcome` for each: a value, or the error in its place.
     """
 
+    topics: cached_property[Topics] = _subject("topics", "Topics")
+    groups: cached_property[Groups] = _subject("groups", "Groups")
+    """The operations common to groups of all kinds."""
+    share_groups: cached_property[ShareGroups] = _subject("share_groups", "ShareGroups")
+    consumer_groups: cached_property[ConsumerGroups] = _subject("consumer_groups", "ConsumerGroups")
+    configs: cached_property[Configs] = _subject("configs", "Configs")
+    acls: cached_property[Acls] = _subject("acls", "Acls")
+    users: cached_property[Users] = _subject("users", "Users")
+    quotas: cached_property[Quotas] = _subject("quotas", "Quotas")
+    cluster: cached_property[ClusterInfo] = _subject("cluster", "ClusterInfo")
+    """Brokers, and features."""
+    transactions: cached_property[Transactions] = _subject("transactions", "Transactions")
+    redrives: cached_property[Redrives] = _subject("redrives", "Redrives")
+    """Dead letters on their way back, by requests that only shareq serves."""
+
     def __init__(self, network: Network) -> None:
         self.network = network
-
-    @cached_property
-    def calls(self) -> Calls:
-        from shareq.client.admin.calls import Calls
-
-        return Calls(self.network)
-
-    @cached_property
-    def topics(self) -> Topics:
-        from shareq.client.admin.topics import Topics
-
-        return Topics(self.calls)
-
-    @cached_property
-    def groups(self) -> Groups:
-        """The operations common to groups of all kinds."""
-        from shareq.client.admin.groups import Groups
-
-        return Groups(self.calls)
-
-    @cached_property
-    def share_groups(self) -> ShareGroups:
-        from shareq.client.admin.share_groups import ShareGroups
-
-        return ShareGroups(self.calls)
-
-    @cached_property
-    def consumer_groups(self) -> ConsumerGroups:
-        from shareq.client.admin.consumer_groups import ConsumerGroups
-
-        return ConsumerGroups(self.calls)
-
-    @cached_property
-    def configs(self) -> Configs:
-        from shareq.client.admin.configs import Configs
-
-        return Configs(self.calls)
-
-    @cached_property
-    def acls(self) -> Acls:
-        from shareq.client.admin.acls import Acls
-
-        return Acls(self.calls)
-
-    @cached_property
-    def users(self) -> Users:
-        from shareq.client.admin.users import Users
-
-        return Users(self.calls)
-
-    @cached_property
-    def quotas(self) -> Quotas:
-        from shareq.client.admin.quotas import Quotas
-
-        return Quotas(self.calls)
-
-    @cached_property
-    def cluster(self) -> ClusterInfo:
-        """Brokers, and features."""
-        from shareq.client.admin.cluster import ClusterInfo
-
-        return ClusterInfo(self.calls)
-
-    @cached_property
-    def transactions(self) -> Transactions:
-        from shareq.client.admin.transactions import Transactions
-
-        return Transactions(self.calls)
-
-    @cached_property
-    def redrives(self) -> Redrives:
-        """Dead letters on their way back, by requests that only shareq serves."""
-        from shareq.client.admin.redrives import Redrives
-
-        return Redrives(self.calls)
+        self.calls = Calls(network)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from shareq.client.admin.calls import Calls, Outcome, batched, refused
+from shareq.client.admin.calls import Calls, Outcome, answered, batched, refused
 from shareq.client.errors import BrokerError, ClientError
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_configs import (
@@ -93,7 +93,8 @@ class Configs:
             return DescribeConfigsRequest(rows, False, documentation)
 
         for some in batched(resources):
-            yield from self._calls.each(some, self._routes, ask, _described).items()
+            described = answered(DescribeConfigsResponse, _described)
+            yield from self._calls.each(some, self._routes, ask, described).items()
 
     def alter(self, changes: Mapping[Resource, Change], *, dry_run: bool = False) -> dict[Resource, Outcome[bool]]:
         """Change configs; of one resource all or nothing. `dry_run`: the broker checks everything, changes nothing."""
@@ -102,7 +103,7 @@ class Configs:
             rows = [AlterConfigsResource(KINDS[kind], name, _alterable(changes[kind, name])) for kind, name in some]
             return IncrementalAlterConfigsRequest(rows, dry_run)
 
-        return self._calls.each(changes, self._routes, ask, _altered)
+        return self._calls.each(changes, self._routes, ask, answered(IncrementalAlterConfigsResponse, _altered))
 
     def resources(self, kinds: Sequence[str] = ()) -> list[Resource]:
         """Resources that exist, or have configs, of these kinds; of all kinds without. Needs Apache Kafka 4.1."""
@@ -148,8 +149,7 @@ def _what(kind: int, name: str) -> str:
     return f"{_NAMES.get(kind, kind)} {name or 'default'}"
 
 
-def _described(answer: Message, _: Sequence[Resource]) -> dict[Resource, Outcome[tuple[Config, ...]]]:
-    assert isinstance(answer, DescribeConfigsResponse)
+def _described(answer: DescribeConfigsResponse) -> dict[Resource, Outcome[tuple[Config, ...]]]:
     return {
         (_NAMES[row.resource_type], row.resource_name): refused(
             row.error_code, _what(row.resource_type, row.resource_name), row.error_message
@@ -171,8 +171,7 @@ def _config(row: DescribeConfigsResourceResult) -> Config:
     )
 
 
-def _altered(answer: Message, _: Sequence[Resource]) -> dict[Resource, Outcome[bool]]:
-    assert isinstance(answer, IncrementalAlterConfigsResponse)
+def _altered(answer: IncrementalAlterConfigsResponse) -> dict[Resource, Outcome[bool]]:
     return {
         (_NAMES[row.resource_type], row.resource_name): refused(
             row.error_code, _what(row.resource_type, row.resource_name), row.error_message

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from shareq.client.admin.calls import Calls, Outcome, Partition, batched, only, refused
+from shareq.client.admin.calls import Calls, Outcome, Partition, answered, batched, refused
 from shareq.client.core.list_offsets import by_topic
 from shareq.client.errors import BrokerError, ClientError, UnsupportedApi
 from shareq.protocol.errors import ErrorCode, MalformedMessage
@@ -86,18 +86,14 @@ class ConsumerGroups:
         for some in batched(group_ids):
             found: dict[str, Outcome[ConsumerGroup]] = {}
             try:
-                request = consumer_group_describe.ConsumerGroupDescribeRequest
-                found = self._calls.each(some, self._calls.by_coordinator(), request, _described)
+                described = answered(consumer_group_describe.ConsumerGroupDescribeResponse, _described)
+                found = self._calls.each_group(some, consumer_group_describe.ConsumerGroupDescribeRequest, described)
                 classic = [each for each, outcome in found.items() if _is_missing(outcome)]
             except UnsupportedApi:  # a cluster before KIP-848 has classic groups alone
                 classic = some
             if classic:
-                found |= self._calls.each(
-                    classic,
-                    self._calls.by_coordinator(),
-                    describe_groups.DescribeGroupsRequest,
-                    _described_classic,
-                )
+                described = answered(describe_groups.DescribeGroupsResponse, _described_classic)
+                found |= self._calls.each_group(classic, describe_groups.DescribeGroupsRequest, described)
             yield from found.items()
 
     def offsets(self, group_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[CommittedOffsets]]]:
@@ -107,13 +103,9 @@ class ConsumerGroups:
             return OffsetFetchRequest(groups=[OffsetFetchRequestGroup(each, topics=None) for each in ids])
 
         for some in batched(group_ids, 50):
-            yield from self._calls.each(
-                some,
-                self._calls.by_coordinator(),
-                ask,
-                _committed,
-                min_version=_SEVERAL_GROUPS,
-                max_version=_BY_NAME,
+            committed = answered(OffsetFetchResponse, _committed)
+            yield from self._calls.each_group(
+                some, ask, committed, min_version=_SEVERAL_GROUPS, max_version=_BY_NAME
             ).items()
 
     def alter_offsets(
@@ -133,8 +125,7 @@ class ConsumerGroups:
             for name, numbers in by_topic(offsets).items()
         ]
 
-        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[dict[Partition, Outcome[int]]]]:
-            assert isinstance(answer, OffsetCommitResponse)
+        def take(answer: OffsetCommitResponse) -> Outcome[dict[Partition, Outcome[int]]]:
             rows: dict[Partition, Outcome[int]] = {
                 (topic.name, row.partition_index): refused(
                     row.error_code, f"partition {topic.name}-{row.partition_index} of group {group_id}"
@@ -143,38 +134,29 @@ class ConsumerGroups:
                 for topic in answer.topics
                 for row in topic.partitions
             }
-            return {group_id: _moved(rows) or rows}
+            return _moved(rows) or rows
 
         request = OffsetCommitRequest(group_id, topics=topics)
-        return only(
-            self._calls.each([group_id], self._calls.by_coordinator(), lambda _: request, take, max_version=_BY_NAME),
-            group_id,
-        )
+        return self._calls.group(group_id, request, OffsetCommitResponse, take, max_version=_BY_NAME)
 
     def delete_offsets(self, group_id: str, partitions: Iterable[Partition]) -> dict[Partition, Outcome[bool]]:
         """Let a group forget partitions that none of its members subscribes to: GROUP_SUBSCRIBED_TO_TOPIC else."""
 
-        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[dict[Partition, Outcome[bool]]]]:
-            assert isinstance(answer, OffsetDeleteResponse)
-            if answer.error_code:
-                raise BrokerError(answer.error_code, f"group {group_id}")
-            return {
-                group_id: {
-                    (topic.name, row.partition_index): refused(
-                        row.error_code, f"partition {topic.name}-{row.partition_index} of group {group_id}"
-                    )
-                    or True
-                    for topic in answer.topics
-                    for row in topic.partitions
-                }
+        def take(answer: OffsetDeleteResponse) -> Outcome[dict[Partition, Outcome[bool]]]:
+            return refused(answer.error_code, f"group {group_id}") or {
+                (topic.name, row.partition_index): refused(
+                    row.error_code, f"partition {topic.name}-{row.partition_index} of group {group_id}"
+                )
+                or True
+                for topic in answer.topics
+                for row in topic.partitions
             }
 
         topics = [
             OffsetDeleteRequestTopic(name, [OffsetDeleteRequestPartition(number) for number in numbers])
             for name, numbers in by_topic(partitions).items()
         ]
-        request = OffsetDeleteRequest(group_id, topics)
-        return only(self._calls.each([group_id], self._calls.by_coordinator(), lambda _: request, take), group_id)
+        return self._calls.group(group_id, OffsetDeleteRequest(group_id, topics), OffsetDeleteResponse, take)
 
 
 _MOVED: Final = frozenset(
@@ -195,8 +177,7 @@ def _is_missing(outcome: Outcome[ConsumerGroup]) -> bool:
     return isinstance(outcome, BrokerError) and outcome.code in _MAY_BE_CLASSIC
 
 
-def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[ConsumerGroup]]:
-    assert isinstance(answer, consumer_group_describe.ConsumerGroupDescribeResponse)
+def _described(answer: consumer_group_describe.ConsumerGroupDescribeResponse) -> dict[str, Outcome[ConsumerGroup]]:
     found: dict[str, Outcome[ConsumerGroup]] = {}
     for row in answer.groups:
         members = [
@@ -219,8 +200,7 @@ def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[ConsumerG
     return found
 
 
-def _described_classic(answer: Message, _: Sequence[str]) -> dict[str, Outcome[ConsumerGroup]]:
-    assert isinstance(answer, describe_groups.DescribeGroupsResponse)
+def _described_classic(answer: describe_groups.DescribeGroupsResponse) -> dict[str, Outcome[ConsumerGroup]]:
     found: dict[str, Outcome[ConsumerGroup]] = {}
     for row in answer.groups:
         code = row.error_code or (ErrorCode.GROUP_ID_NOT_FOUND if row.group_state == "Dead" else 0)
@@ -252,8 +232,7 @@ def _assigned(data: bytes) -> dict[str, tuple[int, ...]]:
     return {row.topic: tuple(row.partitions) for row in assignment.assigned_partitions}
 
 
-def _committed(answer: Message, _: Sequence[str]) -> dict[str, Outcome[CommittedOffsets]]:
-    assert isinstance(answer, OffsetFetchResponse)
+def _committed(answer: OffsetFetchResponse) -> dict[str, Outcome[CommittedOffsets]]:
     found: dict[str, Outcome[CommittedOffsets]] = {}
     for group in answer.groups:
         found[group.group_id] = refused(group.error_code, f"group {group.group_id}") or {

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shareq.client.admin.calls import Calls, Outcome, batched, refused
+from shareq.client.admin.calls import Calls, Outcome, answered, batched, refused
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsResponse
-from shareq.protocol.primitives import Message
 
 
 class GroupListing(NamedTuple):
@@ -39,11 +38,11 @@ class Groups:
     def delete(self, group_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[bool]]]:
         """Delete groups with their offsets. A group with members is refused: NON_EMPTY_GROUP."""
         for some in batched(group_ids):
-            yield from self._calls.each(some, self._calls.by_coordinator(), DeleteGroupsRequest, _deleted).items()
+            deleted = answered(DeleteGroupsResponse, _deleted)
+            yield from self._calls.each_group(some, DeleteGroupsRequest, deleted).items()
 
 
-def _deleted(answer: Message, _: Sequence[str]) -> dict[str, Outcome[bool]]:
-    assert isinstance(answer, DeleteGroupsResponse)
+def _deleted(answer: DeleteGroupsResponse) -> dict[str, Outcome[bool]]:
     return {
         row.group_id: refused(row.error_code, f"group {row.group_id}", row.error_message) or True
         for row in answer.results

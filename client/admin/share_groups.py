@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from shareq.client.admin.calls import Calls, Outcome, Partition, batched, only, refused
+from shareq.client.admin.calls import Calls, Outcome, Partition, answered, batched, only, refused
 from shareq.client.admin.configs import Change, Configs
 from shareq.client.core.list_offsets import by_topic
-from shareq.client.errors import BrokerError, ClientError
+from shareq.client.errors import ClientError
 from shareq.protocol.generated.alter_share_group_offsets import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestPartition,
@@ -87,9 +87,8 @@ class ShareGroups:
         GROUP_ID_NOT_FOUND: there is no group of the name, or it is of another kind.
         """
         for some in batched(group_ids):
-            yield from self._calls.each(
-                some, self._calls.by_coordinator(), ShareGroupDescribeRequest, _described
-            ).items()
+            described = answered(ShareGroupDescribeResponse, _described)
+            yield from self._calls.each_group(some, ShareGroupDescribeRequest, described).items()
 
     def offsets(
         self, group_ids: Iterable[str], topics: Mapping[str, Collection[int]] | None = None
@@ -99,20 +98,21 @@ class ShareGroups:
         What is stored trails what members have acknowledged by one write. A group that does not exist has begun
         nowhere.
         """
-        ask = _question(topics)
+        ask, take = _question(topics), answered(DescribeShareGroupOffsetsResponse, _positions)
         for some in batched(group_ids, 50):
-            yield from self._calls.each(some, self._calls.by_coordinator(), ask, _positions).items()
+            yield from self._calls.each_group(some, ask, take).items()
 
     def all_offsets(
         self, group_id: str, topics: Mapping[str, Collection[int]] | None = None
     ) -> dict[Partition, SharePosition]:
         """Return `offsets` of one group, whole: a partition's error is the group's, tried again or raised."""
 
-        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[dict[Partition, SharePosition]]]:
-            with_errors = only(_positions(answer, [group_id]), group_id)
-            return {group_id: {each: only(with_errors, each) for each in with_errors}}
+        def take(answer: DescribeShareGroupOffsetsResponse) -> dict[Partition, SharePosition]:
+            with_errors = only(_positions(answer), group_id)
+            return {each: only(with_errors, each) for each in with_errors}
 
-        return only(self._calls.each([group_id], self._calls.by_coordinator(), _question(topics), take), group_id)
+        request = _question(topics)([group_id])
+        return self._calls.group(group_id, request, DescribeShareGroupOffsetsResponse, take)
 
     def alter_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
         """Let an empty group begin at these offsets. The value is the offset. NON_EMPTY_GROUP while it has members."""
@@ -123,42 +123,32 @@ class ShareGroups:
             for name, numbers in by_topic(offsets).items()
         ]
 
-        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[dict[Partition, Outcome[int]]]]:
-            assert isinstance(answer, AlterShareGroupOffsetsResponse)
-            if answer.error_code:
-                raise BrokerError(answer.error_code, f"share group {group_id}", answer.error_message)
-            return {
-                group_id: {
-                    (topic.topic_name, row.partition_index): refused(
-                        row.error_code, f"partition {topic.topic_name}-{row.partition_index}", row.error_message
-                    )
-                    or offsets[topic.topic_name, row.partition_index]
-                    for topic in answer.responses
-                    for row in topic.partitions
-                }
+        def take(answer: AlterShareGroupOffsetsResponse) -> Outcome[dict[Partition, Outcome[int]]]:
+            return refused(answer.error_code, f"share group {group_id}", answer.error_message) or {
+                (topic.topic_name, row.partition_index): refused(
+                    row.error_code, f"partition {topic.topic_name}-{row.partition_index}", row.error_message
+                )
+                or offsets[topic.topic_name, row.partition_index]
+                for topic in answer.responses
+                for row in topic.partitions
             }
 
         request = AlterShareGroupOffsetsRequest(group_id, topics)
-        return only(self._calls.each([group_id], self._calls.by_coordinator(), lambda _: request, take), group_id)
+        return self._calls.group(group_id, request, AlterShareGroupOffsetsResponse, take)
 
     def delete_offsets(self, group_id: str, topics: Sequence[str]) -> dict[str, Outcome[bool]]:
         """Let an empty group forget topics: it begins with them as a new group would."""
 
-        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[dict[str, Outcome[bool]]]]:
-            assert isinstance(answer, DeleteShareGroupOffsetsResponse)
-            if answer.error_code:
-                raise BrokerError(answer.error_code, f"share group {group_id}", answer.error_message)
-            return {
-                group_id: {
-                    row.topic_name: refused(row.error_code, f"topic {row.topic_name}", row.error_message) or True
-                    for row in answer.responses
-                }
+        def take(answer: DeleteShareGroupOffsetsResponse) -> Outcome[dict[str, Outcome[bool]]]:
+            return refused(answer.error_code, f"share group {group_id}", answer.error_message) or {
+                row.topic_name: refused(row.error_code, f"topic {row.topic_name}", row.error_message) or True
+                for row in answer.responses
             }
 
         request = DeleteShareGroupOffsetsRequest(
             group_id, [DeleteShareGroupOffsetsRequestTopic(name) for name in topics]
         )
-        return only(self._calls.each([group_id], self._calls.by_coordinator(), lambda _: request, take), group_id)
+        return self._calls.group(group_id, request, DeleteShareGroupOffsetsResponse, take)
 
     def pause(self, group_ids: Iterable[str], *, dry_run: bool = False) -> dict[str, Outcome[bool]]:
         """Have nothing handed out to groups until they are resumed, whether they exist yet or not.
@@ -186,8 +176,7 @@ class ShareGroups:
         return found
 
 
-def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[ShareGroup]]:
-    assert isinstance(answer, ShareGroupDescribeResponse)
+def _described(answer: ShareGroupDescribeResponse) -> dict[str, Outcome[ShareGroup]]:
     return {
         row.group_id: refused(row.error_code, f"share group {row.group_id}", row.error_message) or _group(row)
         for row in answer.groups
@@ -224,8 +213,7 @@ def _question(topics: Mapping[str, Collection[int]] | None) -> Callable[[list[st
     )
 
 
-def _positions(answer: Message, _: Sequence[str]) -> dict[str, Outcome[Positions]]:
-    assert isinstance(answer, DescribeShareGroupOffsetsResponse)
+def _positions(answer: DescribeShareGroupOffsetsResponse) -> dict[str, Outcome[Positions]]:
     found: dict[str, Outcome[Positions]] = {}
     for group in answer.groups:
         error = refused(group.error_code, f"share group {group.group_id}", group.error_message)

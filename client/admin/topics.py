@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from shareq.client.admin.calls import Calls, Outcome, Partition, batched, only, refused
+from shareq.client.admin.calls import Calls, Outcome, Partition, answered, batched, only, refused
 from shareq.client.admin.news_of_topics import wait_until_known
 from shareq.client.core.list_offsets import EARLIEST, LATEST, OffsetAt, by_topic, list_offsets, listed
 from shareq.client.errors import BrokerError, UnsupportedApi
@@ -195,8 +195,7 @@ class Topics:
             ]
             return DeleteRecordsRequest(topics, timeout_ms)
 
-        def take(answer: Message, _: list[Partition]) -> dict[Partition, Outcome[int]]:
-            assert isinstance(answer, DeleteRecordsResponse)
+        def take(answer: DeleteRecordsResponse) -> dict[Partition, Outcome[int]]:
             return {
                 (topic.name, row.partition_index): refused(
                     row.error_code, f"partition {topic.name}-{row.partition_index}"
@@ -206,7 +205,7 @@ class Topics:
                 for row in topic.partitions
             }
 
-        return self._calls.each_partition(before, ask, take)
+        return self._calls.each_partition(before, ask, answered(DeleteRecordsResponse, take))
 
     # -- offsets
 

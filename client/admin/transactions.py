@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from shareq.client.admin.calls import TRANSACTION, Calls, Outcome, Partition, batched, only, refused
+from shareq.client.admin.calls import TRANSACTION, Calls, Outcome, Partition, answered, batched, only, refused
+from shareq.client.core.list_offsets import by_topic
 from shareq.client.errors import BrokerError
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_producers import (
@@ -78,12 +79,8 @@ class Transactions:
     def describe(self, transactional_ids: Iterable[str]) -> Iterator[tuple[str, Outcome[Transaction]]]:
         """Transactional ids by name. TRANSACTIONAL_ID_NOT_FOUND for one that does not exist."""
         for some in batched(transactional_ids):
-            yield from self._calls.each(
-                some,
-                self._calls.by_coordinator(TRANSACTION),
-                DescribeTransactionsRequest,
-                _described,
-            ).items()
+            described = answered(DescribeTransactionsResponse, _described)
+            yield from self._calls.each_group(some, DescribeTransactionsRequest, described, kind=TRANSACTION).items()
 
     def fence(self, transactional_id: str) -> int:
         """Abort the open transaction of an id and shut out its producer. Returns the new producer epoch.
@@ -91,26 +88,21 @@ class Transactions:
         Also makes the id where there is none. Raises BrokerError.
         """
 
-        def take(answer: Message, _: Sequence[str]) -> dict[str, Outcome[InitProducerIdResponse]]:
-            assert isinstance(answer, InitProducerIdResponse)
-            error = refused(answer.error_code, f"transactional id {transactional_id}")
-            return {transactional_id: error or answer}
+        def take(answer: InitProducerIdResponse) -> Outcome[InitProducerIdResponse]:
+            return refused(answer.error_code, f"transactional id {transactional_id}") or answer
 
         request = InitProducerIdRequest(transactional_id, _FENCING_TIMEOUT_MS)
-        routes = self._calls.by_coordinator(TRANSACTION)
-        outcome = self._calls.each([transactional_id], routes, lambda _: request, take)
-        return only(outcome, transactional_id).producer_epoch
+        return self._calls.group(
+            transactional_id, request, InitProducerIdResponse, take, kind=TRANSACTION
+        ).producer_epoch
 
     def producers(self, partitions: Iterable[Partition]) -> dict[Partition, Outcome[tuple[Producer, ...]]]:
         """Return the producers that partitions remember."""
 
         def ask(some: Sequence[Partition]) -> Message:
-            topics: dict[str, list[int]] = {}
-            for name, number in some:
-                topics.setdefault(name, []).append(number)
-            return DescribeProducersRequest([TopicRequest(name, numbers) for name, numbers in topics.items()])
+            return DescribeProducersRequest([TopicRequest(name, numbers) for name, numbers in by_topic(some).items()])
 
-        return self._calls.each_partition(partitions, ask, _producers)
+        return self._calls.each_partition(partitions, ask, answered(DescribeProducersResponse, _producers))
 
     def abort_hanging(self, partition: Partition, first_offset: int) -> Producer:
         """End a transaction that its coordinator has forgotten, in one partition, by its first offset there.
@@ -127,12 +119,12 @@ class Transactions:
             max(hanging.coordinator_epoch, 0),
         )
 
-        def take(answer: Message, _: Sequence[Partition]) -> dict[Partition, Outcome[bool]]:
-            assert isinstance(answer, WriteTxnMarkersResponse)
+        def take(answer: WriteTxnMarkersResponse) -> dict[Partition, Outcome[bool]]:
             row = answer.markers[0].topics[0].partitions[0]
             return {partition: refused(row.error_code, f"partition {name}-{number}") or True}
 
-        only(self._calls.each_partition([partition], lambda _: WriteTxnMarkersRequest([marker]), take), partition)
+        written = answered(WriteTxnMarkersResponse, take)
+        only(self._calls.each_partition([partition], lambda _: WriteTxnMarkersRequest([marker]), written), partition)
         return hanging
 
     def hanging(self, partition: Partition, first_offset: int) -> Producer:
@@ -150,8 +142,7 @@ class Transactions:
         return hanging
 
 
-def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[Transaction]]:
-    assert isinstance(answer, DescribeTransactionsResponse)
+def _described(answer: DescribeTransactionsResponse) -> dict[str, Outcome[Transaction]]:
     return {
         row.transactional_id: refused(row.error_code, f"transactional id {row.transactional_id}")
         or Transaction(
@@ -167,8 +158,7 @@ def _described(answer: Message, _: Sequence[str]) -> dict[str, Outcome[Transacti
     }
 
 
-def _producers(answer: Message, _: Sequence[Partition]) -> dict[Partition, Outcome[tuple[Producer, ...]]]:
-    assert isinstance(answer, DescribeProducersResponse)
+def _producers(answer: DescribeProducersResponse) -> dict[Partition, Outcome[tuple[Producer, ...]]]:
     return {
         (topic.name, row.partition_index): refused(
             row.error_code, f"partition {topic.name}-{row.partition_index}", row.error_message
