@@ -25,8 +25,8 @@ from shareq.broker.config.topic_config import TOPIC_KEYS
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.foundation.handler_rows import HandlerRow
 from shareq.broker.handlers.not_offered import REFUSALS
-from shareq.broker.metrics.coordinator_families import COORDINATORS
-from shareq.broker.metrics.data_folder_families import DATA_FOLDER
+from shareq.broker.metrics.coordinators import COORDINATORS
+from shareq.broker.metrics.data_folder import DATA_FOLDER
 from shareq.broker.metrics.families import (
     BUILD,
     LEFT_OUT,
@@ -38,9 +38,9 @@ from shareq.broker.metrics.families import (
     REQUESTS,
 )
 from shareq.broker.metrics.family import Kind
-from shareq.broker.metrics.share_families import SHARES
+from shareq.broker.metrics.shares import SHARES
 from shareq.cluster.forward.forwarding import OF_PRODUCERS
-from shareq.cluster.node.families import OF_NODES
+from shareq.cluster.node.metrics import OF_NODES
 from shareq.cluster.node.table import FORWARDED, NOT_OFFERED, REFUSED
 from shareq.ops.cli.main import main as command_line
 from shareq.ops.cli.shared.command import ClusterCommand, common_options

@@ -19,10 +19,9 @@ from prometheus_client.registry import Collector
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.foundation.turn_budget import PIECE, Breathe
-from shareq.broker.metrics.families import LEFT_OUT
+from shareq.broker.metrics.families import LEFT_OUT, take
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind, Value
 from shareq.broker.metrics.rows import GroundMetrics, Snapshot
-from shareq.broker.metrics.snapshot import take
 from shareq.broker.metrics.totals import has_names, total_of
 from shareq.broker.network.counters import Requests
 from shareq.broker.network.listener import Listener
@@ -101,7 +100,6 @@ async def text_of(
 
 
 def metric(family: Family, samples: Iterable[tuple[tuple[str, ...], Value]]) -> Metric:
-    """Return the metric with these samples."""
     match family.kind:
         case Kind.COUNTER:
             counter = CounterMetricFamily(family.name, family.text, labels=family.labels)

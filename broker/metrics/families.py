@@ -2,17 +2,21 @@
 
 Names are made of Apache Kafka's by one rule: domain, type and name of the MBean in snake case, `PerSec` and totals as
 counters that end in `_total`, times in seconds, sizes in bytes. What Apache Kafka does not have begins with `shareq_`.
-`docs/reference/metrics.md` lists them. A new metric of something that is counted is a line here; `snapshot` takes the
-rows. What a broker stands on has metrics of its own.
+`docs/reference/metrics.md` lists them. A new metric of something that is counted is a line here. What a broker stands
+on has metrics of its own.
+
+A snapshot of them is plain values, taken on the loop with pauses, so that many rows delay no request. Each row is of
+one moment, different rows need not be of the same. Services that have not been used are not made for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from shareq.broker.metrics.coordinator_families import COORDINATORS
+from shareq import __version__
+from shareq.broker.metrics.coordinators import COORDINATORS, take_coordinators
 from shareq.broker.metrics.family import (
     COUNTER,
     GAUGE,
@@ -23,8 +27,17 @@ from shareq.broker.metrics.family import (
     distribution,
     itself,
 )
-from shareq.broker.metrics.share_families import SHARES
+from shareq.broker.metrics.rows import GroundMetrics, Snapshot
+from shareq.broker.metrics.shares import SHARES, take_shares
 from shareq.broker.services import Services
+from shareq.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from shareq.broker.foundation.turn_budget import Breathe
+    from shareq.broker.network.counters import Requests
+    from shareq.broker.network.listener import Listener
+    from shareq.broker.quotas.clients import ClientQuotas
+    from shareq.protocol.api_keys import ApiKey
 
 _LISTENER: Final = "kafka_server_socket_server_metrics"
 _REQUEST: Final = "kafka_network_request_metrics"
@@ -204,3 +217,53 @@ def families_with(ground: Iterable[Table]) -> tuple[Family, ...]:
         LEFT_OUT,  # the last: it counts what the others left out
     )
     return tuple(family for table in tables for family in table)
+
+
+MOST_QUOTA_ROWS: Final = 1_000
+"""Quotas that have samples of their own, those that were set first."""
+
+
+async def take(
+    into: Snapshot,
+    services: Services,
+    metrics: GroundMetrics,
+    requests_by_api: Mapping[ApiKey, Requests],
+    listeners: Sequence[Listener],
+    started_ns: int,
+) -> None:
+    """Fill the snapshot. `metrics` are those of what the broker stands on, `started_ns` is of the clock's `now_ns`."""
+    now_ns = services.env.clock.now_ns()
+    into.take(BUILD, (__version__,), 1)
+    into.take(PROCESS, (), Moment(services, now_ns, now_ns - started_ns))
+    for listener in listeners:
+        into.take(LISTENERS, (listener.name,), listener)
+    for api_key, requests in requests_by_api.items():
+        name = _rpc_name(api_key.name)
+        into.take(REQUESTS, (name,), requests)
+        for code, number in requests.errors.items():
+            into.take(REQUEST_ERRORS, (name, ErrorCode(code).name), number)
+    for key, throttles in services.quotas.throttles.items():
+        into.take(QUOTAS, (key,), throttles)
+    await _take_quota_usages(into, services.quotas, services.env.budget.breathe)
+    ends = await metrics.take(into, services)
+    await take_coordinators(into, services, ends)
+    await take_shares(into, services, ends)
+
+
+async def _take_quota_usages(into: Snapshot, quotas: ClientQuotas, breathe: Breathe) -> None:
+    for (key, entity), usage in list(quotas.usages.items())[:MOST_QUOTA_ROWS]:
+        bound = quotas.bound_of(key, entity)
+        if bound is not None:  # it was not removed since the last pause
+            names = key, _entity_name(entity.user), _entity_name(entity.client_id)
+            into.take(QUOTA_USAGES, names, QuotaUsage(bound, usage.amount, usage.throttles.total_ms))
+        await breathe()
+
+
+def _entity_name(name: str | None) -> str:
+    """Return the name as it was set, "<default>" for a default, "" where it does not matter."""
+    return "" if name is None else name or "<default>"
+
+
+def _rpc_name(name: str) -> str:
+    """SHARE_FETCH -> ShareFetch."""
+    return name.title().replace("_", "")

@@ -33,7 +33,6 @@ class Snapshot:
             self.take(table, (name,), counts[each])
 
     def lists(self) -> list[list[Row]]:
-        """Return the lists of rows."""
         return list(self.rows.values())
 
 

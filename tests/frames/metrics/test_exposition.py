@@ -16,13 +16,13 @@ from devtools.in_memory.mock_transport import BrokerWorld
 from shareq import __version__
 from shareq.broker.foundation.turn_budget import LOOK, PAUSE, PIECE, TURN_ELEMENTS, Pause
 from shareq.broker.metadata.changes import PutQuota
-from shareq.broker.metrics import data_folder, exposition, snapshot
+from shareq.broker.metrics import data_folder, exposition, families
 from shareq.broker.metrics.data_folder import FAMILIES
 from shareq.broker.metrics.exposition import metric, scrape, text_of
+from shareq.broker.metrics.families import MOST_QUOTA_ROWS
 from shareq.broker.metrics.family import BOUNDS, Distribution, Family, Kind
 from shareq.broker.metrics.rows import Snapshot
-from shareq.broker.metrics.share_families import SHARE_PARTITIONS, SeenPartition
-from shareq.broker.metrics.snapshot import MOST_QUOTA_ROWS
+from shareq.broker.metrics.shares import SHARE_PARTITIONS, SeenPartition
 from shareq.broker.network.listener import Listener, ListenerLimits, SocketConnection
 from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
 from shareq.broker.share.core.counters import SharePartitionCounters
@@ -323,7 +323,7 @@ def test_the_snapshot_pauses_after_some_rows(world: BrokerWorld) -> None:
     taken = Snapshot()
     lengths = [0]
     finished(
-        snapshot.take(taken, world.services, data_folder, {}, [], 0),
+        families.take(taken, world.services, data_folder, {}, [], 0),
         lambda: lengths.append(len(taken.rows.get(SHARE_PARTITIONS, ()))),
     )
     lengths.append(len(taken.rows[SHARE_PARTITIONS]))

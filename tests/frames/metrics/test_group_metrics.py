@@ -11,8 +11,8 @@ from devtools.clients.offsets_client import OffsetsClient
 from devtools.clients.transactor import Transactor
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS
-from shareq.broker.metrics import data_folder, snapshot
-from shareq.broker.metrics.coordinator_families import CONSUMER_MEMBERS, OFFSETS
+from shareq.broker.metrics import data_folder, families
+from shareq.broker.metrics.coordinators import CONSUMER_MEMBERS, OFFSETS
 from shareq.broker.metrics.family import Table
 from shareq.broker.metrics.rows import Snapshot
 from shareq.protocol.errors import ErrorCode
@@ -302,7 +302,7 @@ def lengths(world: BrokerWorld, table: Table) -> list[int]:
     """Return how many rows of a table the snapshot has at each pause, and at its end."""
     taken, found = Snapshot(), list[int]()
     finished(
-        snapshot.take(taken, world.services, data_folder, {}, [], 0),
+        families.take(taken, world.services, data_folder, {}, [], 0),
         lambda: found.append(len(taken.rows.get(table, ()))),
     )
     return [*found, len(taken.rows[table])]

@@ -9,7 +9,7 @@ import pytest
 
 from shareq.broker.log.append import Origin
 from shareq.broker.metadata.changes import PutConfig, ResourceName
-from shareq.broker.metrics.data_folder_families import LETTER_ENDS, REDRIVE_ENDS
+from shareq.broker.metrics.data_folder import LETTER_ENDS, REDRIVE_ENDS
 from shareq.broker.redrive.progress import State, What
 from shareq.broker.redrive.service import MOST_DESCRIBED, MOST_RUNNING
 from shareq.protocol.errors import ErrorCode

@@ -14,7 +14,7 @@ import yaml
 
 from shareq.broker.metrics.data_folder import FAMILIES
 from shareq.broker.metrics.family import Kind
-from shareq.broker.metrics.share_families import ACK_TYPES
+from shareq.broker.metrics.shares import ACK_TYPES
 from shareq.ops.state_colours import LINES, LOOKS, Tone
 from tests.support.each import for_each
 from tests.support.processes import finished
