@@ -53,7 +53,6 @@ class ClassicGroupService:
         )
 
     def heartbeat(self, request: HeartbeatRequest) -> Pending[HeartbeatResponse]:
-        """Heartbeat."""
         if not self._groups.partitions.count:
             return completed(HeartbeatResponse(error_code=_unknown(request.group_id)))
         return self._groups.schedule(

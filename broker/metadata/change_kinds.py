@@ -86,7 +86,6 @@ class ChangeKind(NamedTuple):
 
 
 def kind_of(change: MetaChange) -> ChangeKind:
-    """Return the kind of a change."""
     match change:
         case PutConfig(_, _, None):
             return _DROP_CONFIG

@@ -112,7 +112,6 @@ def parse_levels(text: str) -> dict[str, int]:
 
 
 def formatter_of(log_format: str) -> logging.Formatter:
-    """Return the formatter of one of FORMATS."""
     return _JsonLines() if log_format == "json" else _Lines("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 

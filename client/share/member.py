@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from enum import Enum, auto
 from typing import Final
 
-from shareq.client.share.session import TopicIdPartition, code_of
-from shareq.protocol.errors import ErrorCode, is_retriable
+from shareq.client.share.session import TopicIdPartition
+from shareq.protocol.errors import ErrorCode, error_of, is_retriable
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.share import JOIN_EPOCH, LEAVE_EPOCH
 
@@ -77,7 +77,7 @@ class ShareMember:
 
     def answered(self, answer: ShareGroupHeartbeatResponse, now_ms: int) -> Verdict:
         """Take in the answer to `request`."""
-        error = code_of(answer.error_code)
+        error = error_of(answer.error_code)
         if error is not ErrorCode.NONE:
             self.unanswered()
         if error in _REJOIN:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, error_of
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.share_acknowledge import (
     AcknowledgementBatch,
@@ -32,14 +32,6 @@ FIRST_BYTES: Final = 4 << 20
 """Bounds of an answer: the smallest, and that of a session's first."""
 
 _MAX_INT32: Final = (1 << 31) - 1
-
-
-def code_of(number: int) -> ErrorCode:
-    """Return an error code of the wire; one that this release does not know is UNKNOWN_SERVER_ERROR."""
-    try:
-        return ErrorCode(number)
-    except ValueError:
-        return ErrorCode.UNKNOWN_SERVER_ERROR
 
 
 class AckRange(NamedTuple):
@@ -180,7 +172,7 @@ class ShareSession:
         """Take in the answer to the last `fetch_request`. The bytes of its records are not looked at."""
         if answer.error_code:
             self.session_lost()
-            return FetchOutcome(code_of(answer.error_code))
+            return FetchOutcome(error_of(answer.error_code))
         self._count_on()
         self._known.update(self._added)
         self._known.difference_update(self._removed)
@@ -192,7 +184,7 @@ class ShareSession:
             for partition in topic.partitions:
                 topic_partition = topic.topic_id, partition.partition_index
                 if partition.error_code:
-                    errors[topic_partition] = code_of(partition.error_code)
+                    errors[topic_partition] = error_of(partition.error_code)
                 size += len(partition.records or b"")
                 acquired += [
                     AcquiredOffsets(topic_partition, one.first_offset, one.last_offset, one.delivery_count)
@@ -230,12 +222,12 @@ class ShareSession:
         """Take in the answer to the last `batches_request`."""
         if answer.error_code:
             self.session_lost()
-            return AckOutcome(code_of(answer.error_code))
+            return AckOutcome(error_of(answer.error_code))
         self._count_on()
         return AckOutcome(
             ErrorCode.NONE,
             {
-                (topic.topic_id, partition.partition_index): code_of(partition.error_code)
+                (topic.topic_id, partition.partition_index): error_of(partition.error_code)
                 for topic in answer.responses
                 for partition in topic.partitions
                 if partition.error_code

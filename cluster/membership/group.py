@@ -21,12 +21,11 @@ from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.ports import Link, LinkFailure, Purpose
 from shareq.cluster.link.waits import Wakeup
 from shareq.cluster.membership.nodes import Node, NodeMap, node_from, node_map_from
 from shareq.cluster.membership.slots import Placement, assign
-from shareq.protocol.errors import ErrorCode, MalformedMessage
+from shareq.protocol.errors import ErrorCode, MalformedMessage, error_of
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -34,8 +33,6 @@ from shareq.protocol.generated.join_group import JoinGroupRequest, JoinGroupRequ
 from shareq.protocol.generated.leave_group import LeaveGroupRequest, MemberIdentity
 from shareq.protocol.generated.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from shareq.protocol.primitives import Message
-
-__all__ = ["Membership", "MembershipListener", "MembershipSettings"]
 
 logger = logging.getLogger(__name__)
 

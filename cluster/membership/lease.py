@@ -19,8 +19,6 @@ from typing import Final, Protocol
 from shareq.broker.foundation.environment import Clock, TimerHandle
 from shareq.cluster.membership.nodes import SlotId
 
-__all__ = ["LEASE_MS", "LeaseClock", "LeaseWatch", "Leases"]
-
 LEASE_MS: Final = 6_000
 
 

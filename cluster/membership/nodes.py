@@ -17,8 +17,6 @@ from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
 
-__all__ = ["Endpoint", "Node", "NodeMap", "SlotId", "node_from", "node_map_from"]
-
 FORMAT: Final = 1
 MOST_BYTES: Final = 4 << 20
 """The most bytes that are decoded: the map of some hundred nodes with some hundred slots is a tenth of it."""

@@ -19,8 +19,6 @@ from typing import Final, Protocol
 from shareq.cluster.membership.lease import Leases
 from shareq.cluster.membership.nodes import NodeMap, SlotId
 
-__all__ = ["Ownership", "Slots"]
-
 
 class Slots(Protocol):
     """The part of a node that takes slots over and gives them up."""

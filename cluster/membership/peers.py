@@ -16,8 +16,6 @@ from typing import NamedTuple, Protocol
 
 from shareq.cluster.membership.nodes import Endpoint, Node, NodeMap
 
-__all__ = ["Found", "Loss", "MakePeerLinks", "PeerChanges", "PeerLinks", "Peers"]
-
 
 class PeerLinks(Protocol):
     """One connection to each peer. The node is called back when one is open, and when one is lost."""

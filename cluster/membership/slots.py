@@ -14,8 +14,6 @@ from typing import Final
 from shareq.broker.foundation.turn_budget import Breathe
 from shareq.cluster.membership.nodes import Node, SlotId
 
-__all__ = ["Placement", "assign", "weight"]
-
 _EVERYTHING: Final = SlotId("", 0)
 
 

@@ -20,14 +20,13 @@ from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.loop.coroutines import Begin, sleep
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import pieces
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.leaders import PartitionLeader
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.cluster.mirror.doubts import Doubt, Witness, judged
 from shareq.cluster.mirror.leaders import LeaderTable
 from shareq.cluster.mirror.listing import NAMED_IDS_FROM, list_topics
 from shareq.coordinator.ports import TopicImage
-from shareq.protocol.errors import ApiError, ErrorCode
+from shareq.protocol.errors import ApiError, ErrorCode, error_of
 from shareq.protocol.generated.metadata import (
     MetadataRequest,
     MetadataRequestTopic,

@@ -35,8 +35,6 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
-__all__ = ["Checked", "Lack", "Reached", "Unreachable", "Wanted", "check_cluster", "lacks", "reach"]
-
 logger = logging.getLogger(__name__)
 
 PATIENCE_MS: Final = 30_000

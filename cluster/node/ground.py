@@ -11,7 +11,7 @@ What is owned is served; all else is another node's, or waits.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -33,12 +33,12 @@ from shareq.cluster.link.counted import CountedLink
 from shareq.cluster.link.versions import Served, features_of_cluster
 from shareq.cluster.membership.group import Membership, MembershipSettings
 from shareq.cluster.membership.lease import LeaseClock, Leases, LeaseWatch
+from shareq.cluster.membership.nodes import Endpoint as MemberEndpoint
 from shareq.cluster.membership.nodes import Node, NodeMap, SlotId
 from shareq.cluster.membership.ownership import Ownership
 from shareq.cluster.membership.peers import MakePeerLinks, Peers
 from shareq.cluster.mirror.topics import TopicMirror
 from shareq.cluster.node.leaders import NodeLeaders
-from shareq.cluster.node.member import Member
 from shareq.cluster.node.metadata import NodeMetadata
 from shareq.cluster.node.routes import BY_TOPIC, slot_of
 from shareq.cluster.node.slot_logs import SlotLogs
@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from shareq.protocol.errors import ApiError
 
 logger = logging.getLogger(__name__)
-
-__all__ = ["Cluster", "NodeGround", "NodeSettings"]
 
 
 class Cluster(NamedTuple):
@@ -89,8 +87,10 @@ class NodeSettings(NamedTuple):
 
 
 class NodeGround:
-    """`Ground` of a node. `kept` is what the nodes keep together, `lease_clock` also counts the time in which the
-    machine was suspended, `make_peers` makes the connections to other nodes.
+    """`Ground` of a node, and its `MembershipListener`.
+
+    `kept` is what the nodes keep together, `lease_clock` also counts the time in which the machine was suspended,
+    `make_peers` makes the connections to other nodes.
 
     Once it is open, the node joins the others; `leave` is to be called before `close` where the others shall not have
     to wait for its session to time out.
@@ -165,15 +165,7 @@ class NodeGround:
             settings=SlotSettings(settings.take_over, settings.pruning),
         )
         self.ownership: Final = Ownership(self.slots, self.leases)
-        member = Member(
-            config.node_id,
-            settings.version,
-            endpoints,
-            config.broker_rack,
-            cluster.topics,
-            (self.ownership, self._know_nodes, self._find_nodes),
-        )
-        self.membership: Final = Membership(env, link, member, settings.membership)
+        self.membership: Final = Membership(env, link, self, settings.membership)
         self._peers: Final = Peers(next(iter(endpoints)))
         self._peer_links: Final = make_peers(self._peers.opened, self._peer_lost)
         self._watch: LeaseWatch | None = None
@@ -251,6 +243,37 @@ class NodeGround:
         self._kept.close()
         self.link.close()
 
+    # -- MembershipListener
+
+    def describe(self) -> Node:
+        """Return the node's description of itself, as of now."""
+        listeners = {name: MemberEndpoint(each.host, each.port) for name, each in self._endpoints.items()}
+        zone, holds = self._config.broker_rack, dict(self.ownership.holds)
+        return Node(self._config.node_id, self.settings.version, listeners, zone, holds)
+
+    def partitions(self) -> Mapping[str, int]:
+        """Return how many slots each state topic has."""
+        return {topic.name: topic.partitions for topic in self.cluster.topics.values()}
+
+    def on_found(self, members: Mapping[str, Node]) -> None:
+        """Have those dropped that were members before this one and have ended, since there may be nobody else."""
+        found = self._peers.find(self.describe(), members)
+        for member_id in found.ended:
+            logger.info("member %s was this node before it started: it is dropped", member_id)
+            self.membership.ended(member_id)
+        if not self._is_leaving:
+            for peer, endpoint in found.open.items():
+                self._peer_links.connect(peer, *endpoint)
+
+    def on_map(self, member_id: str, node_map: NodeMap, heard: Callable[[], None]) -> None:
+        """Know the nodes of a new generation, then take slots over and give them up by its map."""
+        self._know_nodes(member_id, node_map)
+        self.ownership.on_map(member_id, node_map, heard)
+
+    def attempt(self) -> Callable[[], None]:
+        """Note that a heartbeat, or a SyncGroup, is sent."""
+        return self.ownership.attempt()
+
     # -- between the parts
 
     def _slot_of(self, topic_id: bytes) -> SlotId:
@@ -281,16 +304,6 @@ class NodeGround:
                 self.settings.membership.session_timeout_ms,
             )
         self._twin = where
-
-    def _find_nodes(self, own: Node, members: Mapping[str, Node]) -> None:
-        """Have those dropped that were members before this one and have ended, since there may be nobody else."""
-        found = self._peers.find(own, members)
-        for member_id in found.ended:
-            logger.info("member %s was this node before it started: it is dropped", member_id)
-            self.membership.ended(member_id)
-        if not self._is_leaving:
-            for peer, endpoint in found.open.items():
-                self._peer_links.connect(peer, *endpoint)
 
     def _peer_lost(self, peer: str, has_ended: bool) -> None:
         loss = self._peers.lost(peer, has_ended=has_ended)

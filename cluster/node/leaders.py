@@ -18,8 +18,6 @@ from shareq.cluster.membership.nodes import NodeMap, SlotId
 from shareq.cluster.node.state_topics import NAMES, slot_of
 from shareq.coordinator.ports import TopicImage
 
-__all__ = ["NodeLeaders"]
-
 
 class KnownTopics(Protocol):
     """The topics of the cluster that are mirrored."""

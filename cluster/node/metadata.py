@@ -42,8 +42,6 @@ from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.primitives import ZERO_UUID
 
-__all__ = ["KeptByNodes", "NodeMetadata"]
-
 T = TypeVar("T")
 
 HEARING_MS: Final = 5_000

@@ -14,8 +14,6 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.keys.node import FIRST_NODE_ID
 from shareq.client.config import ClientConfig
 
-__all__ = ["ClusterOptions", "Replication", "cluster_options", "node_id_of", "replication_of"]
-
 BOOTSTRAP: Final = "bootstrap.servers"
 REPLICATION_FACTOR: Final = "share.coordinator.state.topic.replication.factor"
 MIN_ISR: Final = "share.coordinator.state.topic.min.isr"

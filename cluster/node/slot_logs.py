@@ -16,8 +16,6 @@ from shareq.cluster.state.slot import StateTopic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import BatchHeader
 
-__all__ = ["SlotLogs"]
-
 
 class SlotLogs:
     """`CoordinatorLogs` of a node. `topics` are the state topics by the coordinators' names for them."""

@@ -33,8 +33,6 @@ from shareq.cluster.state.slot import Slot, StateTopic
 from shareq.cluster.state.take_over import TakeOver, TakeOverSettings
 from shareq.cluster.state.upkeep import Upkeep
 
-__all__ = ["Coordinator", "NodeSlots", "SlotServices", "SlotSettings"]
-
 logger = logging.getLogger(__name__)
 
 LOST_TOGETHER_MS: Final = 200

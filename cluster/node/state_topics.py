@@ -13,8 +13,6 @@ from shareq.cluster.membership.nodes import SlotId
 from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
 from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 
-__all__ = ["GROUPS", "NAMES", "STATES", "StateTopics", "slot_of", "topic_of"]
-
 STATES: Final = "__shareq_state"
 GROUPS: Final = "__shareq_groups"
 

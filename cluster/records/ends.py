@@ -7,12 +7,11 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.leaders import PartitionLeader
 from shareq.cluster.link.ports import Link, LinkFailure, Purpose
 from shareq.cluster.records.source import Anchor
 from shareq.coordinator.ports import IsolationLevel
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, error_of
 from shareq.protocol.generated.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import sleep
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.leaders import STALE, PartitionLeader, PartitionLeaders
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.cluster.records.cache import ChunkCache, Place
@@ -18,7 +17,7 @@ from shareq.cluster.records.fetch_session import FetchRow
 from shareq.cluster.records.signal import Signal
 from shareq.cluster.records.source import LogEnds, PartitionRecords
 from shareq.coordinator.ports import IsolationLevel
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, error_of
 from shareq.protocol.generated.fetch import FetchResponse, PartitionData
 from shareq.protocol.primitives import ZERO_UUID
 

@@ -14,7 +14,6 @@ from typing import Final
 
 from shareq.broker.foundation.environment import TimerHandle
 from shareq.broker.foundation.loop.coroutines import sleep
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.ports import LinkFailure, Purpose
 from shareq.cluster.records.behind import ANSWER_BYTES, BehindFetches
 from shareq.cluster.records.cache import Place
@@ -32,7 +31,7 @@ from shareq.cluster.records.fetching import (
 from shareq.cluster.records.signal import Signal
 from shareq.cluster.records.source import PartitionRecords
 from shareq.coordinator.ports import IsolationLevel
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, error_of
 from shareq.protocol.generated.fetch import FetchResponse
 
 POLL_MS: Final = 500

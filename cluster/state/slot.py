@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
 from shareq.broker.foundation.pending import Pending, completed
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.ports import Failure, Link, LinkFailure, Purpose
 from shareq.cluster.state.rules import Producer
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, error_of
 from shareq.protocol.generated.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,

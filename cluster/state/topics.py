@@ -16,11 +16,10 @@ from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import sleep
-from shareq.cluster.link.errors import error_of
 from shareq.cluster.link.ports import Link, LinkFailure
 from shareq.cluster.state.mends import create, grant, set_property
 from shareq.cluster.state.slot import StateTopic
-from shareq.protocol.errors import ErrorCode
+from shareq.protocol.errors import ErrorCode, error_of
 from shareq.protocol.generated.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,

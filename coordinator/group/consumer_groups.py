@@ -262,7 +262,6 @@ class ConsumerGroups:
     # -- deciding
 
     def activity(self, group_id: str) -> Activity:
-        """Return the activity in a group."""
         return self._activity.setdefault(group_id, Activity())
 
     def note_activity(self, group_id: str, activity: Activity, news: int) -> None:

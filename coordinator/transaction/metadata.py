@@ -117,6 +117,14 @@ class Transaction:
         """True if the producer's version raises the epoch at the end of a transaction."""
         return self.client_version >= BUMPING_VERSION
 
+    def has_timed_out(self, now_ms: int) -> bool:
+        """Return True if the transaction has been open for longer than its producer allowed."""
+        return self.state is TransactionState.ONGOING and self.start_ms + self.timeout_ms < now_ms
+
+    def has_expired(self, expiration_ms: int, now_ms: int) -> bool:
+        """Return True if the id was not used for transactional.id.expiration.ms."""
+        return self.state in RESTING and self.last_update_ms <= now_ms - expiration_ms
+
     # -- transitions: ValueError for one that is not legal: the caller has to have looked
 
     def initialized(self, epoch: int, last_epoch: int, timeout_ms: int, now_ms: int) -> Transaction:

@@ -20,7 +20,6 @@ from shareq.coordinator.shard import (
     RecordsTooLarge,
     Steps,
 )
-from shareq.coordinator.transaction import timeouts
 from shareq.coordinator.transaction.add_partitions import add_partitions, verify_partition
 from shareq.coordinator.transaction.describe import (
     TransactionFilter,
@@ -210,7 +209,7 @@ class TransactionCoordinatorShard:
         """Abort what lasts longer than its producer allowed, and fence the producers."""
         now_ms, version = self._wall_ms(), self._transaction_version()
         aborted: list[Transaction] = []
-        for transaction in timeouts.timed_out(self._transactions.values(), now_ms):
+        for transaction in [each for each in self._transactions.values() if each.has_timed_out(now_ms)]:
             follows = fence(transaction, self._new_producer_id, version, now_ms).transaction
             if follows is not None:  # else there is no producer id to be had just now
                 aborted.append(follows)
@@ -219,7 +218,8 @@ class TransactionCoordinatorShard:
 
     def remove_expired(self) -> CoordinatorResult[int]:
         """Forget the ids that no producer used for long; how many those are."""
-        gone = timeouts.expired(self._transactions.values(), self._settings.expiration_ms, self._wall_ms())
+        expiration_ms, now_ms = self._settings.expiration_ms, self._wall_ms()
+        gone = [each for each in self._transactions.values() if each.has_expired(expiration_ms, now_ms)]
         records = tuple(tombstone(transaction.transactional_id) for transaction in gone)
         return CoordinatorResult(len(gone), records, atomic=False)
 

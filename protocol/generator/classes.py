@@ -9,7 +9,6 @@ from shareq.protocol.generator.spec import StructSpec
 
 
 def emit_struct_class(out: CodeBuffer, codec: MessageCodec, struct: StructSpec, about: str) -> None:
-    """Emit the class of a nested struct."""
     base = codec.module.use("Structure")
     with out.block(f"class {codec.class_of(struct.name)}({base}):"):
         out.docstring(_class_text(codec, struct, about))

@@ -77,7 +77,6 @@ class WalkAcross:
         return self._walk.fault
 
     def batch(self, header: BatchHeader, position: int) -> bytes:
-        """Return the bytes of a batch that was given, at its position."""
         return self._walk.bytes_at(position, header.size)
 
 

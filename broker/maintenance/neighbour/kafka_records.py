@@ -86,7 +86,6 @@ class KafkaMetadata:
             raise UnreadableMetadata(str(error) or type(error).__name__) from error
 
     def named(self) -> dict[str, KafkaTopic]:
-        """Return the topics by name."""
         return {topic.name: topic for topic in self.topics.values()}
 
     def _record(self, value: bytes) -> None:

@@ -50,7 +50,6 @@ class TlsListeners:
                 _note(name, "in use", made)
 
     def port(self, name: str) -> TlsPort:
-        """Return the port of a listener that has TLS."""
         return self._running[name].port
 
     def certificate_ends_s(self, name: str) -> int:

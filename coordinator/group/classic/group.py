@@ -251,7 +251,6 @@ class ClassicGroup:
     def update(
         self, member: ClassicMember, protocols: Protocols, rebalance_timeout_ms: int, session_timeout_ms: int
     ) -> None:
-        """Update the member with its new protocols and timeouts."""
         self._count(member, -1)
         member.protocols = protocols
         self._count(member, 1)

@@ -80,7 +80,6 @@ class Turn:
         self.answers.append(LateAnswer(token, response))
 
     def answer_join(self, group: ClassicGroup, member_id: str, response: JoinGroupResponse) -> None:
-        """Answer the member's JoinGroup if one waits."""
         token = group.joining.pop(member_id, None)
         if token is not None:
             self.answer(token, response)

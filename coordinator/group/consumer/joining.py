@@ -109,7 +109,6 @@ def static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> Con
 
 
 def unknown(group: ConsumerGroup, member_id: str) -> Refused:
-    """No member has that id."""
     return Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.group_id}.")
 
 

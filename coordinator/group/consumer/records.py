@@ -115,14 +115,12 @@ def assignment_epoch_record(group_id: str, assignment_epoch: int, timestamp_ms: 
 
 
 def target_record(group_id: str, member_id: str, target: Assignment) -> CoordinatorRecord:
-    """Build the record of a member's target assignment."""
     topics = [target_assignment.TopicPartition(topic_id, sorted(target[topic_id])) for topic_id in sorted(target)]
     key = ConsumerGroupTargetAssignmentMemberKey(group_id, member_id)
     return CoordinatorRecord(key, ConsumerGroupTargetAssignmentMemberValue(topics))
 
 
 def current_record(group_id: str, member_id: str, current: CurrentAssignment) -> CoordinatorRecord:
-    """Build the record of a member's current assignment."""
     value = ConsumerGroupCurrentMemberAssignmentValue(
         member_epoch=current.member_epoch,
         previous_member_epoch=current.previous_member_epoch,

@@ -37,7 +37,6 @@ class OffsetStore:
         return self._committed.get(group_id, _NONE)
 
     def group_ids(self) -> list[str]:
-        """Return the groups that have offsets."""
         return list(self._committed)
 
     def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:

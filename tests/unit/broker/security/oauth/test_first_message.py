@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shareq.broker.security.oauth.first_message import FirstMessage, parse_first_message
+from shareq.broker.security.oauth.exchange import FirstMessage, parse_first_message
 from tests.support.clients.tokens import first_message
 
 TOKENS = st.from_regex(re.compile(r"[-_.A-Za-z0-9]+", re.ASCII), fullmatch=True)
