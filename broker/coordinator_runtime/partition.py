@@ -24,9 +24,10 @@ from shareq.broker.coordinator_runtime.batches import BatchLimit, CoordinatorLog
 from shareq.broker.coordinator_runtime.one_in_steps import LoadTurns, OneInSteps, Waiting
 from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER, CoordinatorLog
 from shareq.broker.coordinator_runtime.replay import CoordinatorLoadError, replay_log, replay_one
-from shareq.broker.foundation.environment import Environment, TimerHandle
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.foundation.loop.coroutines import in_steps, result_of
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.foundation.turn_budget import LOOK, PAUSE, Breathe, unpaused
 from shareq.broker.log.append import Origin
@@ -110,8 +111,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._generation = 0
         self._lost = not leads  # led elsewhere; or the log is offline: what is durable is known at the next start
         self._refuses_until_loaded = False
-        self._timer: TimerHandle | None = None
-        self._timer_at: int | None = None
+        self._timer = Timer(env.clock, self._on_timer)
         self.shard = new_shard()
         self.loaded: Pending[bool] = completed(False) if self._lost else Pending()
 
@@ -327,12 +327,7 @@ class CoordinatorPartition(Generic[ShardT]):
     def close(self) -> None:
         """Stop the timer, and what is done in steps; what is under way is not answered."""
         self._in_steps.give_up()
-        self._stop_timer()
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
 
     def end_transaction(self, marker: TransactionMarker, log: MarkedLog) -> Pending[ErrorCode]:
         """Append the marker that ends a producer's transaction in this partition's `log`; the answer comes when it is
@@ -523,7 +518,7 @@ class CoordinatorPartition(Generic[ShardT]):
                 what, until = str(failure), "another load" if failure.log_is_over else until
             logger.error("%s; operations are refused until %s", what, until)
             self._lost = True
-            self._stop_timer()
+            self._timer.stop()
             return self._new_shard()
         return shard
 
@@ -532,20 +527,14 @@ class CoordinatorPartition(Generic[ShardT]):
         if self._lost:
             return
         deadline = self.shard.next_deadline_ms()
-        if deadline == self._timer_at:
-            return
-        if deadline is not None and self._timer_at is not None and deadline > self._timer_at:
-            return  # the timer that is set looks again when it fires; deadlines move on with every heartbeat
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._timer_at = deadline
-        if deadline is not None:
-            self._timer = self._env.clock.call_at(deadline, self._on_timer)
+        due_ms = self._timer.due_ms
+        if deadline is None:
+            if due_ms is not None:
+                self._timer.stop()
+        elif due_ms is None or deadline < due_ms:  # else it looks again: deadlines move on with every heartbeat
+            self._timer.at(deadline)
 
     def _on_timer(self) -> None:
-        self._timer = None
-        self._timer_at = None
         now = self._env.clock.now_ms()
         deadline = self.shard.next_deadline_ms()
         if deadline is not None and deadline <= now:

@@ -23,7 +23,8 @@ from shareq.broker.disk.policy import (
     room_for_reserve,
 )
 from shareq.broker.disk.reserve import Reserve
-from shareq.broker.foundation.environment import Clock, DiskSpace, Fs, TimerHandle
+from shareq.broker.foundation.environment import Clock, DiskSpace, Fs
+from shareq.broker.foundation.loop.timer import Timer
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class DiskWatch:
         self.fs = fs
         self._data_dir = data_dir
         self._settings = settings
-        self._timer: TimerHandle | None = None
+        self._timer = Timer(clock, self._on_timer)
         self._limits = DiskLimits(0, 0, 0, 0)
         self._watchful = False  # a second's writing could fill the disk
         self._looks_soon = False
@@ -89,9 +90,7 @@ class DiskWatch:
     def close(self, *, stopping: bool) -> None:
         """No call comes after this. `stopping`: what a clean stop writes may use the reserve."""
         self._closed = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
         if stopping:
             self.look()
             if self.state >= DiskState.FULL:
@@ -160,11 +159,10 @@ class DiskWatch:
     # -- the timer
 
     def _arm(self, after_ms: int) -> None:
-        if self._timer is None and not self._closed:
-            self._timer = self._clock.call_at(self._clock.now_ms() + after_ms, self._on_timer)
+        if self._timer.due_ms is None and not self._closed:
+            self._timer.after(after_ms)
 
     def _on_timer(self) -> None:
-        self._timer = None
         self.look()
         again_ms = self._keep_reserve()
         if again_ms is not None:

@@ -11,8 +11,8 @@ from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.coordinator_runtime.batches import CoordinatorLogSettings
 from shareq.broker.coordinator_runtime.partitions import CoordinatorPartitions
 from shareq.broker.coordinator_runtime.ports import CoordinatorHost
-from shareq.broker.foundation.environment import TimerHandle
 from shareq.broker.foundation.loop.coroutines import Begin
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import LOOK
 from shareq.broker.topics.internal import InternalTopics
@@ -75,8 +75,8 @@ class TransactionCoordinatorService:
         self._next_producer_id = new_producer_id
         self._intervals = intervals
         self.timed_out = 0
-        self._timeouts: TimerHandle | None = None
-        self._expiry: TimerHandle | None = None
+        self._timeouts = Timer(self._clock, self._abort_timed_out)
+        self._expiry = Timer(self._clock, self._remove_expired)
         self._closed = False
         self.partitions: CoordinatorPartitions[TransactionCoordinatorShard] = CoordinatorPartitions(
             host,
@@ -129,8 +129,8 @@ class TransactionCoordinatorService:
             ),
             lambda error: error,
         )
-        if self._timeouts is None:
-            self._arm_timeouts()
+        if self._timeouts.due_ms is None:
+            self._timeouts.after(self._intervals.timed_out_ms)
         return added
 
     def verify_partitions(
@@ -185,26 +185,20 @@ class TransactionCoordinatorService:
         """Stop all timers."""
         self._closed = True
         self._markers.stop()
-        for timer in (self._timeouts, self._expiry):
-            if timer is not None:
-                timer.cancel()
+        self._timeouts.stop()
+        self._expiry.stop()
         self.partitions.close()
 
     # -- time
 
     def _watch_timeouts(self) -> None:
         """Keep a timer that looks for transactions that last too long, while any is under way."""
-        if self._closed or self._timeouts is not None:
+        if self._closed or self._timeouts.due_ms is not None:
             return
         if any(partition.shard.has_ongoing() for partition in self.partitions):
-            self._arm_timeouts()
-
-    def _arm_timeouts(self) -> None:
-        at_ms = self._clock.now_ms() + self._intervals.timed_out_ms
-        self._timeouts = self._clock.call_at(at_ms, self._abort_timed_out)
+            self._timeouts.after(self._intervals.timed_out_ms)
 
     def _abort_timed_out(self) -> None:
-        self._timeouts = None
         for partition in self.partitions:
             self._begin(self._abort_timed_out_of(partition))
         self._watch_timeouts()
@@ -219,14 +213,12 @@ class TransactionCoordinatorService:
         self._watch_timeouts()  # what could not be written is under way again
 
     def _watch_expiry(self) -> None:
-        if self._closed or self._expiry is not None:
+        if self._closed or self._expiry.due_ms is not None:
             return
         if any(len(partition.shard) for partition in self.partitions):
-            at_ms = self._clock.now_ms() + self._intervals.expired_ms
-            self._expiry = self._clock.call_at(at_ms, self._remove_expired)
+            self._expiry.after(self._intervals.expired_ms)
 
     def _remove_expired(self) -> None:
-        self._expiry = None
         for partition in self.partitions:
             self._begin(self._remove_expired_of(partition))
 

@@ -16,7 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
-from shareq.broker.foundation.environment import Clock, TimerHandle
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.cluster.membership.nodes import SlotId
 
 LEASE_MS: Final = 6_000
@@ -112,20 +113,17 @@ class LeaseWatch:
         self._owned = owned
         self._say_alive = say_alive
         self._on_cut_off = on_cut_off
-        self._timer: TimerHandle | None = None
+        self._timer = Timer(clock, self._look)
         leases.on_proof = self._proved
         self._arm()
 
     def close(self) -> None:
         """Stop the timer."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
 
     def _arm(self) -> None:
         quarter, left = self._leases.lease_ms // 4, self._leases.left_ms
-        wait_ms = min(left, quarter) if left > 0 else quarter
-        self._timer = self._clock.call_at(self._clock.now_ms() + wait_ms, self._look)
+        self._timer.after(min(left, quarter) if left > 0 else quarter)
 
     def _look(self) -> None:
         self._arm()

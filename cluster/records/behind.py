@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from shareq.broker.foundation.environment import TimerHandle
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.cluster.link.ports import LinkFailure, Purpose
 from shareq.cluster.records.cache import Place
 from shareq.cluster.records.fetch_session import FetchLimits, fetch_of
@@ -31,7 +31,7 @@ class BehindFetches:
         self._node: Final = node
         self._wants: dict[PartitionRecords, dict[int, None]] = {}
         self._signal: Final = Signal(fetching.env.clock)
-        self._timer: TimerHandle | None = None
+        self._timer = Timer(fetching.env.clock, self._signal.set)
 
     def want(self, source: PartitionRecords, offset: int) -> None:
         """Have what is at `offset` fetched."""
@@ -139,8 +139,6 @@ class BehindFetches:
                 del self._wants[source]
 
     def _wake_at(self, when_ms: int | None) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
         if when_ms is not None:
-            self._timer = self._fetching.env.clock.call_at(when_ms, self._signal.set)
+            self._timer.at(when_ms)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.foundation.environment import TimerHandle
 from shareq.broker.foundation.loop.coroutines import sleep
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.cluster.link.ports import LinkFailure, Purpose
 from shareq.cluster.records.behind import ANSWER_BYTES, BehindFetches
 from shareq.cluster.records.cache import Place
@@ -54,7 +54,7 @@ class TailFetches:
         self._polled: dict[Place, Asked] | None = None
         self._left_out: dict[PartitionRecords, None] = {}
         self._signal: Final = Signal(fetching.env.clock)
-        self._timer: TimerHandle | None = None
+        self._timer = Timer(fetching.env.clock, self._look)
         self.share = 1
         """Return the number of tails."""
 
@@ -75,7 +75,7 @@ class TailFetches:
         self._signal.set()
         if self._polled is not None and source.place not in self._polled:
             self._left_out[source] = None
-            if self._timer is None:
+            if self._timer.due_ms is None:
                 self._look()
 
     def brings(self, source: PartitionRecords, offset: int) -> bool:
@@ -156,10 +156,8 @@ class TailFetches:
 
     def _look(self) -> None:
         """Have the other connection look at what the poll under way leaves out."""
-        self._timer = None
         for source in self._left_out:
             if source.wants_tail:
                 self._behind.want(source, source.tail_offset)
         if self._left_out and not self._fetching.is_closed():
-            clock = self._fetching.env.clock
-            self._timer = clock.call_at(clock.now_ms() + LEFT_OUT_MS, self._look)
+            self._timer.after(LEFT_OUT_MS)

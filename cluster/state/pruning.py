@@ -13,7 +13,8 @@ import logging
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from shareq.broker.foundation.environment import Clock, TimerHandle
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.broker.foundation.pending import Pending
 from shareq.cluster.state.log import SlotLog
 from shareq.cluster.state.slot import Refused, Slot
@@ -60,18 +61,13 @@ class Pruning:
         self._settings = settings
         self._mark: int | None = None
         self._busy = False
-        self._timer: TimerHandle | None = None
-        log.over.on_complete(lambda _reason: self._stop())
+        self._timer = Timer(clock, self._look)
+        log.over.on_complete(lambda _reason: self._timer.stop())
         self._arm()
 
     def _arm(self) -> None:
         if not self._log.is_over:
-            self._timer = self._clock.call_at(self._clock.now_ms() + self._settings.interval_ms, self._look)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+            self._timer.after(self._settings.interval_ms)
 
     def _look(self) -> None:
         self._arm()
@@ -105,4 +101,4 @@ class Pruning:
             self._log.log_start_offset = max(self._log.log_start_offset, answer)
         elif answer.error is not None and not is_retriable(answer.error):
             logger.warning("%s; the log is not pruned, and take-overs read all of it", answer.text)
-            self._stop()
+            self._timer.stop()

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from shareq.broker.foundation.environment import Clock, TimerHandle
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.broker.foundation.pending import Pending
 from shareq.cluster.state.log import SlotLog
 from shareq.cluster.state.rules import Producer
@@ -44,18 +45,13 @@ class Upkeep:
         self._producer_interval_ms = producer_interval_ms
         self._producer_due_ms = clock.now_ms() + producer_interval_ms
         self._asks = False
-        self._timer: TimerHandle | None = None
-        log.over.on_complete(lambda _reason: self._stop())
+        self._timer = Timer(clock, self._look)
+        log.over.on_complete(lambda _reason: self._timer.stop())
         self._arm()
 
     def _arm(self) -> None:
         if not self._log.is_over:
-            self._timer = self._clock.call_at(self._clock.now_ms() + self._alive_interval_ms, self._look)
-
-    def _stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+            self._timer.after(self._alive_interval_ms)
 
     def _look(self) -> None:
         self._arm()

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from shareq.broker.foundation.durations import MS, Durations, Longest
-from shareq.broker.foundation.environment import Clock, TimerHandle
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.loop.timer import Timer
 
 INTERVAL_MS: Final = 10
 
@@ -34,7 +35,7 @@ class StallMeter:
         self._clock = clock
         self._stalls = stalls
         self._due_ns = 0
-        self._timer: TimerHandle | None = None
+        self._timer = Timer(clock, self._measure)
 
     def start(self) -> None:
         """Begin to measure. Once."""
@@ -42,14 +43,12 @@ class StallMeter:
 
     def stop(self) -> None:
         """Measure no more. Harmless the second time."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
 
     def _wait(self, now_ns: int) -> None:
         # Clocks of loops count milliseconds, and a timer never fires early: that is one of them, or two.
         self._due_ns = now_ns + (INTERVAL_MS + 2) * MS
-        self._timer = self._clock.call_at(self._clock.now_ms() + INTERVAL_MS, self._measure)
+        self._timer.after(INTERVAL_MS)
 
     def _measure(self) -> None:
         now_ns = self._clock.now_ns()

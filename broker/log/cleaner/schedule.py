@@ -17,8 +17,9 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from shareq.broker.foundation.environment import Environment, SyncErrors, TimerHandle
+from shareq.broker.foundation.environment import Environment, SyncErrors
 from shareq.broker.foundation.loop.coroutines import Driven, drive
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.broker.foundation.loop.turns import Turn
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import NO_PAUSE, Breath
@@ -103,7 +104,7 @@ class LogCleaner:
         self._coordinator_topics = cleaning.coordinator_topics
         self._clean_until: dict[TopicPartition, int] = {}
         self._retry_at: dict[TopicPartition, int | None] = {}
-        self._timer: TimerHandle | None = None
+        self._timer = Timer(env.clock, self._look)
         self._look_is_due = False
         self._log: PartitionLog | None = None  # that is being cleaned
         self._pass: Driven[None] | None = None
@@ -139,9 +140,7 @@ class LogCleaner:
     def stop(self) -> None:
         """Stop for good; a pass under way is abandoned, and its log stays as it is."""
         self._stopped = True
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
         if self._pass is not None:
             self._pass.cancel()
         self._log = self._pass = None
@@ -165,10 +164,7 @@ class LogCleaner:
     # -- looking
 
     def _wait(self) -> None:
-        clock = self._env.clock
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = clock.call_at(clock.now_ms() + max(self._settings().backoff_ms, PAUSE_MS), self._look)
+        self._timer.after(max(self._settings().backoff_ms, PAUSE_MS))
 
     def _look(self) -> None:
         self._look_is_due = False

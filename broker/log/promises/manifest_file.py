@@ -15,7 +15,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from shareq.broker.foundation.environment import Clock, File, Fs, SyncErrors, TimerHandle
+from shareq.broker.foundation.environment import Clock, File, Fs, SyncErrors
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.broker.log.promises.manifest import (
     LogRow,
     Manifest,
@@ -56,7 +57,7 @@ class ManifestFile:
         self._since_next: list[bytes] = []
         self._appended = 0
         self._limit = LEAST_APPENDED_BYTES
-        self._timer: TimerHandle | None = None
+        self._timer = Timer(clock, self._sync)
         self._failed = False
 
     def load(self) -> Manifest | None:
@@ -117,14 +118,11 @@ class ManifestFile:
             self._since_next.append(data)
         elif self._appended > self._limit:
             self._make_snapshot()
-        if self._timer is None:
-            self._sync_later()
+        self._sync_later()
 
     def close(self, *, clean: bool) -> None:
         """Close the file. With `clean` it becomes a snapshot on stable storage, and OSError is raised if that fails."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
         try:
             if clean and self._file is not None:
                 self._write_snapshot(self._fs)
@@ -145,7 +143,7 @@ class ManifestFile:
         """Have what was written on stable storage, off the loop. What a sync could not write, no later one writes:
         then the file is rewritten, until that succeeds.
         """
-        self._timer = None
+        self._timer.stop()
         if self._file is None:
             return
         if not self._failed:
@@ -171,11 +169,11 @@ class ManifestFile:
 
     def _not_synced(self, error: OSError) -> None:
         self._warn_once(error)
-        if self._timer is None:
-            self._sync_later()
+        self._sync_later()
 
     def _sync_later(self) -> None:
-        self._timer = self._clock.call_at(self._clock.now_ms() + SYNC_DELAY_MS, self._sync)
+        if self._timer.due_ms is None:
+            self._timer.after(SYNC_DELAY_MS)
 
     def _warn_once(self, error: OSError) -> None:
         if not self._failed:
@@ -241,6 +239,4 @@ class ManifestFile:
         self._appended = file.size()
         self._limit = max(LEAST_APPENDED_BYTES, 3 * self._appended)
         if self._since_next:  # synced in the old file, perhaps, and not in this one
-            if self._timer is not None:
-                self._timer.cancel()
             self._sync()

@@ -19,7 +19,8 @@ from contextlib import suppress
 from enum import Enum
 from typing import Any, Final, cast
 
-from shareq.broker.foundation.environment import Clock, TimerHandle
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.broker.network.answers import Buffer
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import SocketConnection
@@ -82,7 +83,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._tls = port.context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._state = _State.HANDSHAKE
         self._heard = False
-        self._timer: TimerHandle | None = None
+        self._timer = Timer(port.clock, self._too_slow)
         self._waiting: deque[memoryview] = deque()  # plain text that is not encrypted yet
         self._waiting_bytes = 0
         self._below_full = False
@@ -95,8 +96,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._below = cast(asyncio.Transport, transport)
         self._above.connection_made(self)
         if self._state is _State.HANDSHAKE:  # else it was refused
-            clock = self._port.clock
-            self._timer = clock.call_at(clock.now_ms() + HANDSHAKE_TIMEOUT_MS, self._too_slow)
+            self._timer.after(HANDSHAKE_TIMEOUT_MS)
 
     def data_received(self, data: bytes) -> None:
         if self._state is _State.HANDSHAKE:
@@ -201,9 +201,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
             self._fail(_reason(error))
             return False
         self._flush()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
         connection, principal_of = self._above.connection, self._port.principal_of
         assert connection is not None
         if principal_of is not None:
@@ -290,7 +288,6 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
             self._below.write(self._outgoing.read())
 
     def _too_slow(self) -> None:
-        self._timer = None
         self._fail(f"no handshake within {HANDSHAKE_TIMEOUT_MS} ms")
 
     def _fail(self, reason: str) -> None:
@@ -311,9 +308,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
 
     def _end(self) -> None:
         self._state = _State.CLOSED
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
         self._waiting.clear()
         self._waiting_bytes = 0
 

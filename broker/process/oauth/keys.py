@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from shareq.broker.foundation.environment import Clock, TimerHandle
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.foundation.loop.timer import Timer
 from shareq.broker.process.oauth.fetch import InThread, NotRead, Outcome
 from shareq.broker.process.oauth.jwks import KeySet, UnknownKey, UnusableKeys, read_keys
 from shareq.broker.security.oauth.claims import TokenRefused
@@ -37,7 +38,7 @@ class IssuerKeys:
         self._began_ms = 0
         self._reading = False
         self._stopped = False
-        self._timer: TimerHandle | None = None
+        self._timer = Timer(clock, self.refresh)
         self._first: Callable[[], None] | None = None
 
     def start(self, tried: Callable[[], None]) -> None:
@@ -49,9 +50,7 @@ class IssuerKeys:
         """Read no more. Harmless the second time."""
         self._stopped = True
         self._first = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
 
     @property
     def failure_count(self) -> int:
@@ -73,9 +72,7 @@ class IssuerKeys:
         """Read now, unless that is under way."""
         if self._reading or self._stopped:
             return
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.stop()
         self._reading = True
         self._began_ms = self._clock.now_ms()
         self._in_thread(self._read, self._done)
@@ -102,7 +99,7 @@ class IssuerKeys:
             for each in keys.left_out:
                 logger.warning("listener %s: a key of the tokens' issuer is left out, %s", self._listener, each)
         self._failures = 0
-        self._read_after(self._settings.refresh_ms)
+        self._timer.after(self._settings.refresh_ms)
 
     def _failed(self, reason: str) -> None:
         doubled = self._settings.retry_ms << min(self._failures, 40)
@@ -117,7 +114,4 @@ class IssuerKeys:
                 reason,
                 kept,
             )
-        self._read_after(min(doubled, self._settings.retry_max_ms))
-
-    def _read_after(self, wait_ms: int) -> None:
-        self._timer = self._clock.call_at(self._clock.now_ms() + wait_ms, self.refresh)
+        self._timer.after(min(doubled, self._settings.retry_max_ms))
