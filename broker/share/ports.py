@@ -9,35 +9,17 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import Ends, Traffic
 from shareq.broker.log.segments.reader import Found, ReadResult
 from shareq.broker.log.segments.txn_index import AbortedTransaction
-from shareq.broker.topics.ports import NOT_HERE_YET, NotHereYet
+from shareq.broker.topics.ports import NOT_HERE_YET, NotHereYet, ReadLog
 from shareq.protocol.errors import ErrorCode
 
 __all__ = ["NOT_HERE_YET", "NoRecords", "NotHereYet", "RecordSource", "RecordSources"]
 
 
-class RecordSource(Protocol):
-    """The records of one partition. Ends are exclusive; readers see up to the high watermark, those of committed
-    records up to the last stable offset. `refusal` is why nothing can be read any more, or NONE.
-    """
+class RecordSource(ReadLog, Protocol):
+    """The records of one partition. `refusal` is why nothing can be read any more, or NONE."""
 
     @property
-    def topic(self) -> str: ...
-    @property
-    def topic_id(self) -> bytes: ...
-    @property
-    def partition(self) -> int: ...
-    @property
-    def leader_epoch(self) -> int: ...
-    @property
-    def log_start_offset(self) -> int: ...
-    @property
-    def high_watermark(self) -> int: ...
-    @property
-    def last_stable_offset(self) -> int: ...
-    @property
     def refusal(self) -> ErrorCode: ...
-    @property
-    def traffic(self) -> Traffic: ...
 
     def read(
         self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None
@@ -50,19 +32,8 @@ class RecordSource(Protocol):
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
         """Return the offsets around `offset` that cannot be read, the second exclusive; None if none are known."""
 
-    def available_bytes(self, offset: int, upto: int) -> int:
-        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any.
-
-        Those that have to be fetched first count, too, with as many bytes as they may have.
-        """
-
     def in_one_segment(self, offset: int, upto: int) -> bool:
         """Return True if one read may reach from `offset` to `upto`."""
-
-    def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
-        """Return the aborted transactions that a committed read of `first_offset` to `upper_bound`
-        (exclusive) needs.
-        """
 
     def ends(self) -> Ends | Pending[Ends | ErrorCode]:
         """Return the ends as they are now.

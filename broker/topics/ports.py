@@ -10,6 +10,8 @@ from enum import Enum
 from typing import Final, Protocol, TypeVar
 
 from shareq.broker.foundation.loop.commit_gate import CommitGate
+from shareq.broker.log.append import Traffic
+from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.metadata.store import NewTopic
 from shareq.coordinator.ports import TopicImage, TopicNames
 from shareq.protocol.errors import ApiError
@@ -56,6 +58,38 @@ class LedLog(Protocol):
 
     @property
     def leader_epoch(self) -> int: ...
+
+
+class ReadLog(LedLog, Protocol):
+    """The log of one partition that clients read. Ends are exclusive; readers see up to the high watermark, those of
+    committed records up to the last stable offset.
+    """
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def topic_id(self) -> bytes: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def log_start_offset(self) -> int: ...
+    @property
+    def high_watermark(self) -> int: ...
+    @property
+    def last_stable_offset(self) -> int: ...
+    @property
+    def traffic(self) -> Traffic: ...
+
+    def available_bytes(self, offset: int, upto: int) -> int:
+        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any.
+
+        Those that have to be fetched first count, too, with as many bytes as they may have.
+        """
+
+    def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:
+        """Return the aborted transactions that a committed read of `first_offset` to `upper_bound`
+        (exclusive) needs.
+        """
 
 
 LogT_co = TypeVar("LogT_co", bound=LedLog, covariant=True)
