@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar, overload
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
-from shareq.testing.helpers import WAIT_S, GroupCounts, Headers, Record, Text
+from shareq.testing.helpers import WAIT_S, Helpers
 
 if TYPE_CHECKING:
-    from shareq.client.producer import Written
     from shareq.testing.clock import Clock
-    from shareq.testing.helpers import Helpers
 
+P = ParamSpec("P")
 T = TypeVar("T")
 FIRST_PAUSE_S = 0.001
 LONGEST_PAUSE_S = 0.05
 
 
+def _in_thread(
+    helper: Callable[Concatenate[Helpers, P], T],
+) -> Callable[Concatenate[AsyncHelpers, P], Coroutine[Any, Any, T]]:
+    """Return a helper as a coroutine method that runs it in a thread."""
+
+    @wraps(helper)
+    async def run(self: AsyncHelpers, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._run(partial(getattr(self._broker, helper.__name__), *args, **kwargs))
+
+    return run
+
+
 class AsyncHelpers:
     """`Broker.aio`: the broker's helpers as coroutines, one at a time. They mean what those of `Helpers` mean."""
+
+    topic = _in_thread(Helpers.topic)
+    share_group = _in_thread(Helpers.share_group)
+    produce = _in_thread(Helpers.produce)
+    records = _in_thread(Helpers.records)
+    group_counts = _in_thread(Helpers.group_counts)
+    undone = _in_thread(Helpers.undone)
+    assert_acknowledged = _in_thread(Helpers.assert_acknowledged)
+    assert_dead_lettered = _in_thread(Helpers.assert_dead_lettered)
 
     def __init__(self, broker: Helpers, clock: Clock) -> None:
         self._broker = broker
@@ -29,57 +50,6 @@ class AsyncHelpers:
     async def _run(self, call: Callable[[], T]) -> T:
         async with self._lock:
             return await asyncio.to_thread(call)
-
-    async def topic(self, name: str | None = None, partitions: int = 1, config: Mapping[str, str] | None = None) -> str:
-        """Create a topic and return its name."""
-        return await self._run(lambda: self._broker.topic(name, partitions, config))
-
-    async def share_group(
-        self,
-        name: str | None = None,
-        *,
-        earliest: bool = True,
-        lock_s: float | None = None,
-        deliveries: int | None = None,
-        dead_letters: str | None = None,
-        config: Mapping[str, str] | None = None,
-    ) -> str:
-        """Configure a share group and return its name."""
-        return await self._run(
-            lambda: self._broker.share_group(
-                name,
-                earliest=earliest,
-                lock_s=lock_s,
-                deliveries=deliveries,
-                dead_letters=dead_letters,
-                config=config,
-            )
-        )
-
-    async def produce(
-        self,
-        topic: str,
-        *values: Text | None,
-        key: Text | None = None,
-        headers: Headers | None = None,
-        partition: int | None = None,
-    ) -> list[Written]:
-        """Write records and return where they are."""
-        return await self._run(
-            lambda: self._broker.produce(topic, *values, key=key, headers=headers, partition=partition)
-        )
-
-    async def records(self, topic: str, *, committed_only: bool = False) -> list[Record]:
-        """All records that a topic has now."""
-        return await self._run(lambda: self._broker.records(topic, committed_only=committed_only))
-
-    async def group_counts(self, group: str, topic: str) -> GroupCounts:
-        """Return a share group's counts for the records of a topic."""
-        return await self._run(lambda: self._broker.group_counts(group, topic))
-
-    async def undone(self, group: str, topic: str) -> int:
-        """Count the records of a topic that a share group is not done with."""
-        return await self._run(lambda: self._broker.undone(group, topic))
 
     @overload
     async def wait_until(
@@ -108,20 +78,6 @@ class AsyncHelpers:
                 raise AssertionError(f"not within {timeout_s:g} s: {name} (at last: {failure or last!r})") from failure
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
-
-    async def assert_acknowledged(
-        self, group: str, topic: str, records: int | None = None, *, timeout_s: float = WAIT_S
-    ) -> None:
-        """Wait until a share group has accepted every record of a topic."""
-        await self._run(lambda: self._broker.assert_acknowledged(group, topic, records, timeout_s=timeout_s))
-
-    async def assert_dead_lettered(
-        self, group: str, *values: Text, queue: str | None = None, timeout_s: float = WAIT_S
-    ) -> list[Record]:
-        """Wait until the dead-letter queue of a share group has these letters, and return them."""
-        return await self._run(
-            lambda: self._broker.assert_dead_lettered(group, *values, queue=queue, timeout_s=timeout_s)
-        )
 
     async def advance(self, seconds: float) -> None:
         """Move the broker's time ahead."""
