@@ -208,8 +208,11 @@ def requests() -> Iterator[str]:
         by_subject["not_offered" if key in REFUSALS else row.module.split(".")[-2]].append((key, row))
     for subject, rows in by_subject.items():
         yield from ("", f"## {_SUBJECTS[subject]}", "")
+        by_text: dict[str, list[str]] = {}
         for key, row in rows:
-            yield _request(key, row, whole=row.own or subject == "not_offered")
+            served, text = _request(key, row, whole=row.own or subject == "not_offered")
+            by_text.setdefault(text, []).append(served)
+        yield from (f"* {', '.join(served)}{': ' if text else ''}{text}" for text, served in by_text.items())
     yield from _of_nodes()
 
 
@@ -239,8 +242,8 @@ def _name(key: ApiKey) -> str:
     return key.name.title().replace("_", "")
 
 
-def _request(key: ApiKey, row: HandlerRow, whole: bool) -> str:
-    """Return the row of a request. `whole`: its behaviour is in no other document."""
+def _request(key: ApiKey, row: HandlerRow, whole: bool) -> tuple[str, str]:
+    """Return what a request is, and what is said of it. `whole`: its behaviour is in no other document."""
     if key in REFUSALS:
         texts = [REFUSALS[key].behaviour]
     else:
@@ -254,8 +257,7 @@ def _request(key: ApiKey, row: HandlerRow, whole: bool) -> str:
         served += f" ({row.advertised.first} and later are advertised)"
     text = " ".join(each[:1].upper() + each[1:] for each in texts if each)
     number = f"{int(key)}, shareq's own" if row.own else str(int(key))
-    line = f"* **{_name(key)}** ({number}) {served}{': ' if text else ''}{text}"
-    return _SHOUTED.sub(r"`\1`", " ".join(line.split()))
+    return f"**{_name(key)}** ({number}) {served}", _SHOUTED.sub(r"`\1`", " ".join(text.split()))
 
 
 def _docstring(module: str) -> str:

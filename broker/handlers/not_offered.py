@@ -119,39 +119,33 @@ class Refusal(NamedTuple):
 
 _TOKENS_OFF: Final = (
     "delegation tokens are off: DELEGATION_TOKEN_AUTH_DISABLED, and DELEGATION_TOKEN_REQUEST_NOT_ALLOWED on a listener "
-    "without authentication"
+    "without authentication."
 )
-_STREAMS_OFF: Final = "as where Apache Kafka's feature streams.version is 0"
+_STREAMS_OFF: Final = (
+    "UNSUPPORTED_VERSION, as where Apache Kafka's feature streams.version is 0: Kafka Streams' classic protocol works."
+)
 _QUORUM: Final = (
-    "as where Apache Kafka's feature kraft.version is 0: the quorum, which is this broker, cannot change: "
-    "UNSUPPORTED_VERSION. ALTER on the cluster is needed."
+    "UNSUPPORTED_VERSION, as where Apache Kafka's feature kraft.version is 0: the quorum is this broker. "
+    "ALTER on the cluster is needed."
 )
 
 REFUSALS: Final[Mapping[ApiKey, Refusal]] = {
-    ApiKey.CREATE_DELEGATION_TOKEN: Refusal(
-        f"{_TOKENS_OFF}, with the principals that it would have been for. v3: a token for another principal.",
-        _no_tokens,
-    ),
-    ApiKey.RENEW_DELEGATION_TOKEN: Refusal(f"{_TOKENS_OFF}.", _no_tokens),
-    ApiKey.EXPIRE_DELEGATION_TOKEN: Refusal(f"{_TOKENS_OFF}.", _no_tokens),
-    ApiKey.DESCRIBE_DELEGATION_TOKEN: Refusal(f"{_TOKENS_OFF}.", _no_tokens),
+    ApiKey.CREATE_DELEGATION_TOKEN: Refusal(_TOKENS_OFF, _no_tokens),
+    ApiKey.RENEW_DELEGATION_TOKEN: Refusal(_TOKENS_OFF, _no_tokens),
+    ApiKey.EXPIRE_DELEGATION_TOKEN: Refusal(_TOKENS_OFF, _no_tokens),
+    ApiKey.DESCRIBE_DELEGATION_TOKEN: Refusal(_TOKENS_OFF, _no_tokens),
     ApiKey.UNREGISTER_BROKER: Refusal(
-        "there is one broker, which is needed: INVALID_REQUEST for its id, BROKER_ID_NOT_REGISTERED for any other. "
-        "ALTER on the cluster is needed.",
+        "INVALID_REQUEST for this broker's id, BROKER_ID_NOT_REGISTERED for any other. ALTER on the cluster is needed.",
         _one_broker,
     ),
     ApiKey.ADD_RAFT_VOTER: Refusal(_QUORUM, _no_voters),
     ApiKey.REMOVE_RAFT_VOTER: Refusal(_QUORUM, _no_voters),
-    ApiKey.STREAMS_GROUP_HEARTBEAT: Refusal(
-        f"{_STREAMS_OFF}: there are no groups of Kafka Streams' own protocol, UNSUPPORTED_VERSION. "
-        "Its classic protocol works.",
-        _no_streams,
-    ),
-    ApiKey.STREAMS_GROUP_DESCRIBE: Refusal(f"{_STREAMS_OFF}: UNSUPPORTED_VERSION for each group.", _no_streams),
-    ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: Refusal(f"{_STREAMS_OFF}: UNSUPPORTED_VERSION.", _no_streams),
+    ApiKey.STREAMS_GROUP_HEARTBEAT: Refusal(_STREAMS_OFF, _no_streams),
+    ApiKey.STREAMS_GROUP_DESCRIBE: Refusal(_STREAMS_OFF, _no_streams),
+    ApiKey.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: Refusal(_STREAMS_OFF, _no_streams),
     ApiKey.UNREGISTER_CONTROLLER: Refusal(
-        "the one controller is this process: INVALID_REQUEST for its id; for any other CONTROLLER_ID_NOT_REGISTERED, "
-        "UNSUPPORTED_VERSION below metadata.version 33. ALTER on the cluster is needed.",
+        "INVALID_REQUEST for this broker's id; for any other CONTROLLER_ID_NOT_REGISTERED, UNSUPPORTED_VERSION below "
+        "metadata.version 33. ALTER on the cluster is needed.",
         _one_controller,
     ),
 }

@@ -1,10 +1,9 @@
 """MoveUserScramCredentials: v0 (shareq's own, ADR 20).
 
-Behaviour: without credentials in the request all that there are, with salt and keys as they are kept. The reader of
-these can log in as any of the users, so ALTER on the cluster is needed, and a broker without an authorizer, where
-every client has that, shows none: SECURITY_DISABLED. With credentials, these are added, up to 500 in one commit; a user
-who has another one of the mechanism keeps it (DUPLICATE_RESOURCE), and the same one again is no error. What no password
-could have made is UNACCEPTABLE_CREDENTIAL.
+Behaviour: without credentials in the request all that there are, with salt and keys, which let their reader log in as
+any of the users: ALTER on the cluster is needed, and a broker without an authorizer shows none (SECURITY_DISABLED).
+With credentials, up to 500 are added in one commit; a user with another one of the mechanism keeps it
+(DUPLICATE_RESOURCE), the same one is no error. What no password could have made is UNACCEPTABLE_CREDENTIAL.
 """
 
 from __future__ import annotations

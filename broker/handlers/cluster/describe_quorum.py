@@ -4,8 +4,8 @@ Behaviour: leader and voters of `__cluster_metadata`. Anything else than exactly
 UNKNOWN_TOPIC_OR_PARTITION.
 v1: when the voter was last heard of, which is now. v2: directory ids, of which there is none, and the listeners.
 
-Here: the controller, which one broker by itself is, is leader and only voter. The metadata is a database and not a
-log: its offsets are the epoch of the features, the number that ApiVersions returns, too.
+Here: the broker is leader and only voter. The metadata is a database and not a log: its offsets are the epoch of the
+features, as in ApiVersions.
 """
 
 from __future__ import annotations

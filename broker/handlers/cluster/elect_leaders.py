@@ -4,8 +4,7 @@ Behaviour: null stands for all partitions; then those are left out, and topics s
 v1: unclean elections, which are not needed either, and a top-level error code: INVALID_REQUEST for an election type
 that does not exist.
 
-Here: this broker leads every partition and is its preferred leader, so ELECTION_NOT_NEEDED is the answer for each that
-exists.
+Here: ELECTION_NOT_NEEDED for each partition that exists.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ v1: key types (0 group, 1 transaction); others are INVALID_REQUEST. v4: many key
 v6: key type 2, a share partition as `group:topic id:partition` (KIP-932), which only brokers ask for; before v6, and
 for a key of another form, INVALID_REQUEST.
 
-Here: the coordinator's topic is created first, so the answer is never COORDINATOR_NOT_AVAILABLE for want of it; where
-the configuration makes it impossible, the error names the property.
+Here: the coordinator's topic is created first; where the configuration makes that impossible, the error names the
+property.
 """
 
 from __future__ import annotations

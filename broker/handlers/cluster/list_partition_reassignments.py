@@ -2,7 +2,7 @@
 
 Behaviour: lists the partitions that are on their way to other brokers.
 
-Here: on a single broker there is none, whichever are asked for.
+Here: there is none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """CancelRedrive: v0 (shareq's own, ADR 11).
 
 Behaviour: ends a redrive behind the records that are under way, and answers when that is durable; one that is over
-stays as it is. The client that began it may; every other needs ALTER on the cluster. RESOURCE_NOT_FOUND.
+stays as it is. The client that began it may; others need ALTER on the cluster. RESOURCE_NOT_FOUND.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """DescribeRedrives: v0 (shareq's own, ADR 11).
 
-Behaviour: how far redrives are: those that run, and those that are over for as long as what they have committed has not
-expired; at most 100 at a time, without names those that run first; or those that have sent letters of a queue back.
-DESCRIBE on the queue is needed; without it a redrive is RESOURCE_NOT_FOUND, and not among all.
+Behaviour: how far redrives are that run, or are over and have not expired: by name, of a queue, or all, those that run
+first; at most 100. DESCRIBE on the queue is needed; without it a redrive is RESOURCE_NOT_FOUND, and not among all.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """StartRedrive: v0 (shareq's own, ADR 11).
 
-Behaviour: begins to send dead letters of a queue back, in the background, and answers when that would survive a crash.
-READ on the queue is needed, and WRITE on the topic: on that of the filter now, on that of each letter when it goes
-back; with target 1 READ on the group instead. A name serves once (DUPLICATE_RESOURCE). INVALID_REQUEST, INVALID_CONFIG,
-INVALID_TOPIC_EXCEPTION, POLICY_VIOLATION and UNKNOWN_TOPIC_OR_PARTITION come with what is wrong. Its group counts as
-one that the client's user has made (GROUP_MAX_SIZE_REACHED).
+Behaviour: begins to send dead letters back in the background, and answers when that would survive a crash. READ on the
+queue is needed, and WRITE on the topic: on that of the filter now, on that of each letter when it goes back; with
+target 1 READ on the group instead. A name serves once (DUPLICATE_RESOURCE). Other errors say what is wrong. Its group
+counts as one of the client's user (GROUP_MAX_SIZE_REACHED).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Behaviour: as the cluster's for the topics that the client may create; names of a node's own topics are INVALID_REQUEST,
 as is a name given twice. Effective properties are left out for clients that may not DESCRIBE_CONFIGS of the topic.
-The answer waits for a moment until the node knows what was created: clients use it at once.
+The answer waits until the node knows what was created.
 """
 
 from __future__ import annotations

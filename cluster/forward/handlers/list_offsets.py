@@ -1,8 +1,7 @@
 """ListOffsets, forwarded to the leaders of the partitions: v1-11, cut to the cluster's.
 
-Behaviour: as the cluster's. Leader epochs are a node's own towards its clients, and others than the cluster's: those of
-the request are not passed on, and answers have none, since a client would take them for later than the node's.
-A partition named twice gets one answer twice.
+Behaviour: as the cluster's. Leader epochs of the request are not passed on, and answers have none, since a node's
+differ from the cluster's. A partition named twice gets one answer twice.
 """
 
 from __future__ import annotations

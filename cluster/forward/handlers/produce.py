@@ -1,11 +1,9 @@
 """Produce, forwarded by leader: v3-13, cut to the cluster's; v0-2 are advertised and not served (KAFKA-18659).
 
 Behaviour: batches of one tick go together (`forward/batches.py`); each is answered as its leader answered it, without
-the name of another leader: towards its clients the node leads. What may have been appended, and has no answer, is
-REQUEST_TIMED_OUT; what no broker got is NOT_LEADER_OR_FOLLOWER; producers try both again.
-acks 0 is forwarded with acks 1, and not answered: an error closes the connection.
-Transactional batches are INVALID_TXN_STATE, with where transactions are; batches for a node's own topics
-INVALID_TOPIC_EXCEPTION.
+the name of another leader. What may have been appended, and has no answer, is REQUEST_TIMED_OUT; what no broker got is
+NOT_LEADER_OR_FOLLOWER. acks 0 is forwarded with acks 1, and an error closes the connection.
+Transactional batches are INVALID_TXN_STATE; batches for a node's own topics INVALID_TOPIC_EXCEPTION.
 """
 
 from __future__ import annotations
