@@ -14,10 +14,10 @@ HEAD = """# What damage to its files does to a broker
 
 Made by `python -m tests.storage_matrix --write docs/evidence/storage-matrix.md` (`make storage-matrix`); do not edit.
 
-A data folder with topics, groups of all kinds, transactions, users and ACLs was left by a clean stop, a `kill -9` and a
-power loss, and by kills in the midst of a cleaning and of a deletion. In copies of it one file of each kind was
-damaged, each in many places. The broker was started, all that clients can find out was compared with a start on the
-undamaged copy, every topic was written to, and the broker was started again. A file of an unknown kind fails the run.
+A data folder with topics, groups of all kinds, transactions, users and ACLs was left by a clean stop, a `kill -9`, a
+power loss, and kills during a cleaning and a deletion. In copies one file of each kind was damaged in many places. The
+broker was started, all that clients can find out was compared with a start on the undamaged copy, every topic was
+written to, and the broker was started again. A file of an unknown kind fails the run.
 
 * **whole**: it starts, nothing is lost.
 * **reported**: it starts; what is lost was hit by the damage, nothing else is, and the log says so.
@@ -25,8 +25,8 @@ undamaged copy, every topic was written to, and the broker was started again. A 
 * **repair, reported**: the same, and what is lost was hit.
 * **RED**: a traceback, another loss, a loss that is not reported, or a refusal without a repair that works.
 
-Each cell is the worst of its variants; an empty one was not tried. Letters stand for what is not held against the
-broker, below. `--verbose` prints what the log, or the refusal, says of each folder.
+Each cell is the worst of its variants; an empty one was not tried. Letters are explained below. `--verbose` prints what
+the log, or the refusal, says.
 """
 
 SHORT = {
@@ -40,9 +40,8 @@ SHORT = {
 
 PAIRS = """## Pairs of files
 
-Two files of the data folder itself were zeroed or removed together, after a clean stop and after a power loss, and a
-broker process was started on what was left. After a refusal no other file may have changed, and the command that it
-names had to end with exit code 0 and to say what is lost.
+Two files of the data folder itself were zeroed or removed together, after a clean stop and a power loss. After a
+refusal no other file may have changed, and the command that it names had to succeed and to say what is lost.
 """
 
 
@@ -77,12 +76,22 @@ def _table(results: Iterable[Result]) -> Iterable[str]:
     for kind in dict.fromkeys(kind for kind, _ in cells):
         row = tuple(_cell(cells[kind, name]) if (kind, name) in cells else "" for name in DAMAGES)
         kinds[row if set(row) - {SHORT[Verdict.WHOLE], ""} else ()].append(kind)
-    yield f"**whole** whatever was done to them: {'; '.join(kinds.pop((), []))}."
+    yield f"**whole** whatever was done to them: {_listed(kinds.pop((), []))}."
     yield ""
     yield "| file | " + " | ".join(DAMAGES) + " |"
     yield "|---" * (len(DAMAGES) + 1) + "|"
     for row, names in kinds.items():
-        yield f"| {'; '.join(names)} | " + " | ".join(row) + " |"
+        yield f"| {_listed(names)} | " + " | ".join(row) + " |"
+
+
+def _listed(kinds: Iterable[str]) -> str:
+    """Return kinds of file, those of one folder together."""
+    files: defaultdict[str, list[str]] = defaultdict(list)
+    for kind in kinds:
+        folder, colon, file = kind.rpartition(": ")
+        name, _, segment = file.partition(", ")
+        files[folder + colon].append(f"{name} ({segment})" if segment else name)
+    return "; ".join(folder + ", ".join(names) for folder, names in files.items())
 
 
 def _pairs(results: Sequence[PairResult]) -> Iterable[str]:
