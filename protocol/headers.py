@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from shareq.protocol.api_keys import ApiKey, flexible_from
 from shareq.protocol.generated.index import APIS
 from shareq.protocol.generated.request_header import RequestHeader as RequestHeaderMessage
-from shareq.protocol.primitives import MalformedMessage, Message, Tags, read_tags
+from shareq.protocol.primitives import Gathered, MalformedMessage, Message, Tags, read_tags
 
 _START_AND_CLIENT: Final = Struct(">hhih")
 _CORRELATION_ID: Final = Struct(">i")
@@ -90,10 +90,10 @@ def decode_request_header(frame: bytes) -> RequestHeader:
 def encode_request(api_version: int, correlation_id: int, client_id: str | None, request: Message) -> bytes:
     """Return a whole request: header and body, without the frame's size. Raises `UnencodableMessage`."""
     header = RequestHeaderMessage(request.API_KEY, api_version, correlation_id, client_id)
-    out = bytearray()
+    out = Gathered()
     header.encode_into(out, request_header_version(request.API_KEY, api_version))
     request.encode_into(out, api_version)
-    return bytes(out)
+    return b"".join(out.pieces()) if out.left else bytes(out)  # large records are copied once
 
 
 def response_header(api_key: int, api_version: int, correlation_id: int) -> bytes:

@@ -8,6 +8,7 @@ from shareq.protocol.api_keys import ApiKey, codec, flexible_from, versions
 from shareq.protocol.errors import MalformedMessage
 from shareq.protocol.generated.api_versions import ApiVersionsRequest
 from shareq.protocol.generated.index import APIS
+from shareq.protocol.generated.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from shareq.protocol.generated.sasl_handshake import SaslHandshakeRequest
 from shareq.protocol.generated.share_acknowledge import ShareAcknowledgeRequest
 from shareq.protocol.headers import (
@@ -19,7 +20,7 @@ from shareq.protocol.headers import (
     response_header,
     response_header_version,
 )
-from shareq.protocol.primitives import NEVER
+from shareq.protocol.primitives import GATHERED_FROM, NEVER
 
 # api key, version, correlation id, client id with an int16 length; then, in header 2, the number of tags
 HEADER_1 = bytes.fromhex("0011 0001 0000002a 0002 6d65")
@@ -48,6 +49,9 @@ def test_a_client_writes_the_same_bytes() -> None:
     handshake = SaslHandshakeRequest("PLAIN")
     assert encode_request(1, 42, "me", handshake) == HEADER_1 + handshake.encode(1)
     assert encode_request(0, 1, None, ApiVersionsRequest()) == bytes.fromhex("0012 0000 00000001 ffff")
+    records = [PartitionProduceData(each, bytes([each]) * (GATHERED_FROM + each - 1)) for each in range(3)]
+    produce = ProduceRequest(None, -1, 1000, [TopicProduceData("t", partition_data=records)])
+    assert encode_request(9, 42, "me", produce) == bytes.fromhex("0000 0009 0000002a 0002 6d65 00") + produce.encode(9)
 
 
 @pytest.mark.parametrize(
