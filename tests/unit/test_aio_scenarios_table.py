@@ -38,7 +38,7 @@ def test_what_did_not_pass_is_named() -> None:
     assert f"`{test}` not run" in made
 
 
-def test_what_is_left_out_is_named_and_counted_by_its_reason() -> None:
+def test_what_is_left_out_is_counted_by_its_reason() -> None:
     made = lines(results())
     for why, scenarios in LEFT_OUT.items():
-        assert f"* {why} ({len(scenarios.split())}): {', '.join(scenarios.split())}" in made
+        assert f"* {why} ({len(scenarios.split())})" in made

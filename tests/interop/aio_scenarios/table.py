@@ -92,7 +92,7 @@ def lines(known: Results) -> list[str]:
         "",
     ]
     for reason, names in LEFT_OUT.items():
-        made.append(f"* {reason} ({len(names.split())}): {', '.join(names.split())}")
+        made.append(f"* {reason} ({len(names.split())})")
     return [*made, ""]
 
 
