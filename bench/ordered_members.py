@@ -31,6 +31,8 @@ from devtools.provenance import commit, machine
 BEGIN: Final = "<!-- ordered members: begin -->"
 END: Final = "<!-- ordered members: end -->"
 RUNS: Final = 3
+SHOWN_PARTITIONS: Final = 1
+"""The table has the cases of one partition; the others are printed while they are measured."""
 _LONGEST_S: Final = 60.0
 
 
@@ -161,13 +163,19 @@ def main(arguments: Sequence[str]) -> int:
         "| broker's CPU a record without, µs | with |",
         "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
+    left_out = list[float]()
     with ExitStack() as stack:
         stage = Stage("shareq", stack)
         for case in cases(options.members):
-            lines.append(row(case, *measure(stage, case, options.records)))
-            print(lines[-1], file=sys.stderr, flush=True)
+            without, with_order = measure(stage, case, options.records)
+            print(row(case, without, with_order), file=sys.stderr, flush=True)
+            if case.partitions == SHOWN_PARTITIONS:
+                lines.append(row(case, without, with_order))
+            else:
+                left_out.append(with_order.rate / without.rate)
     lines += [
         "",
+        f"Left out: {len(left_out)} cases of 4 partitions, {min(left_out):.2f}x to {max(left_out):.2f}x.",
         f"{options.records:,} records of 100 bytes, medians of {RUNS}. {machine()}; commit "
         f"{commit('bench', 'broker', 'coordinator', 'protocol')}; load before {load:.1f}; "
         f"{time.monotonic() - began:.0f} s.",
