@@ -42,7 +42,7 @@ class Verdict:
         command = f"`{self.command}`" if self.command else "by hand"
         commit = f"`{self.commit}`" if self.commit else f"by `{self.written}`"
         how = ", ".join(part for part in (command, commit, self.machine) if part)
-        return f"* {claim} {self.result} ({how})"
+        return f"* {claim} {self.result[:1].upper()}{self.result[1:]} ({how})"
 
 
 @dataclass(frozen=True, slots=True)
