@@ -26,7 +26,6 @@ def what_is_archived_in_memory_alone_is_passed() -> AbstractContextManager[objec
 def members_that_never_come_back_stay(original: Function, self: CoordinatorPartition[Any]) -> None:
     original(self)
     self.close()
-    self._timer_at = None
 
 
 def emptied_segment_stays_in_the_log() -> AbstractContextManager[object]:
