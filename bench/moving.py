@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,7 @@ def main() -> int:
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--dir", type=Path, help="where the two folders are made, and removed (default: temporary)")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # brokers and folders go, too
     compile_modules()
     folder = Path(tempfile.mkdtemp(prefix="shareq-bench-moving-", dir=options.dir))
     try:
