@@ -111,7 +111,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._generation = 0
         self._lost = not leads  # led elsewhere; or the log is offline: what is durable is known at the next start
         self._refuses_until_loaded = False
-        self._timer = Timer(env.clock, self._on_timer)
+        self._timer = Timer(env.clock)
         self.shard = new_shard()
         self.loaded: Pending[bool] = completed(False) if self._lost else Pending()
 
@@ -532,7 +532,7 @@ class CoordinatorPartition(Generic[ShardT]):
             if due_ms is not None:
                 self._timer.stop()
         elif due_ms is None or deadline < due_ms:  # else it looks again: deadlines move on with every heartbeat
-            self._timer.at(deadline)
+            self._timer.at(deadline, self._on_timer)
 
     def _on_timer(self) -> None:
         now = self._env.clock.now_ms()

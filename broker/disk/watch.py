@@ -51,7 +51,7 @@ class DiskWatch:
         self.fs = fs
         self._data_dir = data_dir
         self._settings = settings
-        self._timer = Timer(clock, self._on_timer)
+        self._timer = Timer(clock)
         self._limits = DiskLimits(0, 0, 0, 0)
         self._watchful = False  # a second's writing could fill the disk
         self._looks_soon = False
@@ -160,7 +160,7 @@ class DiskWatch:
 
     def _arm(self, after_ms: int) -> None:
         if self._timer.due_ms is None and not self._closed:
-            self._timer.after(after_ms)
+            self._timer.after(after_ms, self._on_timer)
 
     def _on_timer(self) -> None:
         self.look()

@@ -19,6 +19,7 @@ from shareq.protocol.generated.create_delegation_token import (
     CreateDelegationTokenRequest,
     CreateDelegationTokenResponse,
 )
+from shareq.protocol.generated.streams_group_describe import DescribedGroup
 from shareq.protocol.primitives import Message
 
 _REQUESTER_FROM: Final = 3
@@ -40,8 +41,6 @@ def failed(request: Any, error: ErrorCode) -> Message:
     key = ApiKey(request.API_KEY)
     response: Any = codec(key).response_class()
     if key is ApiKey.STREAMS_GROUP_DESCRIBE:
-        from shareq.protocol.generated.streams_group_describe import DescribedGroup
-
         response.groups = [DescribedGroup(error_code=error, group_id=group_id) for group_id in request.group_ids]
         return response  # type: ignore[no-any-return]
     response.error_code = error

@@ -75,8 +75,8 @@ class TransactionCoordinatorService:
         self._next_producer_id = new_producer_id
         self._intervals = intervals
         self.timed_out = 0
-        self._timeouts = Timer(self._clock, self._abort_timed_out)
-        self._expiry = Timer(self._clock, self._remove_expired)
+        self._timeouts = Timer(self._clock)
+        self._expiry = Timer(self._clock)
         self._closed = False
         self.partitions: CoordinatorPartitions[TransactionCoordinatorShard] = CoordinatorPartitions(
             host,
@@ -130,7 +130,7 @@ class TransactionCoordinatorService:
             lambda error: error,
         )
         if self._timeouts.due_ms is None:
-            self._timeouts.after(self._intervals.timed_out_ms)
+            self._timeouts.after(self._intervals.timed_out_ms, self._abort_timed_out)
         return added
 
     def verify_partitions(
@@ -196,7 +196,7 @@ class TransactionCoordinatorService:
         if self._closed or self._timeouts.due_ms is not None:
             return
         if any(partition.shard.has_ongoing() for partition in self.partitions):
-            self._timeouts.after(self._intervals.timed_out_ms)
+            self._timeouts.after(self._intervals.timed_out_ms, self._abort_timed_out)
 
     def _abort_timed_out(self) -> None:
         for partition in self.partitions:
@@ -216,7 +216,7 @@ class TransactionCoordinatorService:
         if self._closed or self._expiry.due_ms is not None:
             return
         if any(len(partition.shard) for partition in self.partitions):
-            self._expiry.after(self._intervals.expired_ms)
+            self._expiry.after(self._intervals.expired_ms, self._remove_expired)
 
     def _remove_expired(self) -> None:
         for partition in self.partitions:

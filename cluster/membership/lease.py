@@ -113,7 +113,7 @@ class LeaseWatch:
         self._owned = owned
         self._say_alive = say_alive
         self._on_cut_off = on_cut_off
-        self._timer = Timer(clock, self._look)
+        self._timer = Timer(clock)
         leases.on_proof = self._proved
         self._arm()
 
@@ -123,7 +123,7 @@ class LeaseWatch:
 
     def _arm(self) -> None:
         quarter, left = self._leases.lease_ms // 4, self._leases.left_ms
-        self._timer.after(min(left, quarter) if left > 0 else quarter)
+        self._timer.after(min(left, quarter) if left > 0 else quarter, self._look)
 
     def _look(self) -> None:
         self._arm()

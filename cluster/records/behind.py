@@ -31,7 +31,7 @@ class BehindFetches:
         self._node: Final = node
         self._wants: dict[PartitionRecords, dict[int, None]] = {}
         self._signal: Final = Signal(fetching.env.clock)
-        self._timer = Timer(fetching.env.clock, self._signal.set)
+        self._timer = Timer(fetching.env.clock)
 
     def want(self, source: PartitionRecords, offset: int) -> None:
         """Have what is at `offset` fetched."""
@@ -141,4 +141,4 @@ class BehindFetches:
     def _wake_at(self, when_ms: int | None) -> None:
         self._timer.stop()
         if when_ms is not None:
-            self._timer.at(when_ms)
+            self._timer.at(when_ms, self._signal.set)

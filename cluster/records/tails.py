@@ -54,7 +54,7 @@ class TailFetches:
         self._polled: dict[Place, Asked] | None = None
         self._left_out: dict[PartitionRecords, None] = {}
         self._signal: Final = Signal(fetching.env.clock)
-        self._timer = Timer(fetching.env.clock, self._look)
+        self._timer = Timer(fetching.env.clock)
         self.share = 1
         """Return the number of tails."""
 
@@ -160,4 +160,4 @@ class TailFetches:
             if source.wants_tail:
                 self._behind.want(source, source.tail_offset)
         if self._left_out and not self._fetching.is_closed():
-            self._timer.after(LEFT_OUT_MS)
+            self._timer.after(LEFT_OUT_MS, self._look)

@@ -61,13 +61,13 @@ class Pruning:
         self._settings = settings
         self._mark: int | None = None
         self._busy = False
-        self._timer = Timer(clock, self._look)
+        self._timer = Timer(clock)
         log.over.on_complete(lambda _reason: self._timer.stop())
         self._arm()
 
     def _arm(self) -> None:
         if not self._log.is_over:
-            self._timer.after(self._settings.interval_ms)
+            self._timer.after(self._settings.interval_ms, self._look)
 
     def _look(self) -> None:
         self._arm()

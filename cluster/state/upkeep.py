@@ -45,13 +45,13 @@ class Upkeep:
         self._producer_interval_ms = producer_interval_ms
         self._producer_due_ms = clock.now_ms() + producer_interval_ms
         self._asks = False
-        self._timer = Timer(clock, self._look)
+        self._timer = Timer(clock)
         log.over.on_complete(lambda _reason: self._timer.stop())
         self._arm()
 
     def _arm(self) -> None:
         if not self._log.is_over:
-            self._timer.after(self._alive_interval_ms)
+            self._timer.after(self._alive_interval_ms, self._look)
 
     def _look(self) -> None:
         self._arm()

@@ -35,7 +35,7 @@ class StallMeter:
         self._clock = clock
         self._stalls = stalls
         self._due_ns = 0
-        self._timer = Timer(clock, self._measure)
+        self._timer = Timer(clock)
 
     def start(self) -> None:
         """Begin to measure. Once."""
@@ -48,7 +48,7 @@ class StallMeter:
     def _wait(self, now_ns: int) -> None:
         # Clocks of loops count milliseconds, and a timer never fires early: that is one of them, or two.
         self._due_ns = now_ns + (INTERVAL_MS + 2) * MS
-        self._timer.after(INTERVAL_MS)
+        self._timer.after(INTERVAL_MS, self._measure)
 
     def _measure(self) -> None:
         now_ns = self._clock.now_ns()

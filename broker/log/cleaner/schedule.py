@@ -104,7 +104,7 @@ class LogCleaner:
         self._coordinator_topics = cleaning.coordinator_topics
         self._clean_until: dict[TopicPartition, int] = {}
         self._retry_at: dict[TopicPartition, int | None] = {}
-        self._timer = Timer(env.clock, self._look)
+        self._timer = Timer(env.clock)
         self._look_is_due = False
         self._log: PartitionLog | None = None  # that is being cleaned
         self._pass: Driven[None] | None = None
@@ -164,7 +164,7 @@ class LogCleaner:
     # -- looking
 
     def _wait(self) -> None:
-        self._timer.after(max(self._settings().backoff_ms, PAUSE_MS))
+        self._timer.after(max(self._settings().backoff_ms, PAUSE_MS), self._look)
 
     def _look(self) -> None:
         self._look_is_due = False

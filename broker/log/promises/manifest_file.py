@@ -57,7 +57,7 @@ class ManifestFile:
         self._since_next: list[bytes] = []
         self._appended = 0
         self._limit = LEAST_APPENDED_BYTES
-        self._timer = Timer(clock, self._sync)
+        self._timer = Timer(clock)
         self._failed = False
 
     def load(self) -> Manifest | None:
@@ -173,7 +173,7 @@ class ManifestFile:
 
     def _sync_later(self) -> None:
         if self._timer.due_ms is None:
-            self._timer.after(SYNC_DELAY_MS)
+            self._timer.after(SYNC_DELAY_MS, self._sync)
 
     def _warn_once(self, error: OSError) -> None:
         if not self._failed:

@@ -83,7 +83,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._tls = port.context.wrap_bio(self._incoming, self._outgoing, server_side=True)
         self._state = _State.HANDSHAKE
         self._heard = False
-        self._timer = Timer(port.clock, self._too_slow)
+        self._timer = Timer(port.clock)
         self._waiting: deque[memoryview] = deque()  # plain text that is not encrypted yet
         self._waiting_bytes = 0
         self._below_full = False
@@ -96,7 +96,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._below = cast(asyncio.Transport, transport)
         self._above.connection_made(self)
         if self._state is _State.HANDSHAKE:  # else it was refused
-            self._timer.after(HANDSHAKE_TIMEOUT_MS)
+            self._timer.after(HANDSHAKE_TIMEOUT_MS, self._too_slow)
 
     def data_received(self, data: bytes) -> None:
         if self._state is _State.HANDSHAKE:

@@ -38,7 +38,7 @@ class IssuerKeys:
         self._began_ms = 0
         self._reading = False
         self._stopped = False
-        self._timer = Timer(clock, self.refresh)
+        self._timer = Timer(clock)
         self._first: Callable[[], None] | None = None
 
     def start(self, tried: Callable[[], None]) -> None:
@@ -99,7 +99,7 @@ class IssuerKeys:
             for each in keys.left_out:
                 logger.warning("listener %s: a key of the tokens' issuer is left out, %s", self._listener, each)
         self._failures = 0
-        self._timer.after(self._settings.refresh_ms)
+        self._timer.after(self._settings.refresh_ms, self.refresh)
 
     def _failed(self, reason: str) -> None:
         doubled = self._settings.retry_ms << min(self._failures, 40)
@@ -114,4 +114,4 @@ class IssuerKeys:
                 reason,
                 kept,
             )
-        self._timer.after(min(doubled, self._settings.retry_max_ms))
+        self._timer.after(min(doubled, self._settings.retry_max_ms), self.refresh)
