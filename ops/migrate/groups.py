@@ -168,24 +168,21 @@ class Groups:
         for group, of_group in sorted(states.items()):
             yield from self._move_states(group, of_group, writable)
 
-    def write_again(self, states: Mapping[str, Collection[Partition]]) -> None:
-        """Write states once more that were handed over, and that the target has forgotten since: Apache Kafka may carry
-        out late what a run that was killed had asked for, which is to begin there.
+    def write_again(self, topics: Collection[str]) -> None:
+        """Write states once more that were handed over, by whichever run, and that the target has forgotten since:
+        Apache Kafka may carry out late what a run that was killed had asked for, which is to begin there.
         """
-        for group, partitions in states.items():
-            known = {each: self._journal.known.states.get(self._of_group(group, each)) for each in partitions}
+        names = {each.topic_id: name for name, each in self._journal.known.topics.items() if name in topics}
+        for group, handed in self._handed(self._journal.known.states, names):
             given = {
-                each: ShareState(handed.offset, handed.ranges)
-                for each, handed in known.items()
-                if handed is not None and handed.is_done and handed.takes_ranges and handed.ranges
+                partition: ShareState(each.offset, each.ranges)
+                for partition, each in handed.items()
+                if each.is_done and each.takes_ranges and each.ranges
             }
-            found = self._new.read(group, given) if given else {}
+            found = self._new.read(group, given.keys() & self._new.begun(group).keys()) if given else {}
             forgotten = {each: given[each] for each, state in found.items() if state == given[each]._replace(ranges=())}
             for some in pieces(forgotten):
                 self._new.write(group, some)
-
-    def _of_group(self, group: str, partition: Partition) -> journal.OfGroup:
-        return group, *self._journal.known.copied(*partition)
 
     def _move_offsets(self, group: str, partitions: Collection[Partition]) -> list[MigrationRow]:
         found = {each: at for each, at in self._old.offsets(group).items() if each in partitions}

@@ -195,7 +195,7 @@ class Migration:
         rows += self._groups.move(partitions, states)
         for at in range(0, len(open_topics), OPENED_TOGETHER):
             self._open(open_topics[at : at + OPENED_TOGETHER])
-        self._groups.write_again(states)
+        self._groups.write_again({topic for topic, _ in partitions})
         self._progress.cut_over(False)
         refused = {row.name for row in rows if row.outcome in FAILED}
         handed = self._groups.verified_rows({topic for topic, _ in partitions})
