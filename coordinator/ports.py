@@ -23,6 +23,10 @@ from shareq.protocol.config_def import (
 )
 from shareq.protocol.names import (
     AUTO_OFFSET_RESET,
+    BREAKER_LETTERS,
+    BREAKER_WINDOW_MS,
+    DELAY_ENABLE,
+    DELAY_MAX_MS,
     DELIVERY_COUNT_LIMIT,
     DLQ_COPY_RECORD,
     DLQ_TOPIC_NAME,
@@ -39,6 +43,7 @@ MAX_MEMBER_ID_LENGTH: Final = 36
 """Characters of a share-group member's id; it need not be a UUID (KIP-932, version 1 of the RPCs)."""
 _BY_DURATION: Final = "by_duration:"
 _WEEK_MS: Final = 604_800_000
+_DAY_MS: Final = 86_400_000
 _MAX_RECORD_LOCKS: Final = 1_000_000
 
 
@@ -116,8 +121,8 @@ class _DeadLetterQueue:
 
 @settings
 class RedeliveryBackoff(NamedTuple):
-    """`shareq.redelivery.backoff.*`: a record that failed waits `initial_ms` (0: not at all), `multiplier` times longer
-    after each further failure, at most `max_ms`; `jitter` is the greatest part of it that is added or taken away.
+    """`shareq.redelivery.backoff.*`: a failed record waits `initial_ms` (0: not at all), `multiplier` times longer
+    after each further failure, at most `max_ms`; `jitter` is the greatest part of it added or subtracted.
     """
 
     initial_ms: int = setting(
@@ -157,6 +162,58 @@ class RedeliveryBackoff(NamedTuple):
             "The greatest part of the wait that is added to it or taken from it, so that records spread.",
             at_least=0,
             at_most=1,
+            internal=True,
+        )
+    )
+
+
+@settings
+class RecordDelays(NamedTuple):
+    """`shareq.delay.*`: with `enabled` a record waits in the broker until the time set by its sender, or by a member
+    that released it; `max_ms` is how far ahead that may lie.
+    """
+
+    enabled: bool = setting(
+        boolean(
+            DELAY_ENABLE,
+            False,
+            "Whether the broker keeps records until the time in their header `shareq.not.before.ms`, and those that "
+            "consumers give back with a time.",
+            internal=True,
+        )
+    )
+    max_ms: int = setting(
+        long(
+            DELAY_MAX_MS,
+            86_400_000,
+            "How far ahead that time may lie: records with later ones, or with what is no time, are rejected.",
+            at_least=1,
+            at_most=_WEEK_MS,
+            internal=True,
+        )
+    )
+
+
+@settings
+class LetterBreaker(NamedTuple):
+    """`shareq.breaker.*`: so many dead letters (0: however many) within `window_ms` pause the group."""
+
+    letters: int = setting(
+        integer(
+            BREAKER_LETTERS,
+            0,
+            "How many dead letters within `shareq.breaker.window.ms` pause the group; 0: it is never paused so.",
+            at_least=0,
+            internal=True,
+        )
+    )
+    window_ms: int = setting(
+        long(
+            BREAKER_WINDOW_MS,
+            60_000,
+            "The time within which so many dead letters pause the group.",
+            at_least=1_000,
+            at_most=_DAY_MS,
             internal=True,
         )
     )
@@ -295,6 +352,8 @@ class ShareGroupSettings(NamedTuple):
         )
     )
     redelivery: RedeliveryBackoff = RedeliveryBackoff()
+    delay: RecordDelays = RecordDelays()
+    breaker: LetterBreaker = LetterBreaker()
     order_by_key: bool = setting(
         text(
             "shareq.order",

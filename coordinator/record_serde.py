@@ -28,7 +28,7 @@ RecordTypes = Mapping[int, tuple[type[Message], type[Message]]]
 class TypedRecordSerde:
     """A `RecordSerde` over a table of record types.
 
-    `check` looks at each record that is decoded, and raises InconsistentRecords for one that makes no sense.
+    `check` examines each decoded record, and raises InconsistentRecords for an invalid one.
     """
 
     def __init__(self, types: RecordTypes, check: Callable[[CoordinatorRecord], None] | None = None) -> None:
@@ -79,7 +79,7 @@ class TypedRecordSerde:
 
 
 def typed_value(value: Message | None, expected: type[V]) -> V | None:
-    """Return a record's value as what its key says it is. Raises InconsistentRecords for anything else."""
+    """Return a record's value in the type that its key names. Raises InconsistentRecords for anything else."""
     if value is not None and not isinstance(value, expected):
         raise InconsistentRecords(f"a {type(value).__name__} where a {expected.__name__} belongs")
     return value

@@ -10,7 +10,7 @@ from shareq.protocol.java_hash import java_abs, java_string_hash, java_string_ha
 
 def group_partition_for(group_id: str, partitions: int) -> int:
     """Return the partition of `__consumer_offsets`, of `partitions` in all, that owns the group's records."""
-    return java_abs(java_string_hash(group_id)) % partitions
+    return java_abs(_group_hash(group_id)) % partitions
 
 
 def share_partition_for(key: SharePartitionKey, partitions: int) -> int:
@@ -18,5 +18,5 @@ def share_partition_for(key: SharePartitionKey, partitions: int) -> int:
     return java_abs(java_string_hash_after(_group_hash(key.group_id), key.text_after_group())) % partitions
 
 
-# One request names thousands of partitions of a group, whose name may have 32 KB.
-_group_hash = lru_cache(maxsize=4)(java_string_hash)
+# One request names thousands of partitions of a group, whose name may have 32 KB, and each heartbeat its group.
+_group_hash = lru_cache(maxsize=64)(java_string_hash)

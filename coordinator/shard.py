@@ -63,10 +63,10 @@ class LateAnswer:
 class CoordinatorResult(NamedTuple, Generic[T_co]):
     """Records to append, in order; the response, and answers to requests that wait, to give once they are durable.
 
-    `atomic`: all records go into one batch, so that a crash leaves all or none; an operation for which they are too
-    large fails. Without it they may be spread over batches: every prefix of them has to make sense.
+    `atomic`: all records go into one batch, so that a crash leaves all or none; an operation whose records are too
+    large for that fails. Without it they may be spread over batches: every prefix of them has to make sense.
 
-    `encoded`: keys and values of all records as the log's serde writes them, where that was done before, or nothing.
+    `encoded`: keys and values of all records as the log's serde writes them, if that was done before, or nothing.
     """
 
     response: T_co
@@ -132,7 +132,7 @@ class CoordinatorShard(Protocol):
         """Return when to call `on_deadline` (monotonic ms), or None."""
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """Do the work that time has made due: sessions that ended, snapshots that are due."""
+        """Do the work that is due: ended sessions, snapshots."""
 
 
 @runtime_checkable
@@ -157,5 +157,5 @@ class RecordSerde(Protocol):
     def decode(self, key: bytes, value: bytes | None) -> CoordinatorRecord | None:
         """Decode a record; None for an unknown record type, skipped with a warning.
 
-        Raise MalformedMessage for an unknown value version, InconsistentRecords for what no coordinator writes.
+        Raise MalformedMessage for an unknown value version, InconsistentRecords for records that no coordinator writes.
         """

@@ -5,7 +5,7 @@
         uint16  length, and so many bytes of UTF-8: why
 
 It is sent only to a broker that offers StartRedrive, which is ours. Others skip a tag that they do not know. It changes
-nothing but what a dead letter says (`__dlq.errors.shareq.error`).
+only a header of a dead letter (`__dlq.errors.shareq.error`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HEAD: Final = Struct(">qH")
 
 
 def tags_of(reasons: Mapping[int, str]) -> Tags:
-    """Return the tag that says why these offsets were given back; none without reasons."""
+    """Return the tag with the reasons why these offsets were released; none without reasons."""
     value = bytearray()
     for offset, reason in list(reasons.items())[:MOST]:
         text = cut(reason)
@@ -39,7 +39,7 @@ def cut(reason: str) -> bytes:
 
 
 def reasons_in(tags: Tags) -> Iterator[tuple[int, bytes]]:
-    """Return the offsets and reasons of a partition's tags, up to what cannot be read, and to MOST of them."""
+    """Return the offsets and reasons of a partition's tags, up to an unreadable one, and at most MOST."""
     for tag, value in tags:
         if tag != TAG:
             continue

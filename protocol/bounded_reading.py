@@ -7,7 +7,7 @@ neither memory nor time. Here the generated readers run with other readers of ar
     in steps   an array that is longer is read piece by piece, with a pause when enough was read; then what it is part
                of is read again from its start, and takes the array that is there now
 
-Numbers count a quarter of what strings, ids and structs do: they are read by one call.
+Numbers count a quarter of strings, ids and structs: they are read by one call.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class BoundedReader(Generic[M]):
         return cast(M, message)
 
     def _read_first(self, data: bytes, array: _LongArray) -> Generator[None, None, None]:
-        """Read an array in pieces and keep it ready for what it is part of."""
+        """Read an array in pieces and keep it ready for the message it belongs to."""
         self._count(array.count // array.weight)
         items: list[Any] = []
         position, left = array.position, array.count

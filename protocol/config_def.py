@@ -1,7 +1,7 @@
 """Declarations of configuration properties: name, type, default, bounds, documentation, and when they may change.
 
 A `ConfigDef` is a table of `ConfigKey`s. Texts come in (property files, options, the Admin API) and typed values come
-out: `bool`, `int`, `float`, `str`, a tuple of strings for a LIST, or None where nothing is the default.
+out: `bool`, `int`, `float`, `str`, a tuple of strings for a LIST, or None if that is the default.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONG_MAX: Final = 2**63 - 1
 
 
 class ConfigError(ValueError):
-    """A property that cannot be used. `allowed` says what would be right; the text names all three."""
+    """A property that cannot be used. `allowed` describes valid values; the text names all three."""
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
         super().__init__(f"Invalid value {value} for configuration {name}: {allowed}")
@@ -133,7 +133,7 @@ class OneOf:
 
 
 class NonEmptyList:
-    """A list with at least one element, none twice, none empty."""
+    """A list with at least one element, without duplicates and empty ones."""
 
     allowed: Final = "must name at least one element, and none twice"
 
@@ -180,8 +180,9 @@ class BrokerDefault(NamedTuple):
     """A group property's default in the broker, and the least and the greatest value that a group may set itself.
 
     They are properties of the broker, too: of `share.delivery.count.limit` they are `group.share.delivery.count.limit`,
-    `group.share.min.delivery.count.limit` and `group.share.max.delivery.count.limit`. Each `..._within` are the bounds
-    of one of them, both inclusive, None open; without them they are the group property's own. `mode` is the default's.
+    `group.share.min.delivery.count.limit` and `group.share.max.delivery.count.limit`. Each `..._within` gives the
+    bounds of one of them, both inclusive, None open; without them they are the group property's own. `mode` is the
+    default's.
     """
 
     doc: str
@@ -198,10 +199,10 @@ class BrokerDefault(NamedTuple):
 class ConfigKey(Generic[T]):
     """One property, declared once: where its value is an attribute, or a field of `shareq.protocol.settings`.
 
-    `default` is the typed value without any setting; only a key whose default is None accepts an absent value.
-    `internal` keys are accepted and never listed. `aliases` are older names that mean the same. `described_as` is the
-    type that clients are shown, Apache Kafka's where the value is of another one here. Of a group's property `broker`
-    is its default in the broker, and of a topic's `broker_names` are the broker's properties that it falls back to, the
+    `default` is the typed value without any setting; only a key with default None accepts an absent value. `internal`
+    keys are accepted and never listed. `aliases` are older names that mean the same. `described_as` is the type that
+    clients are shown, Apache Kafka's where the value is of another one here. Of a group's property `broker` is its
+    default in the broker, and of a topic's `broker_names` are the broker's properties that it falls back to, the
     strongest first.
 
     An instance of a class with such attributes has their values in its own dictionary, which Python looks at first.
@@ -382,7 +383,7 @@ class ConfigDef:
         return iter(self.keys.values())
 
     def canonical(self, name: str) -> str | None:
-        """Return the defined name that `name` is or stands for; None if it is neither."""
+        """Return the defined name for `name` or its synonym; None if it is neither."""
         return name if name in self.keys else self._aliases.get(name)
 
     def names(self) -> list[str]:

@@ -1,6 +1,6 @@
 """The three kinds of protocol failure: an error for the client (`ApiError`), malformed bytes, an unencodable message.
 
-`ErrorCode` and what is known of each code come from `schemas/errors.json`.
+`ErrorCode` and the facts about each code come from `schemas/errors.json`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 
 
 class ApiError(NamedTuple):
-    """The client's error, false if there is none. `message` is for people; None: there is nothing to add."""
+    """The client's error, false if there is none. `message` is for people; None without one."""
 
     code: ErrorCode
     message: str | None = None

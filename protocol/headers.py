@@ -14,7 +14,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final, NamedTuple
 
-from shareq.protocol.api_keys import ApiKey, flexible_from
+from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.generated.index import APIS
 from shareq.protocol.generated.request_header import RequestHeader as RequestHeaderMessage
 from shareq.protocol.primitives import Gathered, MalformedMessage, Message, Tags, read_tags
@@ -44,12 +44,12 @@ class ResponseHeader(NamedTuple):
 
 def request_header_version(api_key: int, api_version: int) -> int:
     """1, or 2 for flexible versions. KeyError for an unknown key."""
-    return 2 if api_version >= flexible_from(api_key) else 1
+    return 2 if api_version >= APIS[api_key][4] else 1
 
 
 def response_header_version(api_key: int, api_version: int) -> int:
     """0, or 1 for flexible versions of all APIs but ApiVersions. KeyError for an unknown key."""
-    return 1 if api_version >= flexible_from(api_key) and api_key != ApiKey.API_VERSIONS else 0
+    return 1 if api_version >= APIS[api_key][4] and api_key != ApiKey.API_VERSIONS else 0
 
 
 def decode_request_header(frame: bytes) -> RequestHeader:

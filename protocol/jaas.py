@@ -27,7 +27,7 @@ class JaasEntry(NamedTuple):
 
 
 def parse_jaas(text: str) -> JaasEntry:
-    """Return the one entry of a text. ValueError, which says what is wrong and nothing of the values."""
+    """Return the one entry of a text. ValueError names the fault, without any value."""
     tokens = list(_tokens(text))
     if len(tokens) < 3 or tokens[-1] != ";":
         raise ValueError("must be MODULE FLAG KEY=VALUE ... with a semicolon at the end")

@@ -1,4 +1,4 @@
-"""Names as Java hashes them: Apache Kafka finds the partitions of its own topics so."""
+"""Names hashed as in Java: Apache Kafka finds the partitions of its own topics so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def java_string_hash(text: str) -> int:
 
 
 def java_string_hash_after(before: int, text: str) -> int:
-    """Return the hash of a string that ends with `text`, where `before` is the hash of what it begins with."""
+    """Return the hash of a string that ends with `text`, where `before` is the hash of its beginning."""
     encoded = text.encode("utf-16-be", "surrogatepass")
     units = unpack(f">{len(encoded) // 2}H", encoded)
     while len(_POWERS) <= len(units):

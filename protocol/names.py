@@ -21,7 +21,11 @@ ISOLATION_LEVEL: Final = "share.isolation.level"
 PARTITION_MAX_RECORD_LOCKS: Final = "share.partition.max.record.locks"
 RECORD_LOCK_DURATION_MS: Final = "share.record.lock.duration.ms"
 SESSION_TIMEOUT_MS: Final = "share.session.timeout.ms"
-PAUSED: Final = "shareq.paused"  # our own
+PAUSED: Final = "shareq.paused"  # our own, as the next four
+BREAKER_LETTERS: Final = "shareq.breaker.letters"
+BREAKER_WINDOW_MS: Final = "shareq.breaker.window.ms"
+DELAY_ENABLE: Final = "shareq.delay.enable"
+DELAY_MAX_MS: Final = "shareq.delay.max.ms"
 DLQ_TOPIC_NAME: Final = "errors.deadletterqueue.topic.name"
 DLQ_COPY_RECORD: Final = "errors.deadletterqueue.copy.record.enable"
 
@@ -30,6 +34,11 @@ DLQ_GROUP_ENABLE: Final = "errors.deadletterqueue.group.enable"
 DLQ_TOPIC_NAME_PREFIX: Final = "errors.deadletterqueue.topic.name.prefix"
 DLQ_TOPICS: Final = "shareq.dlq.topics"
 DLQ_AUTO_CREATE_TOPICS: Final = "errors.deadletterqueue.auto.create.topics.enable"
+
+NOT_BEFORE: Final = "shareq.not.before.ms"
+"""A header: when work on the record may begin, in ms since the epoch, as decimal digits."""
+LONGEST_TIME: Final = 15
+"""Digits of a time in ms: up to the year 33658."""
 
 # Headers of a dead letter (KIP-1191; the last three after the draft KIP-1317, SHAREQ_ERROR our own).
 DLQ_PREFIX: Final = "__dlq."

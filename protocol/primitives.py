@@ -1,6 +1,6 @@
 """The parts of generated codecs: base classes, variable-length numbers, and the rarer readers and writers.
 
-The generated functions read fixed-width fields and short lengths themselves; what is here is called for the rest:
+The generated functions read fixed-width fields and short lengths themselves; they call these functions for the rest:
 lengths of more than one byte, tagged fields, arrays of numbers and strings, and every error.
 
 Reading never allocates by a number the input claims: an array's count is held against the bytes that remain first, and
@@ -392,7 +392,7 @@ class Gathered(bytearray):
         return len(self) + sum(len(records) for _, records in self.left)
 
     def pieces(self) -> list[bytes | bytearray | memoryview]:
-        """All of it, in order. Nothing can be appended as long as one of them exists."""
+        """All of it, in order. No bytes can be appended as long as one of them exists."""
         view, at = memoryview(self), 0
         pieces: list[bytes | bytearray | memoryview] = []
         for end, records in self.left:

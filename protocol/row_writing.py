@@ -50,7 +50,7 @@ class RowWriter:
         return out
 
     def _around(self, out: Gathered, message: Message) -> tuple[int, Write]:
-        """Write the message without its rows; where they belong in `out`, and what writes them."""
+        """Write the message without its rows; return their places in `out`, and their writers."""
         self._rows, self._mark = getattr(message, self._field), None
         self._encode(out, message)
         assert self._mark is not None, "an array of structs at the top"

@@ -32,7 +32,8 @@ def put_rows(out: bytearray, rows: Sequence[Sequence[Any]], codes: str) -> None:
 class Rows(Sequence[T]):
     """An array of structs as it came. The structs are made when one is looked at; it is equal to a list of them.
 
-    `codes` are the `struct` formats of the numbers in one, with x for what is the same in all; `make` makes them all.
+    `codes` are the `struct` formats of the numbers in one, with x for those that are the same in all; `make` makes them
+    all.
     """
 
     __slots__ = ("_codes", "_count", "_data", "_items", "_make")

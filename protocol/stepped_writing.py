@@ -54,7 +54,7 @@ class SteppedWriter:
         self._step = 0  # elements since the last pause
 
     def message(self, start: bytes, message: Message) -> Generator[None, None, Gathered]:
-        """`start`, then the message, which must not change meanwhile. Raises what the generated writers do."""
+        """`start`, then the message, which must not change meanwhile. Raises the errors of the generated writers."""
         self._begin()
         while True:
             out = Gathered(start)
@@ -76,7 +76,7 @@ class SteppedWriter:
         self._step = 0
 
     def _first(self, array: _LongArray) -> Generator[None, None, None]:
-        """Write an array, and keep it ready for what it is part of."""
+        """Write an array, and keep it ready for the message it belongs to."""
         written = yield from self._in_pieces(array.write, array.items)
         self._ready[id(array.items)] = written
 

@@ -1,4 +1,4 @@
-"""Classic groups of one shard: what is asked of them, and what time brings."""
+"""Classic groups of one shard: requests, and timers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,8 @@ _MOST_RECORDS: Final = 1_000
 class ClassicGroups:
     """The classic groups among `groups`. Owned by its shard.
 
-    JoinGroup and SyncGroup are answered by a `LateAnswer` with the token they came with, in the same result or in one
-    that comes later: every path that takes a waiting member out of its group answers it, and every phase of a rebalance
-    has a timer.
+    JoinGroup and SyncGroup are answered by a `LateAnswer` with the request's token, in the same result or a later one:
+    every path that removes a waiting member from its group answers it, and every phase of a rebalance has a timer.
     """
 
     def __init__(
@@ -60,9 +59,10 @@ class ClassicGroups:
 
     def join(self, joining: Joining, now_ms: int) -> CoordinatorResult[None]:
         """One JoinGroup; the first member makes its group. Errors are in the answer: see `join.join`, and
-        INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT; INCONSISTENT_GROUP_PROTOCOL for a group of another kind, unless it
-        is a consumer group without members: the new one takes its place and offsets. Raises RecordsTooLarge for a
-        member whose group would not fit into one record: it must not come in, the group could not be written any more.
+        INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT; INCONSISTENT_GROUP_PROTOCOL for a group of another kind, unless it is
+        a consumer group without members: the new one replaces it and takes over its offsets. Raises RecordsTooLarge for
+        a member whose group would not fit into one record: it must not come in, the group could not be written any
+        more.
         """
         turn = self.turn(now_ms)
         request = joining.request
@@ -93,7 +93,7 @@ class ClassicGroups:
 
     def sync(self, request: SyncGroupRequest, token: int, now_ms: int) -> CoordinatorResult[None]:
         """One SyncGroup. Errors are in the answer: see `sync.sync`, and INVALID_GROUP_ID. Raises RecordsTooLarge for an
-        assignment with which the group does not fit into one record: all members go on waiting for another one.
+        assignment with which the group does not fit into one record: all members continue to wait for another one.
         """
         turn = self.turn(now_ms)
         group = self.group(request.group_id)
@@ -156,7 +156,7 @@ class ClassicGroups:
     def ensure(self, group_id: str) -> ClassicGroup:
         """Return the group that offsets are committed to; a simple one if there is none.
 
-        It is known by its offsets: it has no record of its own. The id is not that of a group of another kind.
+        It exists by its offsets: it has no record of its own. The id is not that of a group of another kind.
         """
         group = self.group(group_id)
         if group is None:
@@ -166,7 +166,7 @@ class ClassicGroups:
 
     def committed(self, group_id: str, member_id: str, now_ms: int) -> None:
         """Offsets were committed. In a Stable group, or one that prepares a rebalance, that prolongs the session of the
-        member that did it, as a heartbeat would.
+        committing member, as a heartbeat would.
         """
         group = self.group(group_id)
         if group is None or group.state not in (ClassicState.STABLE, ClassicState.PREPARING_REBALANCE):
@@ -179,8 +179,8 @@ class ClassicGroups:
 
     def replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
         """Apply a group's record: at load it makes the group what it was. In service the group is ahead of its record,
-        which only holds what a restart is to find; a tombstone removes the group at any time. Raises
-        InconsistentRecords for a group of another kind.
+        which only serves a restart; a tombstone removes the group at any time. Raises InconsistentRecords for a group
+        of another kind.
         """
         group = self._groups.get(key.group)
         if group is not None and not isinstance(group, ClassicGroup):
@@ -211,7 +211,7 @@ class ClassicGroups:
         return self._timers.next_ms()
 
     def on_deadline(self, now_ms: int) -> CoordinatorResult[None]:
-        """Let what is due happen, one after the other: each may take timers of the others away."""
+        """Handle everything due, one after the other: each may remove timers of the others."""
         turn = self.turn(now_ms)
         while len(turn.records) < _MOST_RECORDS and (key := self._timers.take(now_ms)) is not None:
             what, group_id, member_id = key

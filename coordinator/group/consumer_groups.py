@@ -1,4 +1,4 @@
-"""Consumer groups of one shard: what is asked of them, and what time and news of topics bring (KIP-848)."""
+"""Consumer groups of one shard: requests, timers, and changes of topics (KIP-848)."""
 
 from __future__ import annotations
 
@@ -230,8 +230,8 @@ class ConsumerGroups:
         return self.timers.next_ms()
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Members that were not heard of, or have not done in time what they had to, are taken out; as many as one
-        append has room for, the others are due at once.
+        """Members that have been silent, or too slow, are removed; as many as one append has room for, the others are
+        due at once.
         """
         by_group: dict[str, set[str]] = {}
         for what, group_id, member_id in self.timers.due(now_ms, self.room.room_bytes()):
@@ -288,7 +288,7 @@ class ConsumerGroups:
 
 
 def _is_over(group: ConsumerGroup, what: str, member_id: str) -> bool:
-    """Return True if the due timer ends the member: by now it may have done what was waited for."""
+    """Return True if the due timer ends the member: by now it may have done the awaited step."""
     if what == REBALANCE:
         return _is_revoking(group, member_id)
     return what == SESSION or group.members[member_id].classic is not None

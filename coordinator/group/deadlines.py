@@ -39,7 +39,7 @@ class Deadlines(Generic[K]):
             self.set(key, deadline_ms)
 
     def clear(self, key: K) -> None:
-        """Make the key not due any more; harmless when it never was."""
+        """Cancel the key's deadline; harmless without one."""
         self._deadlines.pop(key, None)
 
     def due(self, now_ms: int) -> list[K]:
@@ -50,7 +50,7 @@ class Deadlines(Generic[K]):
         return result
 
     def take(self, now_ms: int) -> K | None:
-        """Take out one key whose deadline is at `now_ms` or before, the earliest; None when there is none."""
+        """Remove one key whose deadline is at `now_ms` or before, the earliest; None if there is none."""
         while self._heap and self._heap[0][0] <= now_ms:
             entry, key = heappop(self._heap)
             if self._scheduled.get(key) != entry:
@@ -66,7 +66,7 @@ class Deadlines(Generic[K]):
         return None
 
     def next_ms(self) -> int | None:
-        """Return when something may be due; None without keys."""
+        """Return when a key may be due; None without keys."""
         return self._heap[0][0] if self._heap else None
 
     def _schedule(self, key: K, deadline_ms: int) -> None:
@@ -79,8 +79,8 @@ _RECORD_BYTES: Final = 64  # of a tombstone beside its names; in UTF-8 a charact
 
 
 def take_due(deadlines: Deadlines[K], now_ms: int, room_bytes: int) -> list[K]:
-    """Take out keys whose deadline is at `now_ms` or before, the earliest first: at least one, and as many as members
-    may leave with one append of `room_bytes`. A key has the names that are in their tombstones.
+    """Remove keys whose deadline is at `now_ms` or before, the earliest first: at least one, and as many members as can
+    leave with one append of `room_bytes`. A key has the names that are in their tombstones.
     """
     taken: list[K] = []
     left = room_bytes

@@ -48,7 +48,7 @@ class Group(Protocol):
 
 
 def settled_epoch(group_epoch: int, assignment_epoch: int, member_epochs: Iterable[int]) -> int:
-    """Return the epoch of a group of which records may be missing: no assignment, and no member, is ahead of it.
+    """Return the epoch of a group whose records may be incomplete: no assignment, and no member, is ahead of it.
 
     Where members are ahead of the assignment it is a new one, so that they get another.
     """

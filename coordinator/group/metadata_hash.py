@@ -39,7 +39,7 @@ def topic_hash(topic: TopicImage) -> bytes:
 
 
 def metadata_hash(topic_names: Iterable[str], metadata: MetadataImage) -> int:
-    """Return the hash of those of `topic_names` that exist, as a signed 64-bit number; 0 when none does."""
+    """Return the hash of the existing ones of `topic_names`, as a signed 64-bit number; 0 without any."""
     topics = [topic for name in sorted(topic_names) if (topic := metadata.topic(name)) is not None]
     if not topics:
         return 0

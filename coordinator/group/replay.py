@@ -1,7 +1,7 @@
 """The replay of groups whose members heartbeat: the common part of share groups' and consumer groups' records.
 
 Both kinds have records of members, of the group's epoch, of targets and their epoch, and of current assignments. Each
-kind has a table of rows, one per record type, in its `records`; what differs are the classes, and how a member and a
+kind has a table of rows, one per record type, in its `records`; they differ in the classes, and in how a member and a
 current assignment are read.
 """
 
@@ -82,7 +82,7 @@ TV = TypeVar("TV", bound=_TargetValue)
 
 @dataclass(frozen=True, slots=True)
 class Row(Generic[G_contra]):
-    """A record type: the classes of its key and its value, and what it does to the group that the key names.
+    """A record type: the classes of its key and its value, and its effect on the group that the key names.
 
     `apply` takes the group, the key and the value, None for a tombstone. Of the record that stands for the whole group
     the tombstone removes the group instead.
@@ -153,8 +153,8 @@ def assignment_of(topics: Iterable[TopicPartitions]) -> Assignment:
 class GroupReplay(Generic[G]):
     """The records of one kind of group, by its table. `types`: the classes of keys and values, for the serde.
 
-    `gives_way`: the groups of other kinds that a value puts one of this kind in the place of; tombstones that meet a
-    group of another kind are passed over then. Without it no group does, and they are errors, too.
+    `gives_way`: the kinds of groups that a value of this kind replaces; tombstones for a group of another kind are
+    ignored then. Without it no group does, and they are errors, too.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """The group coordinator's state machine: the groups of one partition of `__consumer_offsets`.
 
-One namespace of group ids for groups of every kind; a request for one kind does not find a group of another, but for
-consumers, which may speak either protocol. Each kind has a part of its own: what is asked of it, its records, its
-timers. This is the frame that holds them together.
+One namespace of group ids for groups of every kind; a request for one kind does not find a group of another, except for
+consumers, which may speak either protocol. Each kind has a part of its own: requests, records, timers. This is the
+frame that holds them together.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class GroupCoordinatorSettings:
 class GroupCoordinatorShard:
     """A `CoordinatorShard`: operations decide, `replay` changes. Owned by the runtime of its partition.
 
-    `share`, `classic`, `consumer`: the groups of these kinds; `classic_protocol`: what members ask that speak it, of
-    whichever kind their group is; `offsets`: what groups have committed.
+    `share`, `classic`, `consumer`: the groups of these kinds; `classic_protocol`: requests of members that speak it, in
+    a group of either kind; `offsets`: the groups' committed offsets.
     `wall_ms` gives the time of day; for `may_make_share_group` see `ShareGroups`. `counters` are those of the
-    coordinator; `room` is what one operation may append to its log. `believes_absence`: what `metadata` lacks does not
-    exist.
+    coordinator; `room` is how much one operation may append to its log. `believes_absence`: what `metadata` lacks does
+    not exist.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class GroupCoordinatorShard:
     # -- groups of every kind
 
     def group_kind(self, group_id: str) -> GroupKind | None:
-        """Return the kind of a group; None: there is none of that name."""
+        """Return the kind of a group; None if no group has that name."""
         group = self._groups.get(group_id)
         return None if group is None else group.kind
 

@@ -40,9 +40,7 @@ NO_DELAYS: Final[tuple[Delay, ...]] = ()
 
 
 def combined(delays: Iterable[Delay], start_offset: int = -1) -> list[Delay]:
-    """Return the delays as one ascending, disjoint account, with nothing below `start_offset` (-1:
-    nothing is cut off).
-    """
+    """Return the delays as one ascending, disjoint list, with nothing below `start_offset` (-1: nothing is cut off)."""
     return [Delay._make(row) for row in combine([StateBatch._make(delay) for delay in delays], start_offset)]
 
 
@@ -89,8 +87,8 @@ def is_sound(delay: Delay) -> bool:
 
 
 def tags_of(delays: Sequence[Delay], room: int) -> Tags:
-    """Return the delays as tags of a record's value; the first ones where `room`, in bytes, is not enough for all: what
-    is left out is available at once.
+    """Return the delays as tags of a record's value; only the first ones if `room`, in bytes, is not enough for all:
+    records left out are available at once.
     """
     delays = delays[: max(room - _OVERHEAD_BYTES, 0) // DELAY_BYTES]
     return ((TAG, _VERSION + b"".join(_ROW.pack(*delay) for delay in delays)),) if delays else ()
@@ -99,7 +97,7 @@ def tags_of(delays: Sequence[Delay], room: int) -> Tags:
 def delays_in(tags: Tags) -> Sequence[Delay]:
     """Return the delays among a record's unknown tags.
 
-    Nothing of what is not as above: those records are available now.
+    Invalid ones are left out: those records are available now.
     """
     body = next((value for tag, value in tags if tag == TAG), b"")
     if body[:1] != _VERSION or (len(body) - 1) % DELAY_BYTES:

@@ -28,7 +28,8 @@ class ReadResult:
 @dataclass(frozen=True, slots=True)
 class SummaryResult:
     """A state in short. `first_offset` is the start offset that is written down, also where Apache Kafka, and so
-    `start_offset`, shows none: of a share partition of which records were acquired and none is finished.
+    `start_offset`, shows none: of a share partition of which records were acquired and none is finished. `end` is that
+    of the partition's log, where another node said it; UNSET elsewhere.
     """
 
     error: ErrorCode = ErrorCode.NONE
@@ -38,6 +39,7 @@ class SummaryResult:
     start_offset: int = UNSET
     delivery_complete_count: int = UNSET
     first_offset: int = UNSET
+    end: int = UNSET
 
 
 NEGATIVE_PARTITION: Final = ApiError(ErrorCode.INVALID_REQUEST, "The partition index is negative.")

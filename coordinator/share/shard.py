@@ -2,9 +2,9 @@
 
 KIP-932, "Managing durable share-partition state", as Apache Kafka 4.4.0 does it. The leader of a share partition saves
 what became of its records by `write`, and gets it back by `read`; the group coordinator calls the rest. A state is a
-start offset, the state batches from there on, and epochs that fence those who are behind: smaller than known is
-refused, equal or larger passes, negative ones are no epochs. A start offset never goes back, and batches below it are
-dropped: a delayed write cannot revive a record that was acknowledged.
+start offset, the state batches from there on, and epochs that fence outdated writers: smaller than known is refused,
+equal or larger passes, negative ones are no epochs. A start offset never goes back, and batches below it are dropped: a
+delayed write cannot revive a record that was acknowledged.
 
 One thing differs from 4.4.0. A summary answers start offset -1 while DeliveryCompleteCount is -1 and there are no
 batches: until the first acknowledgement no client sees the start offset that the leader resolved.
@@ -85,7 +85,7 @@ NOTHING: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class ShareCoordinatorSettings:
-    """`share.coordinator.*`, and what the state topic has room for.
+    """`share.coordinator.*`, and the room of the state topic.
 
     `max_record_bytes` bounds a state: it must fit into one record. `max_batch_bytes` bounds what is written together.
     """
@@ -143,7 +143,7 @@ class ShareCoordinatorShard:
         )
 
     def initialize(self, key: SharePartitionKey, state_epoch: int, start_offset: int) -> CoordinatorResult[ApiError]:
-        """Give the share partition a new state, without batches; what it had is wiped.
+        """Give the share partition a new state, without batches; the old one is erased.
 
         `start_offset` -1: the leader will resolve it. Errors: INVALID_REQUEST, FENCED_STATE_EPOCH,
         UNKNOWN_TOPIC_OR_PARTITION.

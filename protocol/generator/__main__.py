@@ -69,13 +69,13 @@ def _checked_text(module: str, messages: list[MessageSpec], kafka_version: str) 
 
 
 def stale_files(files: dict[str, str], out: Path) -> list[str]:
-    """Names in `out` that differ from `files`, are missing, or should not be there."""
+    """Return names in `out` that differ from `files`, are missing, or superfluous."""
     present = {path.name: path.read_text("utf-8") for path in out.glob("*.py")}
     return sorted(name for name in files.keys() | present.keys() if files.get(name) != present.get(name))
 
 
 def write(files: dict[str, str], out: Path) -> list[str]:
-    """Bring `out` up to date; returns what was changed."""
+    """Bring `out` up to date; return the changed files."""
     out.mkdir(parents=True, exist_ok=True)
     changed = stale_files(files, out)
     for name in changed:

@@ -84,7 +84,7 @@ Nesting = Mapping[str, Sequence[tuple[str, str]]]
 
 def cycle(nesting: Nesting) -> list[tuple[str, str]] | None:
     """Return the fields, as (struct, field), by which a struct contains itself, the last one closing the circle; None
-    if none does. Every struct that a field names is a key.
+    without a circle. Every struct that a field names is a key.
     """
     done: set[str] = set()
     for start in nesting:

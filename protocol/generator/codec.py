@@ -101,7 +101,7 @@ def _uses(codec: MessageCodec) -> tuple[set[StructLayout], set[StructLayout]]:
 
 
 def _struct_abouts(codec: MessageCodec) -> dict[str, str]:
-    """Return a sentence for each nested struct: what the field that holds it says, or where it is used."""
+    """Return a sentence for each nested struct: the description of its field, or the place of its use."""
     abouts: dict[str, str] = {}
     structs = (codec.message.root, *codec.message.structs.values())
     for struct in structs:

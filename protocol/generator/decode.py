@@ -1,8 +1,8 @@
 """Layouts to decoding functions.
 
-A function reads one struct, or a whole array of them in one loop. Fixed-width fields in a row become one `unpack`; the
-first byte of what follows them (a compact length, the number of tags) or a classic length joins in, since at least that
-much must be there. `pos` only moves forward, so a value that runs past the end shows when the next field is read, or in
+A function reads one struct, or a whole array of them in one loop. Adjacent fixed-width fields become one `unpack`; the
+first byte behind them (a compact length, the number of tags) or a classic length joins in, since at least that much
+must exist. `pos` only moves forward, so a value that runs past the end shows when the next field is read, or in
 `Message.decode`, and slices never take more than there is.
 """
 
@@ -37,8 +37,8 @@ def _is_compact_int8s(field: FieldLayout) -> bool:
 
 
 class _Regular(NamedTuple):
-    """Elements of the usual size: what is read of one, as (struct code, local variable), what it is made with, and what
-    those variables have that are the same in all.
+    """Elements of the usual size: the fields read from one, as (struct code, local variable), the constructor call, and
+    the values that are the same in all.
     """
 
     run: list[tuple[str, str]]

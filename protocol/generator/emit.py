@@ -120,7 +120,7 @@ def _in_docstring(line: str, *, ends: bool = False) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text with escapes for backslashes and for what cannot be seen, or cannot be in a file."""
+    """Return text with escapes for backslashes and for invisible or forbidden characters."""
     return "".join(_ESCAPES.get(char) or (char if char.isprintable() else _code(char)) for char in text)
 
 

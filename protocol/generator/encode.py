@@ -47,7 +47,7 @@ class EncodeEmitter:
                 self._body(layout, cls)
 
     def _rows(self, layout: StructLayout) -> None:
-        """Write tuples of the fields, in their order, where they stand for the elements of an array."""
+        """Write tuples of the fields, in their order, if they represent the elements of an array."""
         fixed = [field.spec.type.element for field in layout.fields if field.positional]
         if layout.spec.name in ROWS_WRITTEN and layout.flexible and len(fixed) == len(layout.fields):
             codes = "".join(FORMAT_CODES[element] for element in fixed)

@@ -80,7 +80,7 @@ class FieldType:
 
     @property
     def fixed_size(self) -> int | None:
-        """Bytes of a fixed-width field; None for everything else."""
+        """Bytes of a fixed-width field; None for every other one."""
         return None if self.array else FIXED_SIZES.get(self.element)
 
     @property

@@ -247,7 +247,7 @@ class KeyChains:
                 after = following[at]
 
     def waits(self, offset: int) -> bool:
-        """Return whether an earlier offset of its key is unfinished, as it is itself."""
+        """Return whether the offset is unfinished, and an earlier one of its key is so, too."""
         return self._mark(offset) == _WAITS
 
     def _place(self, offset: i64) -> i64:

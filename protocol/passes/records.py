@@ -182,6 +182,78 @@ def read_keys(
     return found
 
 
+def columns(
+    data: bytes,
+    pos: i64,
+    count: i64,
+    base_offset: int,
+    base_time: int,
+    append_time: int | None,
+    low: i64,
+    high: i64,
+    errors: str,
+) -> (
+    tuple[
+        list[int],
+        list[int],
+        list[bytes | None],
+        list[bytes | None],
+        list[tuple[tuple[str, bytes | None], ...]],
+    ]
+    | None
+):
+    """Return offsets, times, keys, values and headers of `count` records that fill `data` from `pos` exactly.
+
+    Of records with an offset delta outside of `low..high`, both inclusive, no more is read than that, and nothing
+    behind the first one above. `errors` is for header keys that are no UTF-8. None when one cannot be read.
+    """
+    end: i64 = len(data)
+    offsets: list[int] = []
+    times: list[int] = []
+    keys: list[bytes | None] = []
+    values: list[bytes | None] = []
+    all_headers: list[tuple[tuple[str, bytes | None], ...]] = []
+    none: tuple[tuple[str, bytes | None], ...] = ()
+    index: i64 = 0
+    while index < count:
+        size, pos = _varint(data, pos, end)
+        stop: i64 = pos + size
+        if size < MIN_BODY_BYTES or stop > end:
+            return None
+        delta, pos = _varlong(data, pos + 1, stop)  # after the attributes
+        offset_delta, pos = _varint(data, pos, stop)
+        if pos > stop:
+            return None
+        if offset_delta > high:
+            return offsets, times, keys, values, all_headers
+        index += 1
+        if offset_delta < low:
+            pos = stop
+            continue
+        key, pos = _nullable(data, pos, stop)
+        value, pos = _nullable(data, pos, stop)
+        if pos >= stop:
+            return None
+        if data[pos] == 0:
+            pos += 1
+            all_headers.append(none)
+        else:
+            some, pos = _some_headers(data, pos, stop, errors)
+            all_headers.append(tuple(some))
+        if pos != stop:
+            return None
+        offsets.append(base_offset + offset_delta)
+        if append_time is None:
+            times.append(base_time + delta)
+        else:
+            times.append(append_time)
+        keys.append(key)
+        values.append(value)
+    if pos != end:
+        return None
+    return offsets, times, keys, values, all_headers
+
+
 def key_hashes(
     data: bytes, pos: i64, end: i64, count: i64, base_offset: i64, offsets: list[int], hashes: list[int]
 ) -> bool:
@@ -213,6 +285,61 @@ def key_hashes(
         pos = stop
         index += 1
     return True
+
+
+def header_values(
+    data: bytes, pos: i64, end: i64, count: i64, base_offset: i64, name: bytes, offsets: list[int], values: list[bytes]
+) -> bool:
+    """Append the value of the first header of this name of each of `count` records from `pos` on to `values`, a null as
+    no bytes, and its offset to `offsets`; left out are records without one, and those whose offset is not above the
+    last one there.
+
+    Of records in which the name's bytes are not found no more than the length is looked at. False when one cannot be
+    read up to that header, which has to be below `end`; those before it are there.
+    """
+    last: i64 = base_offset - 1
+    if len(offsets) > 0 and offsets[-1] > last:
+        last = offsets[-1]
+    at: i64 = data.find(name, pos, end)
+    index: i64 = 0
+    while index < count and at >= 0:
+        size, pos = _varint(data, pos, end)
+        stop: i64 = pos + size
+        if size < MIN_BODY_BYTES or stop > end:
+            return False
+        if at < stop:
+            _, pos = _varlong(data, pos + 1, stop)  # after the attributes
+            offset_delta, pos = _varint(data, pos, stop)
+            value = _header(data, _after(data, _after(data, pos, stop), stop), stop, name)
+            offset_delta += base_offset
+            if value is not None and offset_delta > last:
+                last = offset_delta
+                offsets.append(offset_delta)
+                values.append(value)
+            at = data.find(name, stop, end)
+        pos = stop
+        index += 1
+    return at < 0 or index == count
+
+
+def _header(data: bytes, pos: i64, stop: i64, name: bytes) -> bytes | None:
+    """Return the value of the first header of this name, a null as no bytes; None if there is none to read."""
+    count, pos = _varint(data, pos, stop)
+    while count > 0 and pos < stop:
+        size, pos = _varint(data, pos, stop)
+        if size < 0 or size > stop - pos:
+            return None
+        found: bool = size == len(name) and data[pos : pos + size] == name
+        size, pos = _varint(data, pos + size, stop)
+        if size < -1 or size > stop - pos:
+            return None
+        if size < 0:
+            size = 0
+        if found:
+            return data[pos : pos + size]
+        pos += size
+        count -= 1
+    return None
 
 
 def pick(
@@ -347,6 +474,36 @@ def _after(data: bytes, pos: i64, stop: i64) -> i64:
     if size != -1:
         return _FAR
     return pos
+
+
+def _nullable(data: bytes, pos: i64, stop: i64) -> tuple[bytes | None, i64]:
+    """Return a nullable field, and where it ends."""
+    size, pos = _varint(data, pos, stop)
+    if size < 0:
+        if size != -1:
+            return None, _FAR
+        return None, pos
+    if size > stop - pos:
+        return None, _FAR
+    return data[pos : pos + size], pos + size
+
+
+def _some_headers(data: bytes, pos: i64, stop: i64, errors: str) -> tuple[list[tuple[str, bytes | None]], i64]:
+    """Return the headers, and where they end."""
+    found: list[tuple[str, bytes | None]] = []
+    count, pos = _varint(data, pos, stop)
+    if count < 0 or pos > stop:
+        return found, _FAR
+    while count > 0 and pos < stop:
+        name, pos = _nullable(data, pos, stop)
+        if name is None:
+            return found, _FAR
+        value, pos = _nullable(data, pos, stop)
+        found.append((name.decode("utf-8", errors), value))
+        count -= 1
+    if count != 0:
+        return found, _FAR
+    return found, pos
 
 
 def _after_headers(data: bytes, pos: i64, stop: i64) -> i64:

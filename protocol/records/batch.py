@@ -33,11 +33,12 @@ from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.compression import MAX_DECOMPRESSED_BYTES, Compression, compress, decompress
 from shareq.protocol.records.record_codec import (
     MIN_RECORD_BYTES,
+    Columns,
     Headers,
     Record,
     RecordData,
     encode_record,
-    read_records,
+    read_columns,
 )
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "batch_headers",
     "build_batch",
     "crc_matches",
+    "decode_columns",
     "decode_records",
     "encode_batch",
     "find_record",
@@ -259,7 +261,7 @@ def validate_batch(data: bytes | bytearray | memoryview) -> BatchHeader | ErrorC
 def _producer_fields_agree(attributes: int, producer_id: int, epoch: int, sequence: int) -> bool:
     """Return True if a producer id comes with an epoch and, but for control batches, a sequence.
 
-    Without one neither means anything:
+    Without a producer id the other two mean nothing:
 
     aiokafka numbers its batches from 0 all the same.
     """
@@ -365,7 +367,7 @@ def encode_batch(header: BatchHeader, payload: bytes | bytearray | memoryview) -
 def _with_front(
     base_offset: int, leader_epoch: int, magic: int, summed: bytes, payload: bytes | bytearray | memoryview
 ) -> bytearray:
-    """Return a whole batch from what its CRC is of: the header from the attributes on, and the records."""
+    """Return a whole batch from the part that its CRC covers: the header from the attributes on, and the records."""
     length = HEADER_SIZE - LENGTH_OVERHEAD + len(payload)
     out = bytearray(_FRONT.pack(base_offset, length, leader_epoch, magic, crc32c(payload, crc32c(summed))))
     out += summed
@@ -398,11 +400,23 @@ def decode_records(
     `exact` is for records that are written again: see `record_codec`. Raises `MalformedMessage` for records that cannot
     be read or are larger than `max_bytes` when decompressed.
     """
+    return list(map(Record, *decode_columns(batch, max_bytes, exact, first=first, last=last)))
+
+
+def decode_columns(
+    batch: bytes | bytearray | memoryview,
+    max_bytes: int = MAX_DECOMPRESSED_BYTES,
+    exact: bool = False,
+    *,
+    first: int = -_INT64_MAX,
+    last: int = _INT64_MAX,
+) -> Columns:
+    """Return the results of `decode_records` field by field, for callers that make other objects from them."""
     header, data, pos = records_block(batch, max_bytes)
     append_time = header.max_timestamp if header.attributes & LOG_APPEND_TIME else None
     base_offset, base_time = header.base_offset, header.base_timestamp
     low, high = first - base_offset, last - base_offset
-    return read_records(data, pos, header.records_count, base_offset, base_time, append_time, exact, low, high)
+    return read_columns(data, pos, header.records_count, base_offset, base_time, append_time, exact, low, high)
 
 
 def find_record(
@@ -414,8 +428,8 @@ def find_record(
 ) -> tuple[int, int] | None:
     """Timestamp (ms) and offset of the first record with at least that timestamp, from `start_offset` and below `upto`.
 
-    Raises `MalformedMessage` for records before it that cannot be read, `TooLargeToOpen` for compressed ones that are
-    larger than `max_bytes` when decompressed.
+    Raises `MalformedMessage` for unreadable records before it, `TooLargeToOpen` for compressed ones that are larger
+    than `max_bytes` when decompressed.
     """
     header, data, pos = records_block(batch, max(max_bytes, len(batch)))
     base_offset, base_time = header.base_offset, header.base_timestamp
@@ -448,7 +462,7 @@ def records_block(
 
 
 def crc_matches(data: bytes | bytearray | memoryview, position: int, header: BatchHeader) -> bool:
-    """Return True if the CRC of the batch at `position` is that of its bytes, which must all be there."""
+    """Return True if the CRC of the batch at `position` matches its bytes, which must be complete."""
     end = position + header.length + LENGTH_OVERHEAD
     return crc32c(memoryview(data)[position + CRC_START : end]) == header.crc
 

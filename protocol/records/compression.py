@@ -9,7 +9,7 @@ gzip, lz4 and zstd are plain frames of those formats. Snappy is xerial's framing
 
 librdkafka writes one block of raw snappy without any framing; Java's reader takes both, and so does this one.
 
-cramjam is imported by what uses it: a broker listens earlier without.
+cramjam is imported on first use: a broker listens earlier without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A record batch with some of its records: what a consumer gets of a large batch of which few are for it.
+"""A record batch with some of its records: the part of a large batch for a consumer that needs few of them.
 
 As the cleaner does it (`retain`), a record keeps its bytes, and the batch its base offset, LastOffsetDelta, times,
 producer's fields and flags: so each record has the offset, time, key, value and headers that it has in the whole batch.
@@ -28,7 +28,7 @@ MOST_COMPRESSED: Final = 256 * 1024
 
 
 class Cut(NamedTuple):
-    """The outcome of a cut. `batch` is None if the whole batch has to do, and empty if no record is wanted.
+    """The outcome of a cut. `batch` is None if the whole batch must be used, and empty if no record is wanted.
 
     `opened`: how many bytes of compressed records were made readable for it.
     """

@@ -22,9 +22,9 @@ class KeyHashes(NamedTuple):
 def add_key_hashes(data: bytes, position: int, found: KeyHashes) -> None:
     """Append the hash of the key of each record of the batch at `position` of `data`, which lies behind those before.
 
-    The batch is whole. Records without a key are left out, and so are those of a control batch, and of what cannot be
-    read. The hash is this process's own of bytes: SipHash with a secret of each start, 64 bits, unless PYTHONHASHSEED
-    says otherwise.
+    The batch is whole. Records without a key are left out, and so are those of a control batch, and unreadable ones.
+    The hash is this process's own of bytes: SipHash with a secret of each start, 64 bits, unless PYTHONHASHSEED says
+    otherwise.
     """
     base_offset, length, attributes, count = _fields(data, position)
     if attributes & CONTROL:

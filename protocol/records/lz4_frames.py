@@ -69,7 +69,7 @@ class _Reader:
 
 
 class _Descriptor(NamedTuple):
-    """The descriptor of a frame. `size`: of its content, None if it does not say."""
+    """The descriptor of a frame. `size`: of its content, None if unknown."""
 
     flags: int
     largest: int

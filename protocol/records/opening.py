@@ -1,8 +1,8 @@
 """The records of a large batch piece by piece, so that its reader may pause between two pieces. Pure.
 
 gzip and zstd are opened as they are read, lz4 and snappy block by block; snappy in one block is opened in one go, for
-want of a library that does it otherwise. Of a record that is longer than a piece the value is left out, as nothing
-that looks at records here looks into it.
+want of a library that does it otherwise. The value of a record longer than a piece is left out, as no reader here looks
+into it.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class _Decompressor(Protocol):
 
 
 def record_runs(opened_pieces: Iterator[bytes], count: int) -> Iterator[Run]:
-    """Yield the `count` records of a batch, from what `pieces` yields of it; runs without records are pauses.
+    """Yield the `count` records of a batch, from the pieces that `pieces` yields; runs without records are pauses.
 
-    Raises `MalformedMessage` where the records do not fill the pieces exactly, as far as their lengths show that, and
-    what `pieces` raises.
+    Raises `MalformedMessage` if the records do not fill the pieces exactly, as far as their lengths show, and the
+    errors of `pieces`.
     """
     rest: list[bytes] = []  # of a record that is not here whole
     held = needed = skip = longest = 0
@@ -123,7 +123,7 @@ def find_in_steps(
 def _without_value(data: bytes) -> tuple[int, bytes, int] | None:
     """Return the beginning of a record whose value goes on behind `data`, as a record with an empty value.
 
-    Return its length, that beginning, and how many more bytes the value has; None if the record is not like that.
+    Return its length, that beginning, and how many more bytes the value has; None if the record has another form.
     """
     try:
         size, at = _number(data, 0)
@@ -143,7 +143,7 @@ def _without_value(data: bytes) -> tuple[int, bytes, int] | None:
 
 
 def _size(data: bytes) -> int:
-    """Bytes that a record needs which begins with `data`; 1 where that is not known."""
+    """Return how many bytes a record needs that begins with `data`; 1 if unknown."""
     try:
         size, at = _number(data, 0)
     except IndexError:

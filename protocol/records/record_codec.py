@@ -10,11 +10,11 @@
         varint n >= 0, n bytes of UTF-8 key;  varint m (-1 = null), m bytes of value
 
 All varints are zig-zag. A record ends exactly at its length. Nothing here is on the produce or fetch path:
-`passes.records` checks what comes, and the broker passes batches through as bytes.
+`passes.records` checks incoming records, and the broker handles batches as bytes.
 
-Brokers, Apache Kafka too, take header keys of any bytes. Read for a person or a program, what is no UTF-8 in them is
-U+FFFD, as in Java; read to be written again ("exact"), it is a lone surrogate (PEP 383), of which `header_key` makes
-the same bytes again.
+Brokers, Apache Kafka too, take header keys of any bytes. Read for a person or a program, bytes that are no UTF-8 become
+U+FFFD, as in Java; read to be written again ("exact"), they become lone surrogates (PEP 383), from which `header_key`
+makes the same bytes again.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
+from shareq.protocol.passes.records import columns
 from shareq.protocol.primitives import SMALL, read_zigzag, zigzag_varint
 
 Headers = tuple[tuple[str, bytes | None], ...]
@@ -43,6 +44,16 @@ class Record(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers = ()
+
+
+class Columns(NamedTuple):
+    """Records as they were read, field by field: element i of each list is of record i."""
+
+    offsets: list[int]
+    timestamps: list[int]
+    keys: list[bytes | None]
+    values: list[bytes | None]
+    headers: list[Headers]
 
 
 class RecordData(NamedTuple):
@@ -97,7 +108,7 @@ def header_key(name: str) -> bytes:
     return name.encode("utf-8", "surrogateescape")
 
 
-def read_records(
+def read_columns(
     data: bytes,
     pos: int,
     count: int,
@@ -107,40 +118,18 @@ def read_records(
     exact: bool = False,
     low: int = _INT32_MIN,
     high: int = _INT32_MAX,
-) -> list[Record]:
-    """`count` records that fill `data` from `pos` exactly; all with `append_time` when that is given.
+) -> Columns:
+    """Return `count` records that fill `data` from `pos` exactly; all with `append_time` if given.
 
     `exact` keeps the bytes of header keys that are no UTF-8. Of records with an offset delta outside of `low..high` no
     more is read than that, and nothing behind the first one above. Raises `MalformedMessage` for anything else.
     """
     errors = "surrogateescape" if exact else "replace"
-    records: list[Record] = []
-    try:
-        for start, end in record_extents(data, pos, count):
-            byte = data[start + 1]  # after the attributes
-            if byte < 0x80:
-                delta, at = (byte >> 1) ^ -(byte & 1), start + 2
-            else:
-                delta, at = read_zigzag(data, start + 1, 10)
-            offset_delta, at = read_zigzag(data, at)
-            if offset_delta < low:
-                continue
-            if offset_delta > high:
-                break
-            key, at = _nullable(data, at, end)
-            value, at = _nullable(data, at, end)
-            if data[at] == 0:
-                headers: Headers = ()
-                at += 1
-            else:
-                headers, at = _headers(data, at, end, errors)
-            if at != end:
-                raise MalformedMessage(f"record fields end at byte {at}, its length says {end}")
-            timestamp = base_timestamp + delta if append_time is None else append_time
-            records.append(Record(base_offset + offset_delta, timestamp, key, value, headers))
-    except IndexError as error:
-        raise MalformedMessage("record cut short") from error
-    return records
+    low, high = min(max(low, _INT32_MIN), _INT32_MAX + 1), max(min(high, _INT32_MAX), _INT32_MIN - 1)
+    found = columns(data, pos, count, base_offset, base_timestamp, append_time, low, high, errors)
+    if found is None:
+        raise MalformedMessage("records that cannot be read")
+    return Columns(*found)
 
 
 def record_extents(data: bytes, pos: int, count: int) -> Iterator[tuple[int, int]]:
@@ -162,35 +151,6 @@ def record_extents(data: bytes, pos: int, count: int) -> Iterator[tuple[int, int
         pos = end
     if pos != total:
         raise MalformedMessage(f"{total - pos} bytes after the last of {count} records")
-
-
-def _nullable(data: bytes, pos: int, end: int) -> tuple[bytes | None, int]:
-    byte = data[pos]
-    if byte < 0x80:
-        length, pos = (byte >> 1) ^ -(byte & 1), pos + 1
-    else:
-        length, pos = read_zigzag(data, pos)
-    if length < 0:
-        if length != -1:
-            raise MalformedMessage(f"length {length} in a record")
-        return None, pos
-    if length > end - pos:
-        raise MalformedMessage(f"{length} bytes in a record where {end - pos} are left")
-    return data[pos : pos + length], pos + length
-
-
-def _headers(data: bytes, pos: int, end: int, errors: str) -> tuple[Headers, int]:
-    count, pos = read_zigzag(data, pos)
-    if count < 0 or count > (end - pos) // 2:
-        raise MalformedMessage(f"{count} record headers in {end - pos} bytes")
-    headers: list[tuple[str, bytes | None]] = []
-    for _ in range(count):
-        name, pos = _nullable(data, pos, end)
-        if name is None:
-            raise MalformedMessage("record header without a key")
-        value, pos = _nullable(data, pos, end)
-        headers.append((name.decode("utf-8", errors), value))
-    return tuple(headers), pos
 
 
 def _varint(value: int) -> bytes:

@@ -1,9 +1,9 @@
 """A record batch of which compaction has removed records.
 
-What stays keeps its offset, its time and its bytes; the batch keeps base offset, LastOffsetDelta and the producer's
-fields, so that the offsets and sequences it stands for are the same with fewer records in it, or none. MaxTimestamp
-is that of the records that are left; a batch without any keeps the old one. A batch with a delete horizon has that time
-(ms) in the place of BaseTimestamp, and its records' time deltas start from there.
+Remaining records keep their offset, their time and their bytes; the batch keeps base offset, LastOffsetDelta and the
+producer's fields, so that its offsets and sequences stay the same with fewer records in it, or none. MaxTimestamp is
+that of the remaining records; a batch without any keeps the old one. A batch with a delete horizon has that time (ms)
+in the place of BaseTimestamp, and its records' time deltas start from there.
 
 A batch of a few kilobytes may have a quarter of a million records, a microsecond or two each. So there is a way through
 it in slices of `SLICE_RECORDS`, for callers who let others go on in between.
@@ -66,8 +66,8 @@ class Opened(NamedTuple):
 
 
 def open_batch(batch: bytes | bytearray | memoryview, most_opened: int = MAX_DECOMPRESSED_BYTES) -> Opened:
-    """Read a batch up to the keys of its records. Raises `MalformedMessage` for what cannot be read, `TooLargeToOpen`
-    for compressed records that are more than `most_opened` bytes.
+    """Read a batch up to the keys of its records. Raises `MalformedMessage` for unreadable records, `TooLargeToOpen`
+    for compressed records of more than `most_opened` bytes.
     """
     opened, slices = in_slices(batch, most_opened)
     return opened._replace(records=list(chain.from_iterable(slices)))

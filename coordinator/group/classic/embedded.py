@@ -4,7 +4,7 @@
                    that the consumer holds on to, from 2 its generation, from 3 its rack
     assignment     int16 version, then ConsumerProtocolAssignment: partitions by topic, nullable bytes user data
 
-Later versions only add fields at the end: one that is not known is read as the last that is.
+Later versions only add fields at the end: an unknown one is read as the last known one.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 Apache Kafka writes a classic group down when an assignment arrives, when it becomes empty, and when a static member is
 replaced. What happens in between is in memory alone: members that a restart does not know join again. So operations
-change the group themselves; see `records` for what is written.
+change the group themselves; see `records` for the written records.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ClassicMember:
 
 @dataclass(frozen=True, slots=True)
 class InitialDelay:
-    """The wait for the first members of a group: how long this round is, and what of the whole is left after it."""
+    """The wait for the first members of a group: the length of this round, and the rest of the whole after it."""
 
     delay_ms: int
     remaining_ms: int
@@ -207,9 +207,7 @@ class ClassicGroup:
         self.pending_joins.discard(member.member_id)
 
     def remove(self, member_id: str) -> None:
-        """Remove a member, or an id that was given out; the leader's place falls to the member that
-        is longest there.
-        """
+        """Remove a member, or an id that was given out; the member that has been there longest becomes the leader."""
         member = self.members.pop(member_id, None)
         if member is not None:
             self._count(member, -1)
@@ -258,7 +256,7 @@ class ClassicGroup:
         member.session_timeout_ms = session_timeout_ms
 
     def elect_joined_leader(self) -> bool:
-        """Have a leader that has joined the rebalance; False when no member has."""
+        """Make a leader of a member that has joined the rebalance; False if none has."""
         if self.leader_id is None:
             return False
         if self.leader_id not in self.joining:

@@ -44,7 +44,7 @@ def delete_error(group: ClassicGroup) -> ErrorCode:
 
 
 def read_topics(group: ClassicGroup) -> frozenset[str] | None:
-    """Return the topics that consumers of the group read; None where that is unknown: all count as read."""
+    """Return the topics that consumers of the group read; None if unknown: all count as read."""
     if group.subscribed_topics is None:
         return None if group.type == CONSUMER_PROTOCOL_TYPE else frozenset()
     return group.subscribed_topics
@@ -53,8 +53,8 @@ def read_topics(group: ClassicGroup) -> frozenset[str] | None:
 def expires_from_ms(group: ClassicGroup, committed_ms: int) -> int | None:
     """Return when the retention begins of an offset committed at `committed_ms` (times of day); None: it stays.
 
-    In a group that has lost its members, it begins at that moment; in one that never had any, and for topics that
-    consumers of a Stable group do not subscribe to, with the commit.
+    In a group that has lost its members, it begins at that moment; in one that never had any, and for topics to which
+    consumers of a Stable group do not subscribe, with the commit.
     """
     if group.type is None:
         return committed_ms

@@ -27,7 +27,7 @@ LEAST_PAUSE_MS: Final = 100
 
 
 def prepare_or_complete(group: ClassicGroup, turn: Turn, reason: str) -> None:
-    """Something has changed: begin a rebalance, or go on with the one that is under way."""
+    """Start a rebalance after a change, or continue the current one."""
     if group.can_rebalance:
         prepare(group, turn, reason)
     else:
@@ -76,7 +76,7 @@ def complete_if_last_was_missing(group: ClassicGroup, turn: Turn) -> None:
 
 
 def join_time_is_over(group: ClassicGroup, turn: Turn) -> None:
-    """Take the JOIN timer: prolong the initial delay if more members came, or go on with those that are here."""
+    """Handle the JOIN timer: prolong the initial delay if more members came, or continue with the present ones."""
     delay = group.initial_delay
     if delay is not None and group.member_added and delay.remaining_ms:
         group.member_added = False
@@ -137,7 +137,7 @@ def end_sync_phase(group: ClassicGroup, turn: Turn) -> None:
 
 
 def joined(group: ClassicGroup, member_id: str, *, skip_assignment: bool = False) -> JoinGroupResponse:
-    """Return the answer with a member's generation; the leader's has also its members, and what each said of itself."""
+    """Return the answer with a member's generation; the leader's also has its members, and the metadata of each."""
     members = [
         JoinGroupResponseMember(each.member_id, each.instance_id, each.metadata(group.protocol_name))
         for each in (group.members.values() if group.leader_id == member_id else ())

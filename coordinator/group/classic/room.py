@@ -12,8 +12,8 @@ from shareq.coordinator.shard import LogRoom, RecordsTooLarge
 
 
 def check_room(group: ClassicGroup, comer: ClassicMember, room: LogRoom) -> None:
-    """Raise RecordsTooLarge for a member with which the group's record is too large, by the protocol that takes most of
-    those that all members support. `comer` stands for the member of its id or instance id, if there is one.
+    """Raise RecordsTooLarge for a member with which the group's record is too large, by the largest protocol that all
+    members support. `comer` stands for the member of its id or instance id, if there is one.
 
     Assignments count where they are written again: a static member that comes back keeps its own.
     """

@@ -1,4 +1,4 @@
-"""One operation on a classic group: what it looks at, and what comes of it."""
+"""One operation on a classic group: its input, and its outcome."""
 
 from __future__ import annotations
 

@@ -115,8 +115,8 @@ class ClassicMembers:
     def _join_last(
         self, draft: Draft, replaced: ConsumerMember, owned: Assignment, now_ms: int
     ) -> Steps[tuple[tuple[CoordinatorRecord, ...], JoinGroupResponse]]:
-        """Let the member join a group that becomes a classic one: one that stays as it is, if all members have come to
-        the group's target.
+        """Let the member join a group that becomes a classic one: unchanged, if all members have reached the group's
+        target.
         """
         group, after, reason = draft.group, draft.sender.current, "a member came with another subscription"
         if draft.epoch <= group.assignment_epoch:
@@ -244,9 +244,9 @@ def _sync_error(
 def _has_to_join(group: ConsumerGroup, member_id: str, inputs: HeartbeatInputs) -> bool:
     """Return True if the member has to join again.
 
-    It has to if there is a new target, or partitions to give up, or others have given up all that the member waits for.
-    In a group whose members all speak the classic protocol, which there is only if it may not be a classic group, also
-    if there is no target for its epoch yet: none but these members can have it made.
+    It must if there is a new target, or partitions to give up, or others have given up all partitions that the member
+    waits for. If all members of the group speak the classic protocol, which happens only if it may not become a classic
+    group, also if its epoch has no target yet: only these members can have it made.
     """
     current = group.current_of(member_id)
     if current.member_epoch < group.assignment_epoch or current.state is MemberState.UNREVOKED_PARTITIONS:

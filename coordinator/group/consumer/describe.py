@@ -17,7 +17,7 @@ _CONSUMER_PROTOCOL: Final = 1
 
 
 def consumer_group_entry(group: ConsumerGroup, metadata: MetadataImage, assignors: tuple[str, ...]) -> DescribedGroup:
-    """State, epochs, and members with what they have and are to have; topics that exist no longer are left out."""
+    """Return state, epochs, and members with their current and target assignment; deleted topics are left out."""
     return DescribedGroup(
         group_id=group.group_id,
         group_state=group.state_name,

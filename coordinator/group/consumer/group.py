@@ -120,7 +120,7 @@ class ConsumerGroup:
         return all(member.classic is not None for m, member in self.members.items() if m not in member_ids)
 
     def supports_classic(self, names: Iterable[str]) -> bool:
-        """Return True if one of these protocols is that of every member that speaks the classic protocol."""
+        """Return True if every member that speaks the classic protocol supports one of these protocols."""
         known = [{name for name, _ in member.classic.protocols} for member in self.members.values() if member.classic]
         return any(all(name in each for each in known) for name in names)
 
@@ -217,7 +217,7 @@ class ConsumerGroup:
         self.group_epoch = settled_epoch(self.group_epoch, self.assignment_epoch, epochs)
 
     def is_disposable(self) -> bool:
-        """Return True if nothing is left but the group's own record.
+        """Return True if only the group's own record is left.
 
         Compaction may have taken the assignment's record together with its tombstone, and left the group's.
         """

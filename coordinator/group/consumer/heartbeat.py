@@ -4,11 +4,11 @@
 2. A group epoch without a target assignment gets one, unless the last is too recent.
 3. The member takes its next step towards its target.
 
-One thing is quicker than in Apache Kafka, which matches patterns beside its heartbeats: here a pattern is matched by
-the heartbeat that brings it, and the answer to that has the partitions.
+One thing is quicker than in Apache Kafka, which matches patterns beside its heartbeats: here the heartbeat that brings
+a pattern matches it, and its answer has the partitions.
 
-Everything here decides; nothing changes a group but the replay of the records returned. Only `Activity`, which is in no
-record, is changed at once.
+Everything here only decides; a group changes only by the replay of the returned records. Only `Activity`, which is in
+no record, is changed at once.
 """
 
 from __future__ import annotations

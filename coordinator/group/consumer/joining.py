@@ -1,4 +1,4 @@
-"""The sender of a heartbeat: a member that is known, a new one, or one that takes a static member's place."""
+"""The sender of a heartbeat: a known member, a new one, or one that replaces a static member."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from shareq.protocol.generated.consumer_group_heartbeat import ConsumerGroupHear
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """The member before the request. `replaces`: the id of the member whose place it takes, with its target and what
-    it has; `records` do that.
+    """The member before the request. `replaces`: the id of the member that it replaces, taking over its target and
+    partitions; `records` do that.
     """
 
     member: ConsumerMember
@@ -33,7 +33,7 @@ class Sender:
 
 
 def owned_by(request: ConsumerGroupHeartbeatRequest) -> Assignment | None:
-    """Return the partitions that the member says it owns; None if it did not say."""
+    """Return the partitions that the member reports to own; None if it reported none."""
     if request.topic_partitions is None:
         return None
     owned: dict[bytes, frozenset[int]] = {}

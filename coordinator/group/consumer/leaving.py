@@ -34,8 +34,8 @@ def member_of(group: ConsumerGroup, member_id: str, instance_id: str | None) -> 
 
 
 def left_for_a_while(group: ConsumerGroup, member: ConsumerMember) -> CoordinatorRecord:
-    """Return the record of a static member that goes and will be back: it keeps what it has, but for what it had to
-    give up. The member that comes in its place has its partitions from epoch 0 on.
+    """Return the record of a static member that leaves and will return: it keeps its partitions, except those it had to
+    give up. The member that replaces it has its partitions from epoch 0 on.
     """
     current = group.current_of(member.member_id)
     assigned = {topic_id: dict.fromkeys(partitions, 0) for topic_id, partitions in current.assigned.items()}

@@ -1,4 +1,4 @@
-"""A member of a consumer group: what it said of itself, and where it stands."""
+"""A member of a consumer group: its metadata, and its state."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ClassicMetadata:
 @dataclass(frozen=True, slots=True)
 class ConsumerMember:
     """A member as its metadata record has it. `subscribed_topic_names` ascends without duplicates; an empty
-    `subscribed_topic_regex` matches nothing, as None does. `classic`: None for one that speaks KIP-848's protocol.
+    `subscribed_topic_regex` matches nothing, as None does. `classic`: None for a member that speaks KIP-848's protocol.
     """
 
     member_id: str
@@ -68,7 +68,7 @@ class ConsumerMember:
 class CurrentAssignment:
     """The current assignment of a member: its epoch, the one before, and its partitions.
 
-    They are those that answers gave it, and those that it still has to give up. Both count as its own.
+    They are those that answers gave it, and those that it still must give up. Both count as its own.
     """
 
     member_epoch: int = JOIN_EPOCH

@@ -18,7 +18,8 @@ def commit_error(
     group: ConsumerGroup, request: OffsetCommitRequest, topics: Iterable[OffsetCommitResponseTopic], version: int | None
 ) -> ErrorCode:
     """Return why the group refuses an OffsetCommit of these topics, which have names and ids; NONE if it does not.
-    Those of the request are not looked at. `version` None: it is that of a transaction, which need not name the member.
+    Those of the request are not looked at. `version` None: the commit belongs to a transaction, which need not name the
+    member.
 
     A member's epoch has to be its present one, or one in which it had every partition already. Errors:
     UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH; UNSUPPORTED_VERSION for a member that commits without an epoch. For a member

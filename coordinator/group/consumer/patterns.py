@@ -102,7 +102,7 @@ class PatternMatches:
             self._news.clear()
 
     def topics(self, regex: str) -> tuple[frozenset[str], int]:
-        """Return the topics of now that the pattern matches, and how many names had to be matched for that."""
+        """Return the existing topics that match the pattern, and how many names had to be checked."""
         seen, found = self._found.get(regex, (_NONE, _NONE))
         came, went = self._news_since(seen)
         new = matching(regex, came) if came else _NONE

@@ -132,7 +132,7 @@ def current_record(group_id: str, member_id: str, current: CurrentAssignment) ->
 
 
 def regex_record(group_id: str, regex: str, resolved: ResolvedRegex | None) -> CoordinatorRecord:
-    """Return the topics a pattern matched; None: no member subscribes by it any more."""
+    """Return the topics that matched a pattern; None: no member subscribes by it any longer."""
     key = ConsumerGroupRegularExpressionKey(group_id, regex)
     if resolved is None:
         return CoordinatorRecord(key, None)

@@ -36,7 +36,7 @@ def refusal(error: ErrorCode, message: str) -> ConsumerGroupHeartbeatResponse:
 
 
 def check_size(request: ConsumerGroupHeartbeatRequest, most_bytes: int) -> None:
-    """Raise RecordsTooLarge, before anything is done for it, for names that no record of the log has room for."""
+    """Raise RecordsTooLarge, before any other work, for names too long for a record of the log."""
     if sum(map(len, request.subscribed_topic_names or ())) > most_bytes:
         raise RecordsTooLarge
 

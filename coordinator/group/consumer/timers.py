@@ -47,7 +47,7 @@ class MemberTimers:
             self.clear(what, group_id, member_id)
 
     def due(self, now_ms: int, room_bytes: int) -> list[TimerKey]:
-        """Take out what is due at `now_ms` or before, the earliest first: see `take_due`."""
+        """Remove entries due at `now_ms` or before, the earliest first: see `take_due`."""
         return take_due(self._deadlines, now_ms, room_bytes)
 
     def next_ms(self) -> int | None:

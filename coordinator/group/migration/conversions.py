@@ -1,4 +1,4 @@
-"""Groups that change their kind while they have members, and what goes with the change: timers, and waiting members."""
+"""Groups that change their kind while they have members, and the effects of the change: timers, and waiting members."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ _AGAIN: Final = ErrorCode.REBALANCE_IN_PROGRESS
 class Conversions:
     """Conversions between the classic and the consumer groups among `groups`. Owned by its shard.
 
-    A consumer group comes of a classic one by the replay of records. The other way the classic group takes its place at
-    once, as every classic group is ahead of its records; the replay of their tombstones then finds nothing to remove.
+    A consumer group comes of a classic one by the replay of records. In the other direction the classic group replaces
+    it at once, as every classic group is ahead of its records; the replay of their tombstones then finds nothing to
+    remove.
     """
 
     def __init__(
@@ -64,8 +65,8 @@ class Conversions:
         return (yield from upgraded(group, self._metadata))
 
     def upgrade(self, group: ClassicGroup, now_ms: int) -> tuple[LateAnswer, ...]:
-        """Make the group a consumer group by records of the same operation: members that wait are asked to join again,
-        and each has its session timeout to be heard of.
+        """Make the group a consumer group by records of the same operation: waiting members are asked to join again,
+        and each has its session timeout to do so.
         """
         turn = self._classic.turn(now_ms)
         turn.clear_timer(JOIN, group)

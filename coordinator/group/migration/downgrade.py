@@ -1,7 +1,7 @@
 """A consumer group whose members all speak the classic protocol as a classic group.
 
-The group epoch becomes the generation, and every member has its target: the members rebalance at once, unless all of
-them have got there.
+The group epoch becomes the generation, and every member gets its target: the members rebalance at once, unless all of
+them have reached it.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def downgrade_records(
 ) -> tuple[CoordinatorRecord, ...]:
     """Build the records that make the classic group of the consumer group.
 
-    A group that is about to rebalance is written down as one generation further on: no member is in that, so after a
-    crash the members join again, too, and what those had that are gone is not forgotten.
+    A group that is about to rebalance is stored with the next generation: no member is in that, so after a crash the
+    members join again, too, and the partitions of removed members are not forgotten.
     """
     record = group_record(classic, {each.member_id: each.assignment for each in classic.members.values()})
     if rebalances and isinstance(record.value, GroupMetadataValue):

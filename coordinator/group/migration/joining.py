@@ -2,7 +2,8 @@
 
 It is answered at once, without waiting for others: the broker assigns, the group epoch that the member has got to is
 its generation, and no member leads. The member asks for its partitions by SyncGroup, learns by Heartbeat that its
-target has changed, and joins again, first without what it has to give up, then with what others have given up for it.
+target has changed, and joins again, first without the partitions it must give up, then with those that others have
+given up for it.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def subscription_of(joining: Joining) -> ConsumerProtocolSubscription:
 
 
 def sender_of(group: ConsumerGroup, joining: Joining) -> Sender:
-    """Return the member before the request: any id is taken, and a static member that comes without one is the
-    successor of the one before, whichever protocol that speaks. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
+    """Return the member before the request: any id is accepted, and a static member without an id succeeds the previous
+    one, whichever protocol that speaks. Raises Refused: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID.
     """
     request = joining.request
     member_id, instance_id = request.member_id or joining.new_id, request.group_instance_id
@@ -71,7 +72,7 @@ def sender_of(group: ConsumerGroup, joining: Joining) -> Sender:
 def joined_member(
     member: ConsumerMember, joining: Joining, subscription: ConsumerProtocolSubscription
 ) -> ConsumerMember:
-    """Return the member with what it says of itself now."""
+    """Return the member with its current metadata."""
     request = joining.request
     return ConsumerMember(
         member_id=member.member_id,

@@ -57,8 +57,8 @@ def check_upgrade(group: ClassicGroup, policy: MigrationPolicy, max_size: int) -
 def upgraded(group: ClassicGroup, metadata: MetadataImage) -> Steps[tuple[CoordinatorRecord, ...]]:
     """Build the records of a consumer group, the tombstone of the classic group first.
 
-    Raise Refused: GROUP_ID_NOT_FOUND if the broker cannot read what its members say to each other, or would lose some
-    of it. A partition that the leader has given to two members is the first one's. Pauses where there are many topics.
+    Raise Refused: GROUP_ID_NOT_FOUND if the broker cannot read the members' metadata, or would lose some of it. A
+    partition that the leader has given to two members is the first one's. Pauses where there are many topics.
     """
     protocol, pace = _protocol(group), _Pace()
     taken: set[tuple[bytes, int]] = set()
@@ -125,8 +125,8 @@ def _partitions(topics: Iterable[str], metadata: MetadataImage) -> set[tuple[byt
 
 
 def _protocol(group: ClassicGroup) -> str | None:
-    """Return the protocol by which all members said what they subscribe to; that of the generation, if it is all the
-    same. Before the first generation there is none yet.
+    """Return the protocol by which all members gave their subscription; that of the generation, if there is a choice.
+    Before the first generation there is none yet.
     """
     name = group.protocol_name
     if name is not None and all(any(name == each for each, _ in m.protocols) for m in group.members.values()):

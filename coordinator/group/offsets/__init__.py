@@ -1,1 +1,1 @@
-"""Committed offsets of groups: the rules of committing, what is kept, what is read, and when it expires."""
+"""Committed offsets of groups: the rules of committing, the stored form, reading, and expiry."""

@@ -1,4 +1,4 @@
-"""OffsetCommit: what becomes of the topics of one request that the group accepts."""
+"""The outcome for the topics of one request that the group accepts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class PreparedCommit:
     """An OffsetCommit that is made some topics at a time, before its group is asked: `records`, as they are `encoded`,
     and `topics` as they are answered if the group accepts it.
 
-    `most_bytes` is what one append may take of keys and values: with more it `is_too_large`, and nothing of it is kept.
+    `most_bytes` is how much one append may take of keys and values: with more it `is_too_large`, and none of it is
+    kept.
     """
 
     __slots__ = ("_bytes", "_encode", "_longest_metadata", "_most_bytes", "encoded", "records", "topics")
@@ -87,7 +88,7 @@ class PreparedCommit:
             self.records, self.encoded = [], []
 
     def leave_out_gone(self, topic_by_id: Callable[[bytes], object | None]) -> frozenset[bytes]:
-        """Have no records of topics that do not exist any more, and return their ids."""
+        """Drop the records of deleted topics, and return their ids."""
         ids = {topic.topic_id for topic in self.topics}
         gone = frozenset(each for each in ids if topic_by_id(each) is None)
         if gone:
@@ -95,7 +96,7 @@ class PreparedCommit:
         return gone
 
     def leave_out(self, topic_ids: Set[bytes]) -> None:
-        """Have no records of these topics: they were deleted meanwhile. `topics` stay as they are."""
+        """Drop the records of these topics: they were deleted meanwhile. `topics` stay as they are."""
         left = [
             (record, encoded)
             for record, encoded in zip(self.records, self.encoded, strict=True)

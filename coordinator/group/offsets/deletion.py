@@ -43,6 +43,6 @@ class PreparedDeletion:
     def left(
         self, knows: Knows, subscribed: frozenset[str]
     ) -> tuple[tuple[CoordinatorRecord, ...], tuple[RecordData, ...]]:
-        """Return the tombstones of what still exists, but for topics that members read; and as they are encoded."""
+        """Return the tombstones of existing offsets, except for topics that members read; and their encoded form."""
         found = [each for at, each in self._found.items() if at[0] not in subscribed and knows(*at)]
         return tuple(record for record, _ in found), tuple(encoded for _, encoded in found)

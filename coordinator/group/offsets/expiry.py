@@ -2,7 +2,7 @@
 
 An offset whose commit named a retention goes when that is over; any other `offsets.retention.minutes` after its commit,
 or after its group lost the last member. It stays while its group has members that may read the topic, or while a
-transaction is open that has committed one, too.
+transaction is open that has also committed one.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _named(
 
 
 def _of_topic(committed: CommittedOffset | None, topic_id: bytes) -> CommittedOffset | None:
-    """Return the offset if it is one of the topic with this id; a zero id on either side says nothing."""
+    """Return the offset if it belongs to the topic with this id; a zero id on either side matches any."""
     if committed is None or ZERO_UUID in (topic_id, committed.topic_id):
         return committed
     return committed if committed.topic_id == topic_id else None

@@ -1,4 +1,4 @@
-"""Committed offsets of the groups of one shard: what is asked of them, and what time and news of topics bring."""
+"""Committed offsets of the groups of one shard: requests, timers, and changes of topics."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class GroupOffsets:
     def commit(
         self, request: OffsetCommitRequest, version: int, now_ms: int, prepared: PreparedCommit
     ) -> CoordinatorResult[ErrorCode]:
-        """Decide on one OffsetCommit whose topics were `prepared`; those of the request are not looked at.
+        """Decide on one OffsetCommit whose topics were `prepared`; those in the request are ignored.
 
         Without a group and a generation it makes a simple group. The error is the one of all partitions: see
         `rules.commit_error`. Raises RecordsTooLarge.
@@ -88,8 +88,8 @@ class GroupOffsets:
         """Decide on one TxnOffsetCommit of that version, in the form of an OffsetCommit whose topics were `prepared`.
 
         The records belong to the producer's transaction, and have the topics' ids, which those of Apache Kafka before
-        4.4 do not: so nothing of a deleted topic is taken for its successor's. The error is the one of all partitions:
-        see `rules.transactional_commit_error`. Raises RecordsTooLarge.
+        4.4 lack: so offsets of a deleted topic are never used for its successor. The error is the one of all
+        partitions: see `rules.transactional_commit_error`. Raises RecordsTooLarge.
         """
         error = rules.transactional_commit_error(self._groups.get(request.group_id), request, prepared.topics, version)
         return self._prepared(prepared) if error is ErrorCode.NONE else CoordinatorResult(error)
@@ -183,7 +183,7 @@ class GroupOffsets:
         return self._check_at_ms
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Offsets that have expired go, and groups that have nothing left: no members, and no offsets."""
+        """Expired offsets are removed, and so are empty groups: without members and offsets."""
         if self._check_at_ms is None or now_ms < self._check_at_ms:
             return ()
         if not self._to_check:

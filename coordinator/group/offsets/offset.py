@@ -15,9 +15,9 @@ class CommittedOffset(NamedTuple):
     """A group's committed offset in a partition.
 
     `offset` is the next one to consume; `leader_epoch` that of the last record consumed, -1 if unknown; `commit_ms` and
-    `expire_ms` are times of day, the latter only for commits that name their own retention (OffsetCommit 2 to 4), else
-    NO_EXPIRY. `topic_id` is zero in records of earlier releases and with an expiry. `record_offset`: where the commit
-    stands in the coordinator's log.
+    `expire_ms` are times of day, the latter only for commits that name their own retention (OffsetCommit 2 to 4),
+    otherwise NO_EXPIRY. `topic_id` is zero in records of earlier releases and with an expiry. `record_offset`: where
+    the commit stands in the coordinator's log.
     """
 
     offset: int

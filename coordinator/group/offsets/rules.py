@@ -1,6 +1,6 @@
 """The rules of each kind of group on its offsets: when they may be committed, read and deleted, and when they expire.
 
-None stands for a group that does not exist. Share groups have no offsets of this sort: they are not found.
+None means a group that does not exist. Share groups have no offsets of this sort: they are not found.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def commit_error(
     """Return why an OffsetCommit of these topics, which have names and ids, is refused; those of the request are not
     looked at. NONE without a group if it names no generation: it then makes a simple group.
 
-    Errors: those of the kind, see `classic.offset_rules.commit_error`; GROUP_ID_NOT_FOUND, which clients before version
-    9 know as ILLEGAL_GENERATION where there is no group at all.
+    Errors: those of the kind, see `classic.offset_rules.commit_error`; GROUP_ID_NOT_FOUND, for clients before version 9
+    ILLEGAL_GENERATION, if there is no group at all.
     """
     if isinstance(group, ClassicGroup):
         return _classic_commit_error(group, request, transactional=False)
@@ -94,7 +94,7 @@ def delete_error(group: Group | None) -> ErrorCode:
 def read_topics(group: Group | None) -> frozenset[str] | None:
     """Return the topics that the group's members read, so that their offsets neither expire nor can be deleted.
 
-    None: any may be one of them.
+    None: any topic may be one of them.
     """
     if isinstance(group, ConsumerGroup):
         return group.subscribed_topics()

@@ -1,4 +1,4 @@
-"""The offsets that groups have committed, and those of transactions that are still open.
+"""The committed offsets of groups, and those of open transactions.
 
 Changed by replay alone, in service as at load. Offsets of a transaction are records of `__consumer_offsets` under its
 producer id; they count once the marker in that log is replayed.
@@ -61,7 +61,7 @@ class OffsetStore:
                 yield topic, partition
 
     def all(self) -> Iterator[tuple[str, str, int, CommittedOffset]]:
-        """Group, topic, partition and offset of everything, what is pending included."""
+        """Return group, topic, partition and offset of everything, including pending ones."""
         for table in (self._committed, *self._pending.values()):
             for group_id, topics in table.items():
                 for topic, partitions in topics.items():
@@ -69,7 +69,7 @@ class OffsetStore:
                         yield group_id, topic, partition, committed
 
     def of_topic(self, topic: str) -> Iterator[tuple[str, int, CommittedOffset]]:
-        """Group, partition and offset of all that groups have of one topic, what is pending included."""
+        """Return group, partition and offset of all offsets for one topic, including pending ones."""
         for table in (self._committed, *self._pending.values()):
             for group_id, topics in table.items():
                 for partition, committed in topics.get(topic, {}).items():
@@ -98,8 +98,8 @@ class OffsetStore:
     def end_transaction(self, producer_id: int, *, commit: bool) -> None:
         """End the producer's transaction; harmless when it committed no offsets.
 
-        Of an offset of the transaction and one outside it the record that stands later in the log counts: compaction
-        keeps only that one, and a restart must not find something else.
+        Of an offset of the transaction and one outside it, the record later in the log counts: compaction keeps only
+        that one, and a restart must find the same.
         """
         for group_id, topics in self._pending.pop(producer_id, {}).items():
             for topic, partitions in topics.items():

@@ -2,8 +2,8 @@
 
 `simple` is the assignor of that name in Apache Kafka 4.3.1: balanced and sticky, and a partition is shared by several
 members only when members outnumber partitions. It is not rack aware. Where Kafka follows the order of its hash maps, we
-follow member ids and topic ids, so that equal input gives equal output; among equally balanced results we take the one
-that moves less.
+follow member ids and topic ids, so that equal input gives equal output; among equally balanced results we choose the
+one that moves less.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _as_assignment(partitions: Iterable[_TopicPartition]) -> Assignment:
 def _deal(
     members: Mapping[str, AssignorMember], partitions: list[_TopicPartition], dealt: dict[str, set[_TopicPartition]]
 ) -> None:
-    """Add to `dealt` what each of `members` gets of `partitions`, of which nothing was dealt before."""
+    """Add to `dealt` each member's part of `partitions`, none of which was dealt before."""
     if not partitions:
         return
     topics: dict[bytes, set[int]] = {}

@@ -1,9 +1,9 @@
 """Deleting share groups, and altering and deleting their offsets: the group coordinator's part (KIP-932).
 
-Each takes two steps around calls to the share coordinator, so that a crash in between leaves a record of what was under
-way, and doing it again completes it. The shell schedules the first step; when it is durable and has no error it makes
-the calls that the plan names, and schedules the second step with their outcome. Only a group without members can be
-changed; that is checked again in the second step where it matters. Steps that go through many topics pause.
+Each takes two steps around calls to the share coordinator, so that a crash in between leaves a record of the unfinished
+operation, and a repetition completes it. The shell schedules the first step; when it is durable and has no error it
+makes the calls that the plan names, and schedules the second step with their outcome. Only a group without members can
+be changed; that is checked again in the second step where it matters. Steps that go through many topics pause.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def begin_alter_offsets(
 def finish_alter_offsets(
     group: ShareGroup, plan: AlterOffsetsPlan, failed: Collection[SharePartitionKey]
 ) -> Steps[CoordinatorResult[None]]:
-    """All but the `failed` have state now. Those that had none before stay as initialising; the others still have
+    """All but the `failed` have state now. Partitions without state before stay as initialising; the others still have
     theirs, or the new one if only the answer was lost.
     """
     partitions = group.state_partitions
@@ -223,9 +223,7 @@ def begin_delete_offsets(
 
 
 def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes]) -> Steps[CoordinatorResult[None]]:
-    """Forget the states of these topics, which are gone; the others stay as deleting, so that a repetition retries
-    them.
-    """
+    """Forget the removed states of these topics; the others stay as deleting, so that a repetition retries them."""
     partitions = group.state_partitions
     if partitions is None or partitions.deleting.keys().isdisjoint(deleted_topic_ids):
         return CoordinatorResult(None)
@@ -235,7 +233,7 @@ def finish_delete_offsets(group: ShareGroup, deleted_topic_ids: Collection[bytes
 
 
 def topics_deleted(group: ShareGroup, topics: Collection[bytes]) -> Steps[tuple[CoordinatorRecord, ...]]:
-    """Return the record, if there is one, that forgets the states of topics, by id, that exist no longer."""
+    """Return the record, if any, that forgets the states of deleted topics, by id."""
     before = group.state_partitions
     if before is None or (left := before.without_topics(topics)).size == before.size:
         return ()
@@ -244,7 +242,7 @@ def topics_deleted(group: ShareGroup, topics: Collection[bytes]) -> Steps[tuple[
 
 
 def _covers(partitions: StatePartitions, topic_id: bytes, metadata: MetadataImage) -> bool:
-    """Return True if every partition of the topic has state, or is to have it: then nothing is left to delete."""
+    """Return True if every partition of the topic has state, or will have it: then nothing is left to delete."""
     topic = metadata.topic_by_id(topic_id)
     known = [
         each[topic_id].partitions for each in (partitions.initializing, partitions.initialized) if topic_id in each

@@ -14,7 +14,7 @@ ASSIGNOR_NAME: Final = "simple"
 
 
 def share_group_entry(group: ShareGroup, metadata: MetadataImage) -> DescribedGroup:
-    """State, epochs and members with what they consume; topics that exist no longer are left out."""
+    """Return state, epochs and members with their partitions; deleted topics are left out."""
     return DescribedGroup(
         error_code=ErrorCode.NONE,
         group_id=group.group_id,

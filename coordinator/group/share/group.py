@@ -74,7 +74,7 @@ class StatePartitions:
         return replace(self, initializing=united(self.initializing, topics), deleting=deleting)
 
     def with_initialized(self, topics: TopicsById) -> StatePartitions:
-        """Return the partitions with those of `topics` that are being initialised confirmed; pass over the others."""
+        """Return the partitions with those of `topics` that are being initialised confirmed; ignore the others."""
         return at_once(self.confirmed(topics))
 
     def confirmed(self, topics: TopicsById) -> Steps[StatePartitions]:
@@ -137,7 +137,7 @@ def without(one: TopicsById, other: TopicsById) -> TopicsById:
 
 
 def _left(topics: Mapping[bytes, T], gone: Collection[bytes]) -> Mapping[bytes, T]:
-    """Return what is left without topics that are gone: itself if it has none of them."""
+    """Return the rest without deleted topics: itself if it has none of them."""
     named = topics.keys() & gone
     if not named:
         return topics
@@ -165,12 +165,18 @@ class Activity:
 
     `metadata_stale`: a subscribed topic may have changed since the metadata hash was computed. `initializing_since_ms`:
     when partitions were last asked to be initialised (monotonic; None: not since the log was loaded).
-    `initializations`: heartbeats between their two phases that have partitions to initialise.
+    `initializations`: heartbeats between their two phases that have partitions to initialise. `settled_at`: the group's
+    revision at which a heartbeat found nothing to do for the group.
     """
 
     metadata_stale: bool = True
     initializing_since_ms: int | None = None
     initializations: int = 0
+    settled_at: int | None = None
+
+    def copy(self) -> Activity:
+        """Return the same, for an attempt that may fail."""
+        return Activity(self.metadata_stale, self.initializing_since_ms, self.initializations, self.settled_at)
 
 
 class ShareGroup:
@@ -215,6 +221,11 @@ class ShareGroup:
     def state_name(self) -> str:
         """Empty without members, else Stable: share groups know no other state."""
         return "Stable" if self.members else "Empty"
+
+    @property
+    def revision(self) -> int:
+        """The number of changes of members, targets and state partitions."""
+        return self._revision
 
     @property
     def initialized(self) -> TopicsById:
@@ -308,11 +319,11 @@ class ShareGroup:
             self.current[member_id] = current
 
     def settle(self, partitions_of: Callable[[bytes], int | None]) -> None:
-        """Make good what is missing in a log of which not every record could be read; nothing is changed otherwise.
+        """Repair gaps of a log of which not every record could be read; nothing is changed otherwise.
 
-        Assignments without their members go. No epoch is behind one that follows from it: where that would have been,
-        the members get a new target. Partitions that a topic never had are not believed; `partitions_of` returns
-        how many there are by topic id, None for a topic that does not exist.
+        Assignments without their members go. No epoch may be behind one derived from it: in that case the members get a
+        new target. Partitions that a topic never had are ignored; `partitions_of` returns how many there are by topic
+        id, None for a topic that does not exist.
         """
         known = self.state_partitions
         if known is not None:

@@ -1,10 +1,10 @@
-"""Share groups of one shard: what is asked of them, and what time and news of topics bring (KIP-932)."""
+"""Share groups of one shard: requests, timers, and changes of topics (KIP-932)."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from shareq.coordinator.group.groups import Client, Group, GroupKind
@@ -16,7 +16,7 @@ from shareq.coordinator.group.share.heartbeat import HeartbeatInputs, HeartbeatP
 from shareq.coordinator.group.share.initialization import initialization_ended
 from shareq.coordinator.group.share.records import state_partitions_record
 from shareq.coordinator.group.share.session_timeouts import SessionTimeouts, silent_members_leave
-from shareq.coordinator.ports import MetadataImage, ShareGroupSettingsSource
+from shareq.coordinator.ports import MetadataImage, ShareGroupSettings, ShareGroupSettingsSource
 from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge, Steps
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ApiError, ErrorCode
@@ -44,9 +44,9 @@ class ShareGroupLimits:
 class ShareGroups:
     """The share groups among `groups`. Operations decide; `groups` changes by replay alone, see `records`.
 
-    `wall_ms` gives the time of day. `may_make` returns whether a limit of the broker's share groups leaves a place for
-    a new one of that id; without it, those of this shard are counted. `believes_absence`: partitions beyond those that
-    `metadata` has do not exist.
+    `wall_ms` gives the time of day. `may_make` returns True if a limit of the broker's share groups allows a new one of
+    that id; without it, those of this shard are counted. `believes_absence`: partitions beyond those that `metadata`
+    has do not exist.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ShareGroups:
         session runs from here on, until `connection_lost` shortens it. Errors are in the response: INVALID_REQUEST,
         GROUP_ID_NOT_FOUND, GROUP_MAX_SIZE_REACHED, UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH. Raises RecordsTooLarge.
         """
-        heartbeat.check_size(request, self._room.most_bytes())
+        heartbeat.check_size(request, self._room)
         invalid = heartbeat.request_error(request)
         if invalid is not None:
             return _answered(request, invalid)
@@ -103,7 +103,7 @@ class ShareGroups:
             return _answered(request, group)
         activity = self._activity.get(request.group_id) or Activity()
         inputs = self._inputs(request.group_id, now_ms)
-        attempt = replace(activity)
+        attempt = activity.copy()
         result = heartbeat.begin(group, attempt, request, client, inputs)
         if result.records and not self._room.fits(result.records):
             raise RecordsTooLarge
@@ -112,6 +112,23 @@ class ShareGroups:
         if response is None or response.error_code == ErrorCode.NONE:
             self._sessions.heard_of(request.group_id, request.member_id, inputs.settings, now_ms, connection_id)
         return result
+
+    def repeat_heartbeat(
+        self, group_id: str, member_id: str, member_epoch: int, now_ms: int, connection_id: int
+    ) -> ShareGroupSettings | None:
+        """Begin a heartbeat like the member's last one, which came over the same connection and named no topics.
+
+        Return the group's settings where the answer has nothing else to say: the epoch is still the member's. None: it
+        has to be decided by `begin_heartbeat`, and nothing has happened.
+        """
+        group, activity = self._groups.get(group_id), self._activity.get(group_id)
+        if activity is None or not isinstance(group, ShareGroup):
+            return None
+        if not heartbeat.is_settled(group, activity, member_id, member_epoch):
+            return None
+        settings = self._share_settings.share_group(group_id)
+        self._sessions.heard_of(group_id, member_id, settings, now_ms, connection_id)
+        return settings
 
     def finish_heartbeat(
         self, plan: HeartbeatPlan, initialized: bool | None, now_ms: int
@@ -249,15 +266,15 @@ class ShareGroups:
         return (yield from self._written(change_plans.finish_delete_offsets(group, deleted_topic_ids)))
 
     def _written(self, steps: Steps[CoordinatorResult[T]]) -> Steps[CoordinatorResult[T]]:
-        """Take the steps of a decision, and write what it appends: the states of many topics with pauses."""
+        """Take the steps of a decision, and write its records: the states of many topics with pauses."""
         result = yield from steps
         return result._replace(encoded=(yield from self._room.written(result.records)))
 
     # -- news of topics
 
     def topics_to_look_at(self, group_id: str, asked: Collection[str]) -> Collection[str]:
-        """Return the topics, by name, on whose existence the group's next heartbeat decides: those that it asks for,
-        and what the group subscribes to unless a heartbeat has looked at that.
+        """Return the topics, by name, whose existence decides the group's next heartbeat: the requested ones, and the
+        group's subscriptions unless a heartbeat has looked at them.
         """
         group, activity = self.group(group_id), self._activity.get(group_id)
         if group is None or (activity is not None and not activity.metadata_stale):
@@ -316,9 +333,7 @@ class ShareGroups:
         return self._sessions.next_ms()
 
     def on_deadline(self, now_ms: int) -> tuple[CoordinatorRecord, ...]:
-        """Members that were not heard of are taken out of their groups; as many as one append has room for, the others
-        are due at once.
-        """
+        """Remove silent members from their groups; as many as one append has room for, the others are due at once."""
         records: list[CoordinatorRecord] = []
         for group_id, member_ids in self._sessions.take_silent(now_ms, self._room.room_bytes()).items():
             lost = self._sessions.take_lost(group_id, member_ids)

@@ -4,19 +4,21 @@ In 4.3.1 the first heartbeat answers an empty assignment, since partitions are a
 initialised, and by a later heartbeat. Here the share coordinator is in the same process, so a heartbeat that finds
 partitions to initialise has two phases, and the answer of the second holds them:
 
-1. `begin`: the member, a new group epoch if one is due, and the partitions as initialising are recorded; these records
-   are durable before anything is initialised, so that no share state has a state epoch the group never had.
+1. `begin`: records of the member, of a new group epoch if one is due, and of the partitions as initialising; they are
+   durable before any initialisation, so that no share state has a state epoch that the group never had.
 2. The shell has the share coordinator initialise them, and waits until that is durable.
 3. `finish`: the partitions are recorded as initialised; target and current assignment at that epoch; the answer.
 
-Everything here decides; nothing changes a group but the replay of the records returned. Only `Activity`, which is in no
-record, is changed at once.
+Everything here only decides; a group changes only by the replay of the returned records. Only `Activity`, which is in
+no record, is changed at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from shareq.coordinator.group.assignment import NOTHING, Assignment
 from shareq.coordinator.group.groups import Client
@@ -48,7 +50,7 @@ from shareq.coordinator.group.share.records import (
     target_record,
 )
 from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH, MetadataImage, ShareGroupSettings, TopicImage
-from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, RecordsTooLarge
+from shareq.coordinator.shard import CoordinatorRecord, CoordinatorResult, LogRoom, RecordsTooLarge
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import Assignment as WireAssignment
 from shareq.protocol.generated.share_group_heartbeat import (
@@ -71,19 +73,21 @@ class HeartbeatInputs:
     wall_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatPlan:
+_NO_TOPICS: Final[TopicsById] = MappingProxyType({})
+
+
+class HeartbeatPlan(NamedTuple):
     """The outcome of a heartbeat's first phase: exactly one of three.
 
     `response` set: that is the answer. Otherwise the second phase is due: after `initialize` was carried out, or, if it
-    is empty (`waits`), after the second phase of those heartbeats of the group that have something.
+    is empty (`waits`), after the second phase of the group's heartbeats whose `initialize` is not.
     """
 
     group_id: str
     member_id: str
     response: ShareGroupHeartbeatResponse | None = None
     initialize: tuple[StateInitialization, ...] = ()
-    topics: TopicsById = field(default_factory=dict)
+    topics: TopicsById = _NO_TOPICS
     member_epoch: int = JOIN_EPOCH
     full_request: bool = False
     bumped: bool = False
@@ -101,7 +105,7 @@ def refusal(error: ErrorCode, message: str) -> ShareGroupHeartbeatResponse:
 
 
 def request_error(request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse | None:
-    """INVALID_REQUEST for what no group could accept."""
+    """INVALID_REQUEST for requests that no group could accept."""
     if not request.group_id.strip():
         return refusal(ErrorCode.INVALID_REQUEST, "The group id is empty.")
     if not request.member_id.strip():
@@ -117,9 +121,9 @@ def request_error(request: ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatRes
     return None
 
 
-def check_size(request: ShareGroupHeartbeatRequest, most_bytes: int) -> None:
-    """Raise RecordsTooLarge, before anything is done for it, for names that no record of the log has room for."""
-    if sum(map(len, request.subscribed_topic_names or ())) > most_bytes:
+def check_size(request: ShareGroupHeartbeatRequest, room: LogRoom) -> None:
+    """Raise RecordsTooLarge, before any other work, for names too long for a record of the log."""
+    if request.subscribed_topic_names and sum(map(len, request.subscribed_topic_names)) > room.most_bytes():
         raise RecordsTooLarge
 
 
@@ -160,16 +164,28 @@ def begin(
         draft.records.append(state_partitions_record(group.group_id, partitions))
         activity.initializing_since_ms = inputs.now_ms
         activity.initializations += 1
-        plan = replace(plan, initialize=initializations(group, missing, draft.epoch), topics=missing)
+        plan = plan._replace(initialize=initializations(group, missing, draft.epoch), topics=missing)
     elif not (activity.initializations and draft.epoch > group.assignment_epoch):
-        plan = replace(plan, response=_answer(draft, plan, group.initialized))
+        plan = plan._replace(response=_answer(draft, plan, group.initialized))
+        if not (draft.records or activity.initializations or group.initializing):
+            activity.settled_at = group.revision
     return CoordinatorResult(plan, tuple(draft.records))
+
+
+def is_settled(group: ShareGroup, activity: Activity, member_id: str, member_epoch: int) -> bool:
+    """Return True if a heartbeat of the member at this epoch, from where its last one came and without a subscription,
+    would change nothing and be answered without an assignment.
+    """
+    if activity.settled_at != group.revision or activity.metadata_stale or activity.initializations:
+        return False
+    current = group.current.get(member_id)
+    return current is not None and current.member_epoch == member_epoch == group.group_epoch == group.assignment_epoch
 
 
 def finish(
     group: ShareGroup, activity: Activity, plan: HeartbeatPlan, initialized: bool | None, inputs: HeartbeatInputs
 ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
-    """Second phase. `initialized`: whether all of `plan.initialize` succeeded; None: not known, or nothing to know."""
+    """Second phase. `initialized`: whether all of `plan.initialize` succeeded; None: unknown, or there was none."""
     records: tuple[CoordinatorRecord, ...] = ()
     confirmed: TopicsById = {}
     if plan.initialize:
@@ -245,7 +261,7 @@ class _Draft:
         return {name: topic.topic_id for name, topic in self.topics.items()}
 
     def bump_if(self, requested: bool, activity: Activity) -> None:
-        """Begin a new group epoch, when it is requested or the subscribed topics are not what they were."""
+        """Begin a new group epoch, if requested or if the subscribed topics have changed."""
         if not requested and not activity.metadata_stale:
             return
         activity.metadata_stale = False
@@ -293,7 +309,7 @@ def _updated(known: ShareMember | None, request: ShareGroupHeartbeatRequest, cli
 def _answer(
     draft: _Draft, plan: HeartbeatPlan, initialized: TopicsById, *, exempt: bool = False
 ) -> ShareGroupHeartbeatResponse:
-    """Bring target and member up to date, as far as that is allowed now, and say so."""
+    """Bring target and member up to date, as far as allowed now, and answer."""
     group, member_id = draft.group, draft.member.member_id
     target_epoch, target = group.assignment_epoch, group.targets.get(member_id, NOTHING)
     exempt = exempt or plan.member_epoch == JOIN_EPOCH

@@ -24,8 +24,8 @@ FIRST_OFFSET = 0
 
 @dataclass(frozen=True, slots=True)
 class StateInitialization:
-    """One InitializeShareGroupState to be made. `start_offset` -1: unresolved. `again`: this was noted before, and what
-    came of it was not, so there may be a state already.
+    """One InitializeShareGroupState to be made. `start_offset` -1: unresolved. `again`: this was recorded before
+    without its outcome, so there may be a state already.
     """
 
     key: SharePartitionKey
@@ -44,8 +44,8 @@ def partitions_to_initialize(
 ) -> TopicsById:
     """Return the partitions of `topics` without share state.
 
-    Those that are being initialised are among them once that was asked for longer ago than the retry interval, and at
-    once where it has failed, or the log was loaded since.
+    Partitions being initialised are included if the last request is older than the retry interval, and at once if it
+    has failed, or the log was loaded since.
     """
     since = activity.initializing_since_ms
     overdue = since is None or now_ms >= since + retry_interval_ms
@@ -92,12 +92,12 @@ def initializations(group: ShareGroup, topics: TopicsById, state_epoch: int) -> 
 def initialization_ended(
     group: ShareGroup, activity: Activity, topics: TopicsById, initialized: bool
 ) -> tuple[TopicsById, tuple[CoordinatorRecord, ...]]:
-    """Return the partitions that have state now, and the record that says so.
+    """Return the partitions that have state now, and the record of it.
 
-    Only what is still initialising counts: the topic, or the group's interest in it, may have gone meanwhile. What
-    failed stays noted as initialising, because some of it may have got its state all the same: nothing but that note
-    would have it deleted with the group, and its epoch would fence the next group of that name. The next heartbeat
-    tries again at once.
+    Only partitions still initialising count: the topic, or the group's interest in it, may have ended meanwhile. Failed
+    ones stay recorded as initialising, because some may have got their state all the same: only that record lets it be
+    deleted with the group, and otherwise its epoch would fence the next group of that name. The next heartbeat tries
+    again at once.
     """
     if not initialized:
         activity.initializing_since_ms = None

@@ -104,7 +104,7 @@ def assignment_epoch_tombstone(group_id: str) -> CoordinatorRecord:
 
 
 def target_record(group_id: str, member_id: str, target: Assignment | None) -> CoordinatorRecord:
-    """Build the record of a member's target; None: the member is gone."""
+    """Build the record of a member's target; None: the member has left."""
     key = ShareGroupTargetAssignmentMemberKey(group_id, member_id)
     if target is None:
         return CoordinatorRecord(key, None)
@@ -113,7 +113,7 @@ def target_record(group_id: str, member_id: str, target: Assignment | None) -> C
 
 
 def current_record(group_id: str, member_id: str, current: CurrentAssignment | None) -> CoordinatorRecord:
-    """Build the record of a member's current assignment; None: the member is gone."""
+    """Build the record of a member's current assignment; None: the member has left."""
     key = ShareGroupCurrentMemberAssignmentKey(group_id, member_id)
     if current is None:
         return CoordinatorRecord(key, None)

@@ -65,7 +65,7 @@ class SessionTimeouts:
         self, connection_id: int, grace_ms: int, settings_of: Callable[[str], ShareGroupSettings], now_ms: int
     ) -> Steps[None]:
         """Give the members that heartbeated over the connection `grace_ms` for a heartbeat over another one, from now
-        or from when their next one is due: a live client connects again only then. A negative grace changes nothing.
+        or from the time of their next one: a live client reconnects only then. A negative grace changes nothing.
         """
         settings: dict[str, ShareGroupSettings] = {}
         for number, key in enumerate(self._members_of.pop(connection_id, ()), 1):
@@ -97,7 +97,7 @@ class SessionTimeouts:
         return self._deadlines.next_ms()
 
     def take_silent(self, now_ms: int, room_bytes: int) -> dict[str, list[str]]:
-        """Take out the members, by group, whose timeout has passed: at least one if any, and as many as one append of
+        """Remove the members, by group, whose timeout has passed: at least one if any, and as many as one append of
         `room_bytes` has room for.
         """
         by_group: dict[str, list[str]] = {}
@@ -107,7 +107,7 @@ class SessionTimeouts:
         return by_group
 
     def take_lost(self, group_id: str, member_ids: Sequence[str]) -> set[str]:
-        """Forget why members were taken out, and return those of them whose connection was lost."""
+        """Forget why members were removed, and return those whose connection was lost."""
         lost = {member_id for member_id in member_ids if (group_id, member_id) in self._lost}
         self._lost.difference_update((group_id, member_id) for member_id in lost)
         return lost

@@ -1,4 +1,4 @@
-"""JoinGroup: whether a client may come in, under which id, and whether a rebalance follows.
+"""JoinGroup: whether a client may join, under which id, and whether a rebalance follows.
 
 A client without a member id is given one and asked to come again (MEMBER_ID_REQUIRED, from version 4, KIP-394), so that
 a JoinGroup whose answer got lost leaves no member behind. A static member (KIP-345) that comes without its id replaces
@@ -42,7 +42,7 @@ LONGEST_NAME: Final = 8_000
 class Joining:
     """One JoinGroup as the coordinator takes it.
 
-    `new_id` is what a member without an id is called, behind its instance id or client id; no other ever gets it.
+    `new_id` is the id for a member without one, behind its instance id or client id; no other member ever gets it.
     """
 
     request: JoinGroupRequest
@@ -209,7 +209,7 @@ def _replace(group: ClassicGroup, joining: Joining, turn: Turn) -> None:
 def _stay_stable(
     group: ClassicGroup, member: ClassicMember, leader_before: str | None, joining: Joining, turn: Turn
 ) -> None:
-    """Let the member go on with the assignment of its old id.
+    """Let the member continue with the assignment of its old id.
 
     A leader must not assign: no member waits for that. From version 9 the answer says so (KIP-814), before that it
     names another leader.

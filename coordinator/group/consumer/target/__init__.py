@@ -1,1 +1,1 @@
-"""The target assignment: from members' subscriptions to topics and partitions, and the way there."""
+"""The target assignment: from members' subscriptions to topics and partitions, and the steps towards it."""

@@ -224,8 +224,8 @@ def _even_out(
     held: dict[str, set[_TopicPartition]],
     pace: _Pace,
 ) -> Steps[bool]:
-    """Hand partitions of the topic, `holders` of which are these, to subscribers whose load is lower by two or more;
-    whether any was.
+    """Move partitions of the topic, now held by `holders`, to subscribers whose load is lower by two or more; return
+    True if any was moved.
     """
     moved = False
     of_topic: dict[str, list[int]] = {m: [] for m in subscribers}

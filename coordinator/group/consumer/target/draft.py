@@ -1,6 +1,6 @@
 """One member's request as a draft of its group: the new epochs, the new target, and the member's next step.
 
-Requests of both protocols come to this: the heartbeats of KIP-848's members, and the JoinGroups of those that speak the
+Requests of both protocols lead here: the heartbeats of KIP-848's members, and the JoinGroups of members that speak the
 classic protocol in a consumer group.
 """
 
@@ -42,7 +42,7 @@ class HeartbeatInputs:
     """The inputs of a request beside its group.
 
     `wall_ms` is the time of day. `assignors`: the names that may be asked for, the default first. `is_visible`: whether
-    the sender may know of a topic; None: patterns are left as they are.
+    the sender may see a topic; None: patterns stay unchanged.
     """
 
     metadata: TopicNames
@@ -111,7 +111,7 @@ class Draft:
         return (self.member.subscribed_topic_regex or "") != (self.sender.member.subscribed_topic_regex or "")
 
     def update_epoch(self, activity: Activity) -> None:
-        """Begin a new group epoch if the member's subscription, or what the group subscribes to, is not what it was.
+        """Begin a new group epoch if the member's subscription, or the topics of the group, have changed.
 
         Raises Refused: INVALID_REGULAR_EXPRESSION.
         """
@@ -141,8 +141,8 @@ class Draft:
             yield
 
     def topic_ids_of(self, member: ConsumerMember) -> frozenset[bytes]:
-        """Return the existing topics that the member subscribes to, all of them as they were when the first was asked
-        about: topics that come and go while this pauses are news for the next heartbeat.
+        """Return the existing topics that the member subscribes to, all as they were at the first look: topics created
+        or deleted during a pause wait for the next heartbeat.
         """
         names = self.group.topics_of(member, self.resolved)
         known = self._known_ids.get(names)
@@ -155,7 +155,7 @@ class Draft:
     # -- patterns
 
     def update_regexes(self, activity: Activity) -> bool:
-        """Match patterns as far as that is due, and forget those no member has any more; whether topics may differ."""
+        """Match patterns as far as that is due, and forget unused ones; return True if topics may differ."""
         if not self.regex_changed and not self.group.resolved and not self.member.subscribed_topic_regex:
             return False
         wanted = {m.subscribed_topic_regex for m in self.members().values() if m.subscribed_topic_regex}
@@ -192,7 +192,7 @@ class Draft:
     # -- epochs
 
     def bump_if(self, requested: bool, activity: Activity) -> None:
-        """Begin a new group epoch, when it is requested or the subscribed topics are not what they were."""
+        """Begin a new group epoch, if requested or if the subscribed topics have changed."""
         if not requested and not activity.metadata_stale:
             return
         activity.metadata_stale = False
@@ -211,7 +211,8 @@ class Draft:
     # -- the member's way
 
     def step(self, epoch: int, assignment: Assignment, owned: Assignment | None) -> Steps[CurrentAssignment]:
-        """Return the member's next assignment on the way to its target in that epoch; `owned`: what it says it owns.
+        """Return the member's next assignment on the way to its target in that epoch; `owned`: the partitions that it
+        reports to own.
 
         Raise Refused: FENCED_MEMBER_EPOCH.
         """

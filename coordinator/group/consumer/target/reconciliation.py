@@ -5,8 +5,8 @@
     UNRELEASED_PARTITIONS  at its target, but some of it    gets the rest as other members let go of it
                            is still with other members
 
-A partition is never two members' at once: a member gets one that no other has, and one that it was asked to give up is
-its own until it says that it has.
+A partition never belongs to two members at once: a member gets one that no other has, and one that it should give up is
+its own until it reports that it has.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from shareq.coordinator.group.consumer.member import CurrentAssignment, MemberSt
 class Target:
     """The target of a member.
 
-    `subscribed`: the ids of the existing topics it subscribes to now; `subscription_changed` by the request at hand.
-    `owner(topic_id, partition)`: the id of the member whose the partition is, or None. `owned`: what the member says it
-    owns; None: it did not say.
+    `subscribed`: the ids of the existing topics it subscribes to now; `subscription_changed` by this request.
+    `owner(topic_id, partition)`: the id of the member whose the partition is, or None. `owned`: the partitions that the
+    member reports to own; None: it reported none.
     """
 
     member_id: str
@@ -100,7 +100,7 @@ def _is_free(current: CurrentAssignment, target: Target, topic_id: bytes, partit
 
 
 def _owns_any(owned: Assignment | None, partitions: PartitionEpochs) -> bool:
-    """Return True if the member may still own one of the partitions; it may while it does not say what it owns."""
+    """Return True if the member may still own one of the partitions; it may until it reports its partitions."""
     if owned is None:
         return True
     return any(partition in partitions.get(topic_id, {}) for topic_id in owned for partition in owned[topic_id])

@@ -1,7 +1,7 @@
 """Rounds of matching a group's patterns, because topics have come or a while has passed.
 
-A group can have as many patterns as members, and all topics may match each, so a round is shared out: each heartbeat
-goes on with it until it has done a bounded amount. As it does one pattern at least, and there are no more patterns than
+A group can have as many patterns as members, and all topics may match each, so a round is divided: each heartbeat
+continues it with a bounded amount of work. As it does one pattern at least, and there are no more patterns than
 members, a round is over when every member was heard of.
 """
 
@@ -30,8 +30,8 @@ def due(
     refresh_interval_ms: int,
     wall_ms: int,
 ) -> list[str]:
-    """Return the patterns of `wanted` to match now: those not in `resolved`, which never were, the sender's first, and
-    what is left of a round. Begins one when topics have come or a while has passed since the last, or a start.
+    """Return the patterns of `wanted` to match now: those not in `resolved`, which are new, the sender's first, and the
+    rest of a round. Begins one when topics have come or a while has passed since the last, or a start.
     """
     age = wall_ms - activity.matched_ms
     if age > refresh_interval_ms or (activity.topics_created and age > LEAST_RESOLVE_INTERVAL_MS):
@@ -49,8 +49,8 @@ def resolve(
     is_visible: Callable[[str], bool],
     wall_ms: int,
 ) -> tuple[dict[str, ResolvedRegex], list[str]]:
-    """Match the patterns in turn, as far as the sender may know of the topics; the results that differ from those there
-    are, and the patterns that are left for other heartbeats.
+    """Match the patterns in turn, as far as the sender may see the topics; return the changed results, and the patterns
+    that are left for other heartbeats.
     """
     found: dict[str, ResolvedRegex] = {}
     looked_at = 0
