@@ -39,13 +39,13 @@ class Broker:
     def start(self) -> None:
         """Open the ground, and have the coordinators load what they have to know.
 
-        Raises what the ground does; `close` is to be called then, too.
+        Raises the errors of the ground; the caller must call `close` then, too.
         """
         self._listen()
         self.services.ground.open(self.services)
 
     def stop_waiting(self) -> None:
-        """Answer long polls with what there is: the broker is about to stop."""
+        """Answer long polls with the records found so far: the broker is about to stop."""
         self.services.fetch_waits.finish_all()
         for service in self.services.made:
             service.stop_waiting()
@@ -75,7 +75,7 @@ class Broker:
             service.topics_changed(topics)
 
     def _topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Let the other parts forget topics that the metadata has forgotten, and the ground, too."""
+        """Have the other parts and the ground forget topics that the metadata has forgotten."""
         self.services.fetch_waits.topics_deleted({topic.topic_id for topic in topics})
         for service in self.services.made:
             service.topics_go(topics)

@@ -1,5 +1,5 @@
-"""A data folder, as what a broker stands on: its metadata, its logs, and what only they make possible, as transactions
-and redrives. Handlers and metrics that are about one are given it here.
+"""A data folder as the ground of a broker: its metadata, its logs, and the features that only they allow, such as
+transactions and redrives. Handlers and metrics that are about one are given it here.
 
 What a start can do without is made, and its modules imported, when it is first needed.
 """
@@ -139,7 +139,7 @@ class DataFolderGround:
         return BrokerQueues(self._env, self.metadata, self.configs, self.logs, self.leaders, turns)
 
     async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
-        """Create topics with the broker's defaults, some in a commit."""
+        """Create topics with the broker's defaults, several of them in one commit."""
         from shareq.broker.topics.creation import auto_create
 
         return await auto_create(self.metadata, self.configs, names)
@@ -154,6 +154,12 @@ class DataFolderGround:
         metadata = self.metadata
         self.logs.open_all(metadata)
         warn_of_counts_without_effect(metadata, self._config)
+        with self.logs.pool.waiting():
+            self._recover_coordinators(services)
+        self.disk.start()
+
+    def _recover_coordinators(self, services: Services) -> None:
+        metadata = self.metadata
         if metadata.topic(SHARE_GROUP_STATE) is not None:
             services.share_states.recover()
         if metadata.topic(CONSUMER_OFFSETS) is not None:
@@ -162,7 +168,6 @@ class DataFolderGround:
                 self.redrives.recover()
         if metadata.topic(TRANSACTION_STATE) is not None:
             self.transactions.recover()
-        self.disk.start()
 
     def leave(self) -> Pending[None]:
         """Do nothing: there is no other broker."""
@@ -276,8 +281,8 @@ def open_ground(
     durable_metadata: bool,
     addresses: Sequence[str],
 ) -> DataFolderGround:
-    """Open the data folder, which takes its lock, as what a broker is to stand on. `data_dir` is its whole path,
-    `addresses` are those at which clients reach the broker.
+    """Open the data folder, which takes its lock, as the ground of a broker. `data_dir` is its whole path, `addresses`
+    are those at which clients reach the broker.
 
     Unless `durable_metadata`, commits survive a kill, and no loss of power. Raises DataFolderError,
     DataFolderInUseError, FeatureError, OSError.
@@ -316,7 +321,7 @@ def open_ground(
 
 
 def data_folder_of(services: Services) -> DataFolderGround:
-    """Return the data folder that a broker stands on, for what is served on one alone."""
+    """Return the data folder of a broker, for services that need one."""
     assert isinstance(services.ground, DataFolderGround), f"{services.ground.name} is no data folder"
     return services.ground
 

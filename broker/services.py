@@ -1,5 +1,5 @@
-"""Every service of the broker, built with what it needs and nothing else, on what the broker stands on. The only place
-that knows all of them.
+"""Every service of the broker, built with exactly the parts that it needs, on the broker's ground. The only place that
+knows all of them.
 
 What a start can do without is made, and its modules imported, when it is first needed: at the start if there is
 something to recover, else by the first group or after the start, in idle time. A fresh broker listens earlier.
@@ -19,18 +19,20 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.stall_meter import Stalls
 from shareq.broker.foundation.loop.turns import Turns
-from shareq.broker.metadata.changes import PutAcl, ResourceName
+from shareq.broker.metadata.changes import PutAcl, PutConfig, ResourceName
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.request_budget import RequestBudget
 from shareq.broker.quotas.clients import ClientQuotas
 from shareq.broker.quotas.rate import Windows
 from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
+from shareq.protocol.names import PAUSED
 
 if TYPE_CHECKING:
     from shareq.broker.foundation.bounded_log import BoundedLogs
     from shareq.broker.foundation.pending import Pending
     from shareq.broker.foundation.service import Service
     from shareq.broker.ground import Ground, ShareStateStore
+    from shareq.broker.groups.ports import ShareLeaders
     from shareq.broker.groups.service import GroupService
     from shareq.broker.network.audit_log import AuditLog
     from shareq.broker.quotas.owned_rate import OwnedRate
@@ -230,6 +232,11 @@ class Services:
         names = {topic.topic_id: topic.name for topic in self.metadata.deleted_topics()}
         self.share.last_letters.write_orphaned(owed, names)
 
+    @cached_property
+    def share_leaders(self) -> ShareLeaders:
+        """The leaders of share partitions, for what changes their states. It makes none."""
+        return _LeadersMade(self.made, lambda: self.share)
+
     @property
     def share_state_store(self) -> ShareStateStore:
         """The store of share partitions' state."""
@@ -250,10 +257,15 @@ class Services:
             answer_budget=self.answer_budget,
             max_sessions=self.started_with.group_share_max_share_sessions,
             make_queues=self._make_dead_letter_queues,
+            pause=self._pause_group,
         )
         self.ground.sources.add_listener(made.partitions.on_high_watermark)
         self.configs.on_change(made.config_changed)
         return made
+
+    def _pause_group(self, group_id: str) -> Pending[ApiError]:
+        """Pause a share group, as an operator would."""
+        return self.metadata.alter_configs([PutConfig(ResourceName(GROUP, group_id), PAUSED, "true")])
 
     def _make_dead_letter_queues(self) -> DeadLetterQueues | None:
         """Build the writer of share groups' dead letters; None if `group.share.dlq.manager.class.name` wants none."""
@@ -280,7 +292,7 @@ class Services:
             internal_topics=self.internal_topics,
             lookup=self.lookup,
             states=self.share_state_store,
-            leaders=_LeadersMade(self.made, lambda: self.share),
+            leaders=self.share_leaders,
             most_per_owner=MostPerOwner(
                 config.shareq_max_groups_per_principal, config.shareq_max_members_per_principal
             ),

@@ -1,1 +1,1 @@
-"""Configuration: Kafka's own names, defaults and bounds, and what is in effect for a broker, topic or group."""
+"""Configuration: Kafka's own names, defaults and bounds, and the values in effect for a broker, topic or group."""

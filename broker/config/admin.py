@@ -148,7 +148,7 @@ def _planned(resource: ResourceName, current: Mapping[str, str], after: Mapping[
 
 
 def _stored(planned: Sequence[Planned], failure: ApiError) -> ApiError:
-    """Log what was stored, or why nothing was, and call those who use it."""
+    """Log what was stored, or why nothing was, and call the parts that use it."""
     if failure:
         logger.error("%s: properties not changed: %s", _named(planned), failure.message)
         return failure

@@ -91,8 +91,8 @@ class BrokerConfig(BrokerProperties):
     ) -> BrokerConfig:
         """Return the configuration of a property file, what is in the environment over it, and the options over both.
 
-        `environment` are variables by their own names. `of_node`: of a node before a cluster, on which other properties
-        have an effect. ConfigError for the first bad value.
+        `environment` are variables by their own names. `of_node`: of a node in front of a cluster, on which other
+        properties have an effect. ConfigError for the first bad value.
         """
         warnings: list[str] = []
         in_environment = _of_environment(environment, warnings)

@@ -31,7 +31,7 @@ class Alteration(NamedTuple):
 
 
 def check_alterations(alterations: Sequence[Alteration]) -> ApiError:
-    """Return the first fault of the changes that does not depend on what they are applied to."""
+    """Return the first fault of the changes that can be found without looking at the current values."""
     keys = [alteration.key for alteration in alterations]
     if len(set(keys)) != len(keys):
         return ApiError(ErrorCode.INVALID_REQUEST, "A configuration name appears more than once")

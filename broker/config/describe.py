@@ -44,7 +44,9 @@ class ConfigEntry(NamedTuple):
 
 
 class BrokerLayers(NamedTuple):
-    """The broker's configuration by source: this broker's dynamic texts, the cluster's, and what it started with."""
+    """The broker's configuration by source: the values set for this broker at run time, those set for the whole
+    cluster, and those from the start.
+    """
 
     config: BrokerConfig
     own: Mapping[str, str]

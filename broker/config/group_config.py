@@ -55,8 +55,8 @@ def broker_synonym(name: str, config: BrokerConfig) -> str | None:
 def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> None:
     """ConfigError unless a group may have these properties, all of its own ones after a change.
 
-    What it follows the broker in is not its fault: only its own values are held to the bounds, and a session timeout to
-    a heartbeat interval where one of the two is its own.
+    Values that it takes over from the broker are not its fault: only its own values are held to the bounds, and a
+    session timeout to a heartbeat interval where one of the two is its own.
     """
     values = _defaults(config)
     for name, text in overrides.items():

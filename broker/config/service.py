@@ -29,8 +29,8 @@ class ConfigService:
     """Effective configuration. `ShareGroupSettingsSource` of the coordinators.
 
     `static` is what the broker was started with; `broker` has the dynamic changes on top and is replaced by each.
-    `prepare_listeners` is asked before properties of these listeners, by name, change: it raises ConfigError when what
-    they name cannot be used, or returns what makes the listeners use it.
+    `prepare_listeners` is called before properties of these listeners, given by name, change: it raises ConfigError if
+    the files or values they name cannot be used, and otherwise returns a function that puts them to use.
     """
 
     def __init__(self, config: BrokerConfig, metadata: Metadata) -> None:

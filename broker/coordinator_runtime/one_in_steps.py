@@ -64,14 +64,14 @@ class OneInSteps:
         done: Callable[[T], None],
         fail: Callable[[ErrorCode], None] | None = None,
     ) -> None:
-        """Begin a coroutine now and go on with it in later ticks; `done` takes what it returns, before what waits
-        behind. It may not raise. `fail`: of the operation that it decides.
+        """Start a coroutine now and continue it in later ticks; `done` receives its result, before the operations that
+        wait behind it. It may not raise. `fail`: of the operation that it decides.
         """
         self._work, self._fail = work, fail
         self._step(work, done)
 
     def wait(self, waiting: Waiting) -> None:
-        """Have `answer` called when the coroutine has ended, and all that came before is done."""
+        """Call `answer` when the coroutine has ended and all earlier operations are done."""
         self._behind.append(waiting)
 
     def give_up(self) -> list[Waiting]:
@@ -84,7 +84,9 @@ class OneInSteps:
         return taken
 
     def _step(self, work: Coroutine[T], done: Callable[[T], None], *, in_own_tick: bool = False) -> None:
-        """Go on with the coroutine. Its first step is a part of what began it, whose turn is no longer for that."""
+        """Go on with the coroutine. The first step belongs to the turn that started the coroutine, and does not make it
+        longer.
+        """
         if self._work is not work:
             return  # given up
         COLLECTOR.hold_off(self)
@@ -108,7 +110,7 @@ class OneInSteps:
             self._call_soon(self._ended)
 
     def _answer(self, first: Callable[[], None]) -> None:
-        """Call `first`, then what waits, up to `MOST_IN_A_TICK` and up to one that pauses."""
+        """Call `first`, then the waiting operations: at most `MOST_IN_A_TICK`, and none after one that pauses."""
         if self._at_work():
             return  # what is left comes behind these
         self._answering = True
@@ -127,7 +129,7 @@ class OneInSteps:
         return self._work is not None
 
     def _ended(self) -> None:
-        """Let the collector go in the tick after the last step, when what it was decided from is gone."""
+        """Allow garbage collection in the tick after the last step, when the data of the decision has been released."""
         if self._work is None or COLLECTOR.has_little_to_look_at():
             COLLECTOR.let_go(self)
 

@@ -70,7 +70,7 @@ class _Parked:
 
 
 class CoordinatorPartition(Generic[ShardT]):
-    """One partition of a coordinator's topic: its shard, its log, and the operations under way.
+    """One partition of a coordinator's topic: its shard, its log, and its pending operations.
 
     Owns the shard; everything runs on the loop's thread. `loaded` comes with the end of the last load that was begun:
     false if its log cannot be read, or it resigned before.
@@ -141,9 +141,9 @@ class CoordinatorPartition(Generic[ShardT]):
     ) -> Pending[T]:
         """Run the operation now; its response comes when its records, and all before them, are durable.
 
-        `failed` makes the response when the append fails; the error is the one of Apache Kafka's coordinators
-        (NOT_COORDINATOR for a log that cannot be written; UNKNOWN_SERVER_ERROR for records that do not fit into a batch
-        of the topic: then nothing else happens; and see `load`). The records are part of `producer`'s transaction, if
+        `failed` makes the response when the append fails; its error is the one that Apache Kafka's coordinators return:
+        NOT_COORDINATOR for a log that cannot be written, UNKNOWN_SERVER_ERROR for records that do not fit into a batch
+        of the topic, which changes nothing else; see also `load`. The records are part of `producer`'s transaction, if
         given.
 
         An operation in steps may pause where others may have their turn; nothing else is decided until it ends.
@@ -226,7 +226,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._in_steps.run(self._decide(steps), done, lambda error: pending.complete(failed(error)))
 
     async def _decide(self, steps: Steps[CoordinatorResult[T]]) -> CoordinatorResult[T] | RecordsTooLarge | None:
-        """Take the other steps; return None after a fault, which is logged."""
+        """Take the remaining steps; return None after a fault, which is logged."""
         await PAUSE
         try:
             return await in_steps(steps)
@@ -237,7 +237,7 @@ class CoordinatorPartition(Generic[ShardT]):
             return None
 
     def _behind(self, again: Callable[[], Pending[T]], failed: Callable[[ErrorCode], T]) -> Pending[T]:
-        """Do it again when what goes on in steps is at its end, unless that refuses others."""
+        """Repeat the operation once the running steps have ended, unless they refuse others."""
         if self._refuses_until_loaded:
             return completed(failed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         return self._wait(again, failed)
@@ -307,13 +307,18 @@ class CoordinatorPartition(Generic[ShardT]):
         return self._lost
 
     @property
+    def is_at_rest(self) -> bool:
+        """True if everything that its shard says is durable, and nothing is being decided."""
+        return not (self._lost or self._collected or self._in_flight or self._in_steps.busy)
+
+    @property
     def waiting(self) -> int:
         """Operations that are not durable."""
         return len(self._collected) + sum(map(len, self._in_flight)) + len(self._in_steps)
 
     def resign(self) -> None:
-        """End operations under way and all that follow with NOT_COORDINATOR: the partition was deleted, its log is
-        over, or another broker leads it.
+        """End pending operations, and all later ones, with NOT_COORDINATOR: the partition was deleted, its log is
+        closed, or another broker leads it.
         """
         self._lost = True
         self._generation += 1
@@ -325,7 +330,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self.refuse_parked()
 
     def close(self) -> None:
-        """Stop the timer, and what is done in steps; what is under way is not answered."""
+        """Stop the timer and the decisions in progress; pending operations get no answer."""
         self._in_steps.give_up()
         self._timer.stop()
 
@@ -484,7 +489,7 @@ class CoordinatorPartition(Generic[ShardT]):
         self._refuse(parked, ErrorCode.NOT_COORDINATOR)
 
     def _take_waiting(self) -> list[Waiting]:
-        """Every operation that waits; none of their records goes to the log any more."""
+        """Return every waiting operation; none of their records will be written to the log."""
         taken = [waiting for group in self._in_flight for waiting in group] + self._collected + self._in_steps.give_up()
         self._in_flight.clear()
         self._collected, self._records, self._records_bytes = [], [], 0
@@ -547,7 +552,7 @@ def _nothing(_error: ErrorCode) -> None: ...
 
 
 def _step(steps: Steps[CoordinatorResult[T]]) -> CoordinatorResult[T] | None:
-    """Take a step of a decision; return what was decided if it was the last one."""
+    """Take one step of a decision; return the decision if this step was the last."""
     try:
         next(steps)
     except StopIteration as end:

@@ -107,7 +107,9 @@ class CoordinatorPartitions(Generic[ShardT]):
         self.longest_load.add(now_ns - began_ns, now_ns)
 
     def resign(self, partition: int | None = None) -> None:
-        """Refuse what is under way for a partition, or for all, and forget it; a later use begins with its log."""
+        """Refuse the pending operations of one partition, or of all, and forget the partition; the next use loads it
+        from its log.
+        """
         for index in list(self._partitions) if partition is None else [partition]:
             found = self._partitions.pop(index, None)
             if found is not None:

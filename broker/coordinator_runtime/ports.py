@@ -1,7 +1,7 @@
 """The ports from a coordinator's runtime to the broker: its partitions' logs, and the leader of each.
 
-The logs of this process serve it (`shareq.broker.log`). A log may be kept elsewhere as long as it keeps the promises
-written here: the runtime knows nothing of files.
+The logs of this process serve it (`shareq.broker.log`). A log may be stored anywhere if it keeps the promises written
+here: the runtime does not know about files.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.topics.leaders import Leaders
 from shareq.coordinator.ports import TopicNames
@@ -34,7 +35,7 @@ class CoordinatorLog(Protocol):
     """One partition of a coordinator's topic. Offsets of ends are exclusive; `high_watermark` is durable.
 
     A log that is over answers every append, those under way among them, and every read with `LOG_IS_OVER`. After any
-    other error of an append it is read again, and ends where it ended before what was lost.
+    other error of an append, the log is read again, and ends before the lost records.
     """
 
     @property
@@ -63,9 +64,11 @@ class CoordinatorLog(Protocol):
         batch is durable or with the error when it was lost; never for a batch that is refused here by an ErrorCode.
         """
 
-    def read(self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> Read | Pending[Read]:
+    def read(
+        self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True
+    ) -> Read | Pending[Read] | BeingRead:
         """Whole durable batches from the one that holds `offset`, below `upto` (exclusive); with `min_one_batch` the
-        first whatever its size. CORRUPT_MESSAGE for what cannot be read.
+        first whatever its size. CORRUPT_MESSAGE for records that cannot be read.
 
         A log that has to fetch them answers with a `Pending`, and sees to it that its value comes within a time.
         """

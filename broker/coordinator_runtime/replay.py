@@ -1,6 +1,6 @@
 """Loading a coordinator's log: every record that can be read is replayed, and nothing in the log stops the load.
 
-What is believed: a record of a batch whose CRC is right, of a type and version that this release knows, that makes
+A record is believed if it is of a batch whose CRC is right, of a type and version that this release knows, that makes
 sense by itself (`RecordSerde.decode`) and fits the records before it (`replay`). Anything else is skipped, with a line
 in the log: damaged bytes, batches that cannot be decompressed, records without a key, records that no coordinator
 writes. (Apache Kafka skips records of unknown types and gives the partition up for the others.) That a record is
@@ -18,8 +18,9 @@ from shareq.broker.coordinator_runtime.batches import LOAD_BUFFER_BYTES
 from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER, CoordinatorLog, Read
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import LOOK, Breathe
+from shareq.broker.log.aborted_transactions import transaction_marker
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.log.segments.reader import ReadResult
-from shareq.broker.log.transactions import transaction_marker
 from shareq.coordinator.shard import (
     CoordinatorRecord,
     CoordinatorShard,
@@ -140,7 +141,7 @@ class _Load(Generic[ShardT]):
     # -- batches
 
     async def _read_on(self, offset: int) -> int:
-        """Replay some batches from `offset` on; return the offset to go on with."""
+        """Replay some batches starting at `offset`; return the offset at which to continue."""
         read = await self._read(offset, min_one_batch=False)
         if not isinstance(read, ErrorCode) and not read.batches:
             header = self._next_header(offset)
@@ -160,8 +161,11 @@ class _Load(Generic[ShardT]):
         return await self._replay_batches(read) or self._end
 
     async def _read(self, offset: int, *, min_one_batch: bool = True) -> Read:
-        read = self._log.read(offset, self._buffer_bytes, upto=self._end, min_one_batch=min_one_batch)
-        return await read if isinstance(read, Pending) else read
+        while True:
+            read = self._log.read(offset, self._buffer_bytes, upto=self._end, min_one_batch=min_one_batch)
+            if not isinstance(read, BeingRead):
+                return await read if isinstance(read, Pending) else read
+            await read.arrived
 
     def _next_header(self, offset: int) -> BatchHeader | None:
         try:
@@ -219,7 +223,7 @@ class _Load(Generic[ShardT]):
 
 
 def _replay_marker(data: bytes | memoryview, shard: CoordinatorShard) -> None:
-    """End a transaction; other control batches, and markers whose record compaction has removed, say nothing."""
+    """End a transaction; ignore other control batches, and markers whose record compaction has removed."""
     marker = transaction_marker(data)
     if marker is not None and isinstance(shard, TransactionalShard):
         shard.end_transaction(read_header(data).producer_id, commit=marker.type is ControlType.COMMIT)

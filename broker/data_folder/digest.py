@@ -1,7 +1,7 @@
 """A number that stands for a whole `MetaState`, kept up to date change by change. Pure.
 
-The sum, modulo 2^64, of a 64-bit number for each row: equal states have equal digests whatever the order of their rows,
-and what one commit changes in it takes no look at the other rows.
+The sum, modulo 2^64, of one 64-bit number for each row: equal states have equal digests in any order of rows, and a
+commit updates the digest without reading the unchanged rows.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def digest_of(state: MetaState) -> int:
 
 
 def apply_and_digest(state: MetaState, changes: Iterable[MetaChange], digest: int) -> int:
-    """Make the changes in a state that has this digest; returns the digest then."""
+    """Apply the changes to a state with this digest; return the new digest."""
     for change in changes:
         touched = _touched(state, change)
         before = _sum_of(state, touched)
@@ -48,7 +48,9 @@ def apply_and_digest(state: MetaState, changes: Iterable[MetaChange], digest: in
 
 
 def _row_number(row: MetaChange) -> int:
-    """Two checksums of the row, mixed: they are linear, and sums of what is linear can be equal for unequal rows."""
+    """Return two checksums of the row, mixed: checksums are linear, and sums of linear values can be equal for unequal
+    rows.
+    """
     line = encode_change(row)
     mixed = ((crc32(line) << 32 | crc32c(line)) * _ODD) & _BITS
     return ((mixed ^ mixed >> 29) * _ODD) & _BITS

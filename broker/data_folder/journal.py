@@ -21,8 +21,8 @@ GROWTH: Final = 4  # how many times what the whole state takes
 class JournalFile:
     """The file in `data_dir`. Methods raise OSError. After one, nothing may be appended before a `rewrite`.
 
-    With `in_background` an append returns before it is synced. `on_failed_sync` is called with what keeps it from
-    stable storage; it counts as the append's error.
+    With `in_background` an append returns before it is synced. `on_failed_sync` is called with the error of a failed
+    sync, which is treated as an error of the append.
     """
 
     def __init__(self, fs: Fs, data_dir: str, *, in_background: bool = False) -> None:
@@ -70,7 +70,7 @@ class JournalFile:
             self._synced_bytes = self._size
 
     def rewrite(self, cluster_id: str, state: MetaState, number: int, digest: int) -> None:
-        """Have nothing but this state in it, durably."""
+        """Replace the whole content by this state, durably."""
         self.close(sync=False)
         data = format_journal(cluster_id, state, number, digest)
         self._fs.write_atomic(self.path, data, sync=True)
@@ -87,7 +87,7 @@ class JournalFile:
                 file.close()
 
     def _sync_soon(self, file: File) -> None:
-        """Sync what was appended, in one go with what is while a sync is under way."""
+        """Sync the appended lines, together with those that arrive while another sync is running."""
         if not self._syncing:
             self._syncing = True
             self._fs.sync_soon([file], partial(self._synced, file, self._size))

@@ -95,8 +95,8 @@ def open_records(database: FirstRecord, journal: JournalFile, records: Records) 
 def options_to_repair(records: Records, cluster_id: str) -> str:
     """Return the options that `shareq verify --repair` needs for records that a start refuses.
 
-    `cluster_id`: the marker's, or "". Trust the record, if any has a cluster, that is of the marker's cluster rather
-    than another, sound rather than damaged, with later commits rather than earlier ones.
+    `cluster_id`: the marker's, or "". Trust the record of the marker's cluster, if any has a cluster, rather than
+    another, a sound one rather than a damaged one, and one with later commits rather than earlier ones.
     """
     named = {"meta.db": records.database, "metadata.journal": records.journal}
     usable = {name: found for name, found in named.items() if found.cluster_id}
@@ -189,7 +189,7 @@ class TwiceKeptMetaDb:
             self.on_first_commit = None
 
     def write_journal(self) -> None:
-        """Have the journal say what the database says."""
+        """Make the journal equal to the database."""
         state = self._current()
         try:
             if self._number == 0:  # of format 1: from now on its commits are counted

@@ -1,7 +1,7 @@
 """Opening a data folder: its owner, its lock, its marker, and its metadata out of two records.
 
-The order of a first start: lock, marker (durable), database, journal, and the marker again, which says from then on
-that there is metadata. A crash in between leaves a folder that the next start goes on with.
+The order of a first start: lock, marker (durable), database, journal, and the marker again, which from then on records
+that metadata exists. A crash in between leaves a folder that the next start goes on with.
 
 A commit goes to `meta.db`, then to the journal, with its number and a digest of the whole state. A start believes the
 later one of those whose digest fits, and makes the other of it. When the journal cannot be written, the commit counts
@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 class DataFolder(NamedTuple):
     """An open folder. Its owner closes `meta_db` and calls `release_lock`.
 
-    `from_format_1`: it was of format 1 until it was opened, and what a broker of that format has left is in it.
+    `from_format_1`: the folder had format 1 until now, and holds the data of a broker of that format.
     """
 
     meta_db: TwiceKeptMetaDb

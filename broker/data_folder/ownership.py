@@ -42,8 +42,8 @@ class DataFolderError(GroundError):
 class Occupant(NamedTuple):
     """The state of a data folder.
 
-    `marker` is None without a readable one; `fresh`: the folder is still empty. `damage` says what is wrong with a
-    marker that cannot be read, "" if nothing is.
+    `marker` is None without a readable one; `fresh`: the folder is still empty. `damage` describes the fault of a
+    marker that cannot be read; "" without a fault.
     """
 
     marker: Marker | None
@@ -52,8 +52,8 @@ class Occupant(NamedTuple):
 
 
 def repair_hint(data_dir: str, options: str) -> str:
-    """Return the end of a refusal: the command that makes a start possible again, and what it does
-    of its own accord.
+    """Return the end of a refusal: the command that makes a start possible again, and the changes this command makes
+    without asking.
     """
     what = ", makes topics of the folders it finds, with the ids in them" if ADOPT_ALL in options else ""
     return f"{repair_command(data_dir, options)} repairs it{what}, and keeps a copy of what it changes"

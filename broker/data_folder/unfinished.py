@@ -1,7 +1,7 @@
 """`shareq.unfinished`: the file that says that a command has begun to make a data folder, and has not ended.
 
-It is on stable storage before the first byte of the folder's content, and goes when all of that is. That it exists says
-so; what is in it names the command:
+It is on stable storage before the first byte of the folder's content, and goes when all of that is. Its existence says
+so; its content names the command:
 
     {"unfinished": 1, "command": ["shareq", "restore", "/mnt/backups", "/var/lib/shareq"]}
 """
@@ -38,7 +38,7 @@ def command_of(fs: Fs, data_dir: str) -> list[str]:
 
 
 def run_again(data_dir: str, command: Sequence[str]) -> str:
-    """Return one sentence for a folder that is unfinished: which command was cut short, and what to run."""
+    """Return one sentence for an unfinished folder: the command that was interrupted, and the command to run now."""
     name = " ".join(command[:_NAMED]) or "shareq restore, or shareq import-logs,"
     again = f": `{shlex.join(command)}`" if command else ""
     return f"{data_dir} is unfinished: {name} was cut short; run {name} again, which starts it over{again}"

@@ -6,8 +6,8 @@
     CRITICAL   acknowledgements, offset commits, group membership, deletions and changed properties alone
 
 A state gets worse as soon as the free space falls below its limit, and better only with a quarter more than the limit,
-so that a broker at a limit does not change its mind with each segment. Below the last limit, when writes fail, there is
-the reserve: half of it is for what coordinators write, all of it for what makes room and for a stop.
+so that a broker at a limit does not change its mind with each segment. Below the last limit, when writes fail, the
+reserve is used: one half for writes of coordinators, all of it for operations that free space and for a stop.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def room_for_reserve(usable_bytes: int, more: int, limits: DiskLimits) -> bool:
 
 
 def first_reserve(usable_bytes: int, limits: DiskLimits) -> int:
-    """Return how many bytes a start takes at most: so many that the state is no worse for it, and of a disk that is
-    full already half of what is left.
+    """Return how many bytes to reserve at the start at most: so few that the disk does not enter a worse state, and
+    half of the free space if the disk is already full.
     """
     match limits.state_of(usable_bytes):
         case DiskState.CRITICAL:

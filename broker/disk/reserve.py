@@ -1,6 +1,6 @@
 """Blocks of the file system that are kept back, to be given up when there are no others.
 
-    DATA/reserve    preallocated, its content means nothing; its size is all that counts
+    DATA/reserve: preallocated; only its size matters, not its content
 
 It grows piece by piece, one in a call, so that no call takes long. What a full disk has taken is taken back when there
 is room.
@@ -66,7 +66,7 @@ class Reserve:
             self._keep(self.wanted)
 
     def give_up(self, use: Use) -> bool:
-        """Give up what that use may have; whether there is more room now. Never raises."""
+        """Release the share of the reserve for that use; return True if there is more space now. Never raises."""
         kept = self._kept_from(use)
         if kept >= self.size:
             return False

@@ -19,11 +19,12 @@ T = TypeVar("T")
 class _ReservedFile:
     """An open file whose appends may use the reserve."""
 
-    __slots__ = ("_reserve", "_use", "inner", "read_at")
+    __slots__ = ("_reserve", "_use", "inner", "read_at", "read_cached")
 
     def __init__(self, inner: File, use: Use, reserve: Reserve) -> None:
         self.inner = inner
         self.read_at = inner.read_at
+        self.read_cached = inner.read_cached
         self._use = use
         self._reserve = reserve
 
@@ -62,6 +63,8 @@ class ReservedFs:
         self._prefix = f"{data_dir}/"
         self._reserve = reserve
         self.read_bytes = inner.read_bytes
+        self.read_bytes_cached = inner.read_bytes_cached
+        self.load_soon = inner.load_soon
         self.exists = inner.exists
         self.is_folder = inner.is_folder
         self.is_file = inner.is_file

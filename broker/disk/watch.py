@@ -62,7 +62,7 @@ class DiskWatch:
         self.on_change: Callable[[], None] = _nobody
 
     def start(self) -> None:
-        """Look at the disk and take the reserve, as far as there is room: from now on clients may fill the disk."""
+        """Check the disk and allocate the reserve, as far as there is space: clients may fill the disk afterwards."""
         self.look()
         self._take_first_reserve()
         self._arm(FIRST_LOOK_MS)
@@ -97,7 +97,7 @@ class DiskWatch:
                 self.reserve.give_up(Use.MAKING_ROOM)
 
     def space(self) -> DiskSpace | None:
-        """Return the file system's size and what is left, now; None when that is not known."""
+        """Return the current size and free space of the file system; None if they are unknown."""
         try:
             return self.fs.disk_space(self._data_dir)
         except OSError as error:

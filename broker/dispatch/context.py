@@ -55,8 +55,8 @@ class RequestContext:
 
     @property
     def owner(self) -> str:
-        """The owner of what the request creates, for limits by owner: the user, or the machine of an unauthenticated
-        client.
+        """The owner of objects that the request creates, for limits by owner: the user, or the machine of an
+        unauthenticated client.
         """
         connection = self.connection
         return connection.client_host if connection.principal == ANONYMOUS else connection.principal

@@ -1,8 +1,8 @@
 """Dispatch of frames: header -> table row -> codec -> handler -> codec.
 
-Three kinds of failure stay apart: bytes that cannot be read, or an RPC that is not served, close the connection (one
-log line); what the client did wrong is an error code that the handler returns; what we did wrong is logged once and
-answered with UNKNOWN_SERVER_ERROR where the response has a place for it.
+Three kinds of failure stay apart: unreadable bytes or an unsupported RPC close the connection (one log line); a mistake
+of the client is an error code that the handler returns; a mistake of ours is logged once and answered with
+UNKNOWN_SERVER_ERROR where the response has a field for it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import struct
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from shareq.broker.dispatch.coroutines import begin_for, plain_handler
@@ -186,7 +186,7 @@ class _ConnectionDispatch:
         except Exception as error:
             return route.failure(bound.context, request, correlation_id, error)
         slot = AnswerSlot(connection, parks=answer.parks, requests=route.requests)
-        answer.on_complete(lambda response: _fill(slot, bound, response, correlation_id))
+        answer.on_complete(partial(fill, slot, bound, correlation_id))
         return slot
 
     def _handle_in_turns(self, bound: BoundRoute, frame: bytes, correlation_id: int, meter: Meter | None) -> AnswerSlot:
@@ -222,7 +222,7 @@ def _unsupported_api_versions(handlers: Mapping[ApiKey, HandlerRow], correlation
     return out
 
 
-def _fill(slot: AnswerSlot, bound: BoundRoute, response: Answer | None, correlation_id: int) -> None:
+def fill(slot: AnswerSlot, bound: BoundRoute, correlation_id: int, response: Answer | None) -> None:
     """Put a response that came later into its place."""
     if response is None:
         slot.fill(None)

@@ -1,8 +1,8 @@
 """Limits of a request's elements, all its arrays together, checked before memory is taken for them.
 
 Apache Kafka takes what fits into `socket.request.max.bytes`, which at two bytes an element is 50 million of them. The
-limits lie far above what clients send, so that what is beyond them is no client's request: the connection is closed, as
-for any other bytes that are not a request.
+limits lie far above the needs of clients, so a request beyond them is not a client's: the connection is closed, as
+after any other unreadable bytes.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ MOST_LARGEST: Final = 32 * 1024 * 1024
 
 
 def largest_frame(api_key: int) -> int:
-    """Bytes that a frame of this RPC may have. Records, and what goes into records, are bounded elsewhere; of all else
-    there is only so much as there may be elements.
+    """Bytes that a frame of this RPC may have. Records have limits elsewhere; the size of all other fields is limited
+    by the number of elements.
     """
     if api_key in _OF_ANY_SIZE:
         return 2**31 - 1

@@ -1,8 +1,8 @@
 """Requests that are read, or answered, in more than one turn of the loop.
 
 A long request (`FEW_ELEMENTS`) is read in steps up to its limit (`element_limits.py`), and its answer is written in
-steps, however it was made. One such request is under way at a time, the others wait in the order in which they came
-(`foundation/loop/turns.py`), each on its own connection, which handles nothing else meanwhile.
+steps, however it was made. One such request runs at a time, the others wait in the order of arrival
+(`foundation/loop/turns.py`), each on its own connection, which handles nothing else in the meantime.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class LongRequest:
             self._bound.context.services.turns.run(self._meter.metered(turn), self._bound.context.failed)
 
     async def _run(self, frames: list[bytes], size: int) -> None:
-        """Read the only one of `frames`, have it answered, and give back what was read.
+        """Read the single frame of `frames`, have the request answered, and free its memory.
 
         It is given back behind the answer: until then its handler may look at it.
         """
@@ -84,7 +84,7 @@ class LongRequest:
         await give_back(held, self._bound.context.breathe)
 
     async def _read(self, frames: list[bytes]) -> Message | None:
-        """Take the frame out, and return the request in it, None if it is not wanted any more."""
+        """Remove the frame, and return its request; None if the request is no longer wanted."""
         route, slot = self._bound.route, self._slot
         if not frames:
             return None
@@ -155,7 +155,7 @@ async def write_long(bound: BoundRoute, response: Message, slot: AnswerSlot, cor
 
 
 async def give_back(held: list[Any], breathe: Callable[[int], Breath]) -> None:  # Any: messages, and their elements
-    """Take messages out of `held`, and free what is in them, some elements at a time.
+    """Remove messages from `held`, and free their memory, a few elements at a time.
 
     Freeing 200,000 of them at once holds the loop for 20 ms. An array that anything else refers to stays as it is.
     """

@@ -1,12 +1,12 @@
 """Costs of requests under quotas: counted with each request, and paid by silence.
 
-As in Apache Kafka (KIP-219) the answer goes out at once and says how long the client is to wait; for that time nothing
-more is read of its connection, whether or not it waits by itself.
+As in Apache Kafka (KIP-219) the answer is sent at once and contains how long the client should wait; during this time
+the broker does not read from its connection, whether or not the client waits.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.pending import Pending
@@ -16,7 +16,7 @@ from shareq.protocol.primitives import Message
 
 if TYPE_CHECKING:
     from shareq.broker.dispatch.context import RequestContext
-    from shareq.broker.dispatch.route import BoundRoute, FastPath
+    from shareq.broker.dispatch.route import BoundRoute, CountedFastPath, FrameShortcut
     from shareq.broker.foundation.loop.turns import Turn
     from shareq.broker.network.connection import Connection
     from shareq.broker.quotas.clients import Account
@@ -32,13 +32,15 @@ class Metering:
         self.clock = services.env.clock
 
     def begin(self, context: RequestContext) -> Meter:
-        """Begin to meter a request of this client, which is handled from now on."""
+        """Begin to meter a request of this client, whose handling starts now."""
         return Meter(self, context, self.clock.now_ns())
 
-    def fast_path(self, bound: BoundRoute) -> MeteredFastPath:
-        """Return the connection's fast path, with its requests counted. It has one."""
-        assert bound.fast_path is not None
-        metered = bound.metered_fast_path = MeteredFastPath(self, bound.context, bound.fast_path)
+    def fast_path(self, bound: BoundRoute) -> FrameShortcut:
+        """Return the connection's fast path, with its requests counted: that of Produce. Others go the ordinary way."""
+        metered: FrameShortcut = _ORDINARY_WAY
+        if bound.route.api_key is ApiKey.PRODUCE:
+            metered = MeteredFastPath(self, bound.context, cast("CountedFastPath", bound.fast_path))
+        bound.metered_fast_path = metered
         return metered
 
     def mute(self, connection: Connection, throttle_ms: int) -> None:
@@ -62,6 +64,16 @@ class Metering:
         forget = connection.on_close(lost)
 
 
+class _OrdinaryWay:
+    """No shortcut."""
+
+    def handle(self, _frame: bytes, _correlation_id: int) -> FallBack:
+        return FALL_BACK
+
+
+_ORDINARY_WAY: Final = _OrdinaryWay()
+
+
 class MeteredFastPath:
     """A fast path of one connection whose requests are counted: as a `Meter` would, once in a go of the connection
     where its time comes from, and looked at only where the quota might be exceeded.
@@ -69,7 +81,7 @@ class MeteredFastPath:
 
     __slots__ = ("_account", "_connection", "_context", "_fast_path", "_metering", "_now_ns", "_quotas", "_since_ns")
 
-    def __init__(self, metering: Metering, context: RequestContext, fast_path: FastPath) -> None:
+    def __init__(self, metering: Metering, context: RequestContext, fast_path: CountedFastPath) -> None:
         self._metering = metering
         self._context = context
         self._connection = context.connection
@@ -164,7 +176,7 @@ class Meter:
         self._spent_ns += self._metering.clock.now_ns() - self._since_ns
 
     def _used(self) -> int:
-        """Pay what was used until now; for how many ms to read nothing more."""
+        """Charge the use so far; return for how many ms to stop reading."""
         clock = self._metering.clock
         now_ns = clock.now_ns()
         used_ns, self._spent_ns, self._since_ns = self._spent_ns + now_ns - self._since_ns, 0, now_ns

@@ -71,8 +71,8 @@ def name_leaders(
     not_reached: ErrorCode = ErrorCode.LISTENER_NOT_FOUND,
 ) -> None:
     """Name the leaders of partitions, with their epochs. `not_reached` for those whose leader has no such listener,
-    LEADER_NOT_AVAILABLE for those whose leader is not known to be alive. An epoch that may be older than what a client
-    has heard from the leader itself is left out: librdkafka passes over what is older, for good.
+    LEADER_NOT_AVAILABLE for those whose leader is not known to be alive. An epoch that may be older than the one a
+    client has received from the leader itself is omitted: librdkafka would ignore the older one forever.
     """
     leaders = ctx.services.leaders
     if leaders.is_alone:
@@ -97,7 +97,7 @@ def name_leaders(
 
 
 def leader_to_name(ctx: RequestContext, topic: str | None, partition: int, error: int) -> NamedLeader | None:
-    """Return the leader that a response names beside this error; None beside errors that need none, or if there is no
+    """Return the leader to name in a response with this error; None for errors that need no leader, or without a
     leader.
     """
     if error not in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):

@@ -26,7 +26,7 @@ _WALKERS: Final[dict[type[Message], Walker]] = {}
 def error_reader(response_class: type[Message]) -> Reader:
     """Return a function that finds all error codes of a response of that class; NONE (0) is left out.
 
-    It looks at every answer, so it is made for the class once, and does nothing but loop and compare:
+    The reader checks every answer, so it is built once for each class, and only loops and compares:
 
         def errors(e0):
             found = []

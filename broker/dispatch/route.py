@@ -13,7 +13,7 @@ from shareq.broker.dispatch.response_errors import error_reader, shorten_message
 from shareq.broker.dispatch.rows import Rows
 from shareq.broker.foundation.handler_rows import HandlerRow
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.network.answers import AnswerSlot, FallBack
+from shareq.broker.network.answers import AnswerSlot, FallBack, Reply
 from shareq.broker.network.counters import Requests
 from shareq.broker.network.frames import CloseConnection
 from shareq.protocol.api_keys import ApiKey, codec
@@ -40,18 +40,25 @@ RefusalBySize = Callable[[RequestContext, int], "Message | None"]
 class FrameShortcut(Protocol):
     """A shorter way for some requests."""
 
-    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
+    def handle(self, frame: bytes, correlation_id: int) -> Reply | FallBack:
         """Return the reply, or FALL_BACK when the request has to go the ordinary way; nothing has happened then."""
 
 
 class FastPath(FrameShortcut, Protocol):
-    """A handler's `ProduceFastPath`: a shorter way for requests that are like earlier ones of their connection."""
-
-    def say_throttled(self, slot: AnswerSlot, throttle_ms: int) -> None:
-        """Have an answer that `handle` returned say how long the client is to wait."""
+    """A handler's `FAST_PATH`: a shorter way for requests that are like earlier ones of their connection."""
 
     def learn(self, frame: bytes, request: Any) -> None:
         """Learn from a request that went the ordinary way. Any: the handler's own request class."""
+
+
+class CountedFastPath(Protocol):
+    """A fast path that goes on where there are quotas."""
+
+    def handle(self, frame: bytes, correlation_id: int) -> AnswerSlot | FallBack | None:
+        """Return the reply as a `FrameShortcut`."""
+
+    def say_throttled(self, slot: AnswerSlot, throttle_ms: int) -> None:
+        """Have an answer that `handle` returned say how long the client is to wait."""
 
 
 class Route:
@@ -95,7 +102,7 @@ class Route:
         self.handle: Callable[[RequestContext, Message], Message | Pending[Any] | None] = handler_of(row)
         self.failed: Failed | None = getattr(module, "failed", None) or _top_level_failure(messages.response_class)
         self.refusal_by_size: RefusalBySize | None = getattr(module, "refusal_by_size", None)
-        self.fast_path: Callable[[BoundRoute], FastPath] | None = getattr(module, "ProduceFastPath", None)
+        self.fast_path: Callable[[BoundRoute], FastPath] | None = getattr(module, "FAST_PATH", None)
         self.prefix = bytes(4) + response_header(api_key, version, 0)
         self._reader: BoundedReader[Message] | None = None
 
@@ -146,7 +153,7 @@ class Route:
         raise CloseConnection(f"internal error in {self}")
 
     def read_few(self, frame: bytes, body: int) -> Message | None:
-        """Return the request, if it has few elements; None: it has to be read in steps. Raises MalformedMessage."""
+        """Return the request if it has few elements; None if it has to be read in steps. Raises MalformedMessage."""
         if self._reader is None:
             from shareq.protocol.bounded_reading import BoundedReader
 

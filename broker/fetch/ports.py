@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.topics.ports import NotHereYet, ReadLog
 from shareq.protocol.errors import ErrorCode
@@ -17,9 +18,10 @@ class FetchedLog(ReadLog, Protocol):
 
     def read(
         self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True
-    ) -> ReadResult | ErrorCode | NotHereYet:
+    ) -> ReadResult | ErrorCode | NotHereYet | BeingRead:
         """Whole batches from the one that holds `offset`, below `upto` (exclusive), at most `max_bytes`; with
         `min_one_batch` the first whatever its size. OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR.
 
-        It is asked beyond `log_end_offset`, too: a log that may have grown elsewhere answers NOT_HERE_YET there.
+        The method may also be called with offsets beyond `log_end_offset`: a log that may have grown elsewhere returns
+        NOT_HERE_YET for them.
         """

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.fetch.wait import FetchLimits
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.foundation.turn_budget import Breath
+from shareq.broker.log.segments.cold_reads import BeingRead
+from shareq.broker.log.segments.reader import MOST_BATCHES
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.topics.lookup import PartitionLookup
 from shareq.broker.topics.ports import NotHereYet
@@ -16,6 +20,15 @@ from shareq.protocol.generated.fetch import AbortedTransaction, PartitionData
 if TYPE_CHECKING:
     from shareq.broker.fetch.ports import FetchedLog
 
+PIECE_BYTES: Final = 1024 * 1024
+"""Bytes that are read before the next look at the turn's budget, and one partition's beyond."""
+
+MOST_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of one partition in an answer, whatever the client takes. A batch that is larger comes whole."""
+
+ELEMENT_BYTES: Final = 16 * 1024
+"""Bytes that count as one element of it."""
+
 Results = list[tuple[SessionPartition, PartitionData]]
 
 
@@ -24,20 +37,26 @@ class FetchRead:
 
     Without `has_room` for records in memory none are read, and it is not enough: it is to be tried again. `not_here`
     are the logs that have to fetch what was asked for: their rows are empty, and they announce what has come.
+    `being_read`: threads read the wanted bytes from the disk; it is completed when the first of them has finished.
+    `paused`: something may have come that the rows lack.
     """
 
     __slots__ = (
         "_answer_budget",
+        "_elements",
+        "_is_cut",
         "_limits",
         "_lookup",
         "_max_bytes",
         "_reads",
         "_refuse",
+        "being_read",
         "bytes_read",
         "has_error",
         "has_room",
         "logs",
         "not_here",
+        "paused",
         "results",
     )
 
@@ -55,16 +74,21 @@ class FetchRead:
         self.results: Results = []
         self.logs: dict[FetchedLog, SessionPartition] = {}
         self.not_here: set[FetchedLog] = set()
+        self.being_read: Pending[None] | None = None
+        self.paused = False
+        self._elements = 0
+        self._is_cut = False  # there is more of a partition than one read gives
         self.bytes_read = 0
         self.has_error = False
         self._reads: list[tuple[FetchedLog, int]] = []
         self.has_room = answer_budget.has_room()
         self._max_bytes = min(limits.max_bytes, answer_budget.grant()) if self.has_room else 0
 
-    def go_on(self, partitions: Sequence[SessionPartition]) -> None:
-        """Read some partitions, behind those that were read before."""
+    def go_on(self, partitions: Sequence[SessionPartition]) -> Sequence[SessionPartition]:
+        """Read some partitions, behind those that were read before. Return those that are left for another turn."""
         lookup, limits, refuse, before = self._lookup, self._limits, self._refuse, self.bytes_read
-        for partition in partitions:
+        left: Sequence[SessionPartition] = ()
+        for at, partition in enumerate(partitions, 1):
             refused = refuse(partition) if refuse is not None else ErrorCode.NONE
             log = refused or lookup.log(partition.topic, partition.partition, partition.current_leader_epoch)
             if isinstance(log, ErrorCode):
@@ -72,11 +96,37 @@ class FetchRead:
             else:
                 self.logs[log] = partition
                 self._read(partition, log, limits)
-        self._answer_budget.note_read(self.bytes_read - before)
+                if self.bytes_read - before >= PIECE_BYTES:
+                    self._elements += at
+                    left = partitions[at:]
+                    break
+        else:
+            self._elements += len(partitions)
+        read = self.bytes_read - before
+        self._elements += read // ELEMENT_BYTES
+        self._answer_budget.note_read(read)
+        return left
+
+    def take_elements(self) -> int:
+        """Return how many elements of a turn's budget were handled since the last call."""
+        elements, self._elements = self._elements, 0
+        return elements
+
+    async def pause(self, breath: Breath) -> None:
+        """Continue in a later turn, with the share granted at that time: others have read in the meantime."""
+        self.paused = True
+        budget, size = self._answer_budget, self.bytes_read
+        budget.collect(size)
+        try:
+            await breath
+        finally:
+            budget.collect(-size)
+        budget.note_read(size)
+        self._max_bytes = min(self._max_bytes, size + (budget.grant() if budget.has_room() else 0))
 
     def is_enough(self, limits: FetchLimits) -> bool:
         """Return True if the answer may go out before the time is up."""
-        if self.has_error or not self.results:
+        if self.has_error or self._is_cut or not self.results:
             return True
         return self.has_room and self.bytes_read >= min(limits.min_bytes, self._max_bytes)
 
@@ -98,14 +148,19 @@ class FetchRead:
             return
         is_beyond = partition.fetch_offset > log.log_end_offset
         if is_beyond or (partition.fetch_offset < upto and (room > 0 or first)):
-            read = log.read(partition.fetch_offset, max(room, 0), upto=upto, min_one_batch=first)
+            most = min(max(room, 0), MOST_BYTES)
+            read = log.read(partition.fetch_offset, most, upto=upto, min_one_batch=first)
             if isinstance(read, ErrorCode):
                 self._add_error(partition, read)
                 return
             if isinstance(read, NotHereYet):
                 self.not_here.add(log)
+            elif isinstance(read, BeingRead):
+                self.being_read = self.being_read or read.arrived
             else:
                 records = read.records
+                if read.batches and read.batches[-1].last_offset + 1 < upto:
+                    self._is_cut = self._is_cut or most < room or len(read.batches) >= MOST_BATCHES
                 self.bytes_read += len(records)
                 self._reads.append((log, len(records)))
                 if limits.read_committed and read.batches:

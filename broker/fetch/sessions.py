@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227): a client names its partitions once, then only what changes; the answer too.
+"""Fetch sessions (KIP-227): a client names its partitions once, then only changes; so does the answer.
 
 Pure: time and session ids come from outside. A session is known by its id alone and outlives its connection; the cache
 holds `max.incremental.fetch.session.cache.slots` of them.
@@ -185,7 +185,7 @@ class FetchSessions:
 
 
 class FetchContext:
-    """One request under way: what to read, and how to answer."""
+    """One pending request: the partitions to read, and how to answer."""
 
     __slots__ = ("_cache", "_epoch", "_partitions", "_session", "_uses_topic_ids")
 

@@ -1,7 +1,7 @@
 """Long polls of consumers: wait until there is enough, the time is up, a topic goes, or the broker stops.
 
-A fetch that waits is looked at again whenever a high watermark of one of its partitions moves, or the start of its log,
-and answered when one of its topics is deleted or another broker leads one of its partitions; nothing polls.
+A waiting fetch looks again whenever the high watermark or the log start of one of its partitions moves; it is answered
+when one of its topics is deleted or another broker leads one of its partitions; nothing polls.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class FetchWaits:
                     fetch.finish()
 
     def finish_all(self) -> None:
-        """Answer every fetch with what there is: the broker stops."""
+        """Answer every fetch with the records found so far: the broker is stopping."""
         for fetch in list(self._waiting):
             fetch.finish()
 

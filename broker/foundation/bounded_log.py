@@ -99,8 +99,9 @@ class _Alike:
 
 
 class BoundedLogs:
-    """Lines about clients: in a period at most `most` about one client, `most_alike` of which are alike, so that none
-    hides what is written of others. Beyond `most_clients` in a period, the others share the lines of one.
+    """Log lines about clients: in each period at most `most` about one client, of which at most `most_alike` may be
+    alike, so that no client can hide lines about others. Beyond `most_clients` in a period, the others share the lines
+    of one.
 
     When the period ends, a line for each kind says how many were left out.
     """

@@ -5,8 +5,8 @@ A file that is replaced as a whole ends with a line for all bytes before it; `wo
     ...
     crc32c 5d0a3f21
 
-In a file that grows each line begins with the checksum of what follows its separator, so that each can be believed or
-left out by itself:
+In a growing file each line begins with a checksum of the text after its separator, so that every line can be verified
+or skipped by itself:
 
     5d0a3f21 ...
 """
@@ -42,8 +42,8 @@ def content_of(data: bytes, word: bytes = _WORD) -> bytes | None:
 def lines_of(text: str) -> list[str]:
     """Return the lines of a text; the last one may end without a line feed.
 
-    Nothing else ends a line: `str.splitlines` takes nine other characters for it, one of which is a line feed with a
-    flipped bit.
+    Only a line feed ends a line: `str.splitlines` accepts nine other characters, one of which is a line feed with one
+    bit flipped.
     """
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]

@@ -58,7 +58,13 @@ class File(Protocol):
         """
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes from `position`; shorter only at the end of the file."""
+        """Up to `size` bytes from `position`; shorter only at the end of the file. May wait for the disk."""
+
+    def read_cached(self, position: int, size: int) -> bytes | None:
+        """Return the same without waiting for the disk; None if some of it is not in memory.
+
+        Where the system cannot say what is in memory, it waits.
+        """
 
     def truncate(self, size: int) -> None: ...
 
@@ -73,7 +79,7 @@ SyncErrors = Mapping[str, OSError]
 
 
 class DiskSpace(NamedTuple):
-    """A file system: its size, and what this process may still write."""
+    """A file system: its size, and the bytes that this process may still write."""
 
     total_bytes: int
     usable_bytes: int
@@ -86,6 +92,18 @@ class Fs(Protocol):
         """Open for reading and appending. FileNotFoundError when absent and not `create`."""
 
     def read_bytes(self, path: str) -> bytes: ...
+
+    def read_bytes_cached(self, path: str) -> bytes | None:
+        """Return a file's content without waiting for the disk; None as `File.read_cached`."""
+
+    def load_soon(
+        self, path: str, position: int, size: int, on_done: Callable[[OSError | None], None], *, ahead: bool = False
+    ) -> None:
+        """Read bytes of a file into memory, off the loop; then call back on the loop with the error, if any.
+
+        So `read_cached` gives them, unless the memory was needed otherwise. With `ahead`, whatever is not has
+        precedence.
+        """
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
         """Replace the file's content: temporary file, then rename; `sync` makes content and rename durable first."""
@@ -116,12 +134,12 @@ class Fs(Protocol):
         """Make creations, renames and removals inside the folder durable."""
 
     def sync_all(self, path: str) -> bool:
-        """Sync everything that was written to the file system of a folder, names included. OSError when that failed;
-        False, and nothing done, where the system has no such call.
+        """Sync everything that was written to the file system of a folder, names included. OSError if that failed;
+        False, with nothing done, on a system without such a call.
         """
 
     def allocate(self, path: str, size: int) -> None:
-        """Have a file, made if absent, of at least `size` bytes whose blocks are its own from now on; not durably.
+        """Reserve blocks for at least `size` bytes of a file, which is created if it is missing; not durable.
 
         Its content means nothing. After an OSError it is as long as before.
         """
@@ -145,8 +163,8 @@ class Fs(Protocol):
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
-        """Sync the files, and what was created, renamed and removed in the folders, off the loop and in any order; then
-        call back on the loop with what failed (group commit). With `bulk`, whatever is not has precedence.
+        """Sync the files, and the creations, renames and removals in the folders, off the loop and in any order; then
+        call back on the loop with the error, if any (group commit). With `bulk`, whatever is not has precedence.
         """
 
 

@@ -1,7 +1,7 @@
-"""The one kind of exception for what a broker stands on when it cannot be used. Pure."""
+"""The one kind of exception for a ground (storage, or a cluster) that a broker cannot use. Pure."""
 
 from __future__ import annotations
 
 
 class GroundError(Exception):
-    """Storage or a cluster that the broker is to stand on cannot be used; says why, for the operator."""
+    """The broker cannot use its storage or its cluster; the text says why, for the operator."""

@@ -20,8 +20,8 @@ class HandlerRow(NamedTuple):
 
     The advertised range may reach below the served one: clients on old librdkafka test for fixed versions that no
     client sends any more (KIP-896, KAFKA-18659). A request in such a version closes the connection. `own`: shareq's
-    own, which only shareq's clients are shown. `ends_with_client`: a handler that waits or pauses need not go on when
-    its client has gone, as it changes nothing that could be left half done.
+    own, which only shareq's clients are shown. `ends_with_client`: a handler that waits or pauses may be dropped when
+    its client disconnects, as it changes nothing that could be left half done.
     """
 
     module: str

@@ -7,6 +7,7 @@ import os
 import queue
 import stat
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,6 +15,7 @@ from functools import partial
 from typing import Final
 
 from shareq.broker.foundation.environment import DiskSpace, File, SyncErrors
+from shareq.broker.foundation.os_reads import Loads, SystemDoesNotSay, read_cached
 
 Buffer = bytes | bytearray | memoryview
 
@@ -25,6 +27,8 @@ _MAX_BUFFERS: Final = os.sysconf("SC_IOV_MAX") if hasattr(os, "sysconf") else 16
 _TEMPORARY_SUFFIX: Final = ".tmp"
 _TEMPORARY_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
 _SYNC_THREADS: Final = 4  # file systems write what is synced at once in one transaction, and flush the disk once for it
+_SLOW_SYNC_THREADS: Final = 64  # where the disk takes its time, as many files are synced at once
+_SLOW_S: Final = 0.001  # a sync that takes longer is worth a thread
 _sync_data: Final = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 _BOOT_ID_FILE: Final = "/proc/sys/kernel/random/boot_id"  # Linux
@@ -33,7 +37,7 @@ _BOOT_ID_FILE: Final = "/proc/sys/kernel/random/boot_id"  # Linux
 class OsFile:
     """One open file. Owned by the loop's thread; only its sync may run on another one."""
 
-    __slots__ = ("_close_wanted", "_fd", "_path", "_size", "_syncs")
+    __slots__ = ("_close_wanted", "_fd", "_path", "_says", "_size", "_syncs")
 
     def __init__(self, path: str, *, create: bool) -> None:
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if create else 0)
@@ -42,6 +46,7 @@ class OsFile:
         self._size = os.fstat(self._fd).st_size
         self._syncs = 0  # under way on other threads
         self._close_wanted = False
+        self._says = True  # the system says what is in memory, as far as is known
 
     @property
     def path(self) -> str:
@@ -63,7 +68,7 @@ class OsFile:
             self._append_rest(buffers, written)
 
     def _append_rest(self, buffers: Sequence[Buffer], written: int) -> None:
-        """Go on after a partial write: more buffers than one call takes, a signal, a disk that is nearly full."""
+        """Continue after a partial write: more buffers than one call accepts, a signal, or a nearly full disk."""
         left = [memoryview(buffer) for buffer in buffers]
         while True:
             while left and written >= len(left[0]):
@@ -88,6 +93,15 @@ class OsFile:
             parts.append(part)
             got += len(part)
         return b"".join(parts)
+
+    def read_cached(self, position: int, size: int) -> bytes | None:
+        """Return the same if the page cache has all of it, else None. Waits where the system does not say."""
+        if self._says:
+            try:
+                return read_cached(self._fd, position, min(size, max(self._size - position, 0)))
+            except SystemDoesNotSay:
+                self._says = False
+        return self.read_at(position, size)
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._fd, size)
@@ -122,8 +136,9 @@ class OsFs:
     """
 
     def __init__(self, hand_back: Callable[[Callable[[], None]], object]) -> None:
-        self._urgent = _SyncThreads("shareq-sync", hand_back, _SYNC_THREADS)
-        self._bulk = _SyncThreads("shareq-sync-bulk", hand_back, 1)
+        self._urgent = _SyncThreads("shareq-sync", hand_back, _SYNC_THREADS, _SLOW_SYNC_THREADS)
+        self._bulk = _SyncThreads("shareq-sync-bulk", hand_back, 1, 1)
+        self._loads = Loads(hand_back)
         self._locks: dict[str, int] = {}  # descriptors by folder
 
     def open(self, path: str, *, create: bool = False) -> File:
@@ -133,6 +148,22 @@ class OsFs:
     def read_bytes(self, path: str) -> bytes:
         with open(path, "rb", buffering=0) as file:
             return file.readall()
+
+    def read_bytes_cached(self, path: str) -> bytes | None:
+        """Return the content if the page cache has all of it, else None."""
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return read_cached(fd, 0, os.fstat(fd).st_size)
+        except SystemDoesNotSay:
+            return self.read_bytes(path)
+        finally:
+            os.close(fd)
+
+    def load_soon(
+        self, path: str, position: int, size: int, on_done: Callable[[OSError | None], None], *, ahead: bool = False
+    ) -> None:
+        """Have threads read the bytes into the page cache; see `Loads`."""
+        self._loads.add(path, position, size, on_done, ahead=ahead)
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
         """Replace the file's content; with `sync` durably, before the rename and after it."""
@@ -201,7 +232,9 @@ class OsFs:
         return True
 
     def allocate(self, path: str, size: int) -> None:
-        """Have a file with blocks of its own up to `size` bytes. Where the system cannot promise them, with zeros."""
+        """Create a file if it is missing, and reserve blocks for `size` bytes. Where the system cannot promise them,
+        with zeros.
+        """
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
         try:
             before = os.fstat(fd).st_size
@@ -258,9 +291,9 @@ class OsFs:
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
-        """Sync files and folders on other threads, several at once, then call back on the loop with what failed.
+        """Sync files and folders on other threads, several at once, then call back on the loop with the error, if any.
 
-        With `bulk` one after the other: that leaves the disk to what is not.
+        With `bulk`, sync one after the other, which leaves the disk to syncs without it.
         """
         own = [file for file in files if isinstance(file, OsFile)]
         (self._bulk if bulk else self._urgent).sync(own, folders, on_done)
@@ -269,32 +302,25 @@ class OsFs:
         """End the worker threads when their jobs are done."""
         self._urgent.close()
         self._bulk.close()
+        self._loads.close()
 
 
 class _SyncJob:
-    """The job of one `sync_soon`. Threads take its syncs one by one; it ends with the last of them."""
+    """The job of one `sync_soon`. Threads make its syncs one by one; it ends with the last of them."""
 
-    __slots__ = ("_errors", "_files", "_left", "_lock", "_on_done", "_syncs")
+    __slots__ = ("_errors", "_files", "_left", "_lock", "_on_done", "syncs")
 
     def __init__(self, files: Sequence[OsFile], folders: Sequence[str], on_done: Callable[[SyncErrors], None]) -> None:
         self._files = files
         self._on_done = on_done
-        self._syncs: deque[tuple[str, Callable[[], None]]] = deque((file.path, file.sync) for file in files)
-        self._syncs.extend((path, partial(_sync_folder, path)) for path in folders)
-        self._left = len(self._syncs)
+        self.syncs: list[tuple[str, Callable[[], None]]] = [(file.path, file.sync) for file in files]
+        self.syncs += [(path, partial(_sync_folder, path)) for path in folders]
+        self._left = len(self.syncs)
         self._errors: dict[str, OSError] = {}
         self._lock = threading.Lock()
 
-    def __len__(self) -> int:
-        """Return the number of syncs that no thread has taken yet."""
-        return len(self._syncs)
-
-    def run_one(self) -> bool:
-        """Make one of the syncs, unless all are taken; True if it was the last to end."""
-        try:
-            path, sync = self._syncs.popleft()
-        except IndexError:
-            return False
+    def run(self, path: str, sync: Callable[[], None]) -> bool:
+        """Run one of the syncs; return True if it was the last to end."""
         error = None
         try:
             sync()
@@ -314,46 +340,105 @@ class _SyncJob:
 
 
 class _SyncThreads:
-    """Up to `most` threads that sync, each there from the first job on that has work for it.
+    """Threads that sync, each there from the first time on that there is work for it: up to `few`, or up to `many`
+    while the disk is slow.
 
-    A thread that finds more to do in a job than its own share wakes the next one: the loop's thread wakes one alone.
+    A thread that finds more to do than its own sync wakes the next one: the loop's thread wakes one alone. What ends
+    while the loop is busy is handed back to it in one call.
     """
 
-    def __init__(self, name: str, hand_back: Callable[[Callable[[], None]], object], most: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        hand_back: Callable[[Callable[[], None]], object],
+        few: int,
+        many: int,
+        now_s: Callable[[], float] = time.perf_counter,
+    ) -> None:
         self._name = name
         self._hand_back = hand_back
-        self._most = most
-        self._jobs: queue.SimpleQueue[_SyncJob | None] = queue.SimpleQueue()
+        self._few = few
+        self._many = many
+        self._now_s = now_s
+        self._todo: deque[tuple[_SyncJob, str, Callable[[], None]]] = deque()
+        self._wake: queue.SimpleQueue[bool] = queue.SimpleQueue()  # False: no more
+        self._ended: deque[_SyncJob] = deque()
+        self._lock = threading.Lock()
+        self._awake = 0  # threads that are woken and have not found all work taken
+        self._slow = False
+        self._closed = False
         self._threads: list[threading.Thread] = []
 
     def sync(self, files: Sequence[OsFile], folders: Sequence[str], on_done: Callable[[SyncErrors], None]) -> None:
         job = _SyncJob(files, folders, on_done)
-        if not len(job):
+        if not job.syncs:
             self._hand_back(job.end)
             return
         for file in files:
             file.sync_begins()
-        while len(self._threads) < min(len(job), self._most):
-            thread = threading.Thread(target=self._work, name=self._name, daemon=True)
-            self._threads.append(thread)
-            thread.start()
-        self._jobs.put(job)
+        self._todo.extend((job, path, sync) for path, sync in job.syncs)
+        self._wake_one()
 
     def close(self) -> None:
-        for _ in self._threads:
-            self._jobs.put(None)
-        for thread in self._threads:
+        with self._lock:
+            self._closed = True
+            threads, self._threads = self._threads, []
+        for _ in threads:
+            self._wake.put(False)
+        for thread in threads:
             thread.join()
-        self._threads.clear()
+
+    def _wake_one(self) -> None:
+        with self._lock:
+            if self._closed or self._awake >= (self._many if self._slow else self._few):
+                return
+            self._awake += 1
+            if self._awake > len(self._threads):
+                thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+        self._wake.put(True)
 
     def _work(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            if len(job) > 1:
-                self._jobs.put(job)
-            while len(job):
-                if job.run_one():
-                    with suppress(RuntimeError):  # the loop is closed: no caller waits any more
-                        self._hand_back(job.end)
+        while self._wake.get():
+            while (taken := self._take()) is not None:
+                job, path, sync = taken
+                if self._todo:
+                    self._wake_one()
+                began = self._now_s()
+                ended = job.run(path, sync)
+                self._slow = self._now_s() - began >= _SLOW_S
+                if ended:
+                    self._hand_back_ended(job)
+
+    def _take(self) -> tuple[_SyncJob, str, Callable[[], None]] | None:
+        """Return a sync to make; None, and this thread is awake no more, when all are taken."""
+        with self._lock:
+            if self._todo:
+                return self._todo.popleft()
+            self._awake -= 1
+            return None
+
+    def _hand_back_ended(self, job: _SyncJob) -> None:
+        with self._lock:
+            self._ended.append(job)
+            if len(self._ended) > 1:
+                return  # the loop has been called, and takes this one, too
+        with suppress(RuntimeError):  # the loop is closed: no caller waits any more
+            self._hand_back(self._end)
+
+    def _end(self) -> None:
+        with self._lock:
+            ended = list(self._ended)
+            self._ended.clear()
+        failure: Exception | None = None
+        for job in ended:
+            try:
+                job.end()
+            except Exception as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
 
 def open_to_others(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -14,15 +14,15 @@ _UNSET = object()
 class Pending(Generic[T]):
     """A value that arrives once, on the loop's own thread.
 
-    `parks` says that the connection handles nothing behind this request until the answer has come, as Kafka does for
-    every request; an append that is answered within the tick need not park.
+    `parks`: the connection handles no later request until the answer has arrived, as Kafka does for every request; an
+    append that is answered within the tick need not park.
     """
 
     __slots__ = ("_callbacks", "_value", "parks")
 
     def __init__(self, *, parks: bool = True) -> None:
-        self._value: object = _UNSET
-        self._callbacks: list[Callable[[T], None]] = []
+        self._value: Any = _UNSET  # without casts, which cost a call each
+        self._callbacks: list[Callable[[T], None]] | None = None
         self.parks = parks
 
     @property
@@ -34,21 +34,26 @@ class Pending(Generic[T]):
         """The value. RuntimeError while it is not there."""
         if self._value is _UNSET:
             raise RuntimeError("the answer is not there yet")
-        return cast(T, self._value)
+        value: T = self._value
+        return value
 
     def complete(self, value: T) -> None:
         """Set the value and call all callbacks. RuntimeError the second time."""
         if self._value is not _UNSET:
             raise RuntimeError("a pending answer was completed twice")
         self._value = value
-        callbacks, self._callbacks = self._callbacks, []
-        for callback in callbacks:
-            callback(value)
+        callbacks = self._callbacks
+        if callbacks is not None:
+            self._callbacks = None
+            for callback in callbacks:
+                callback(value)
 
     def on_complete(self, callback: Callable[[T], None]) -> None:
         """Call back with the value, at once when it has arrived already."""
         if self._value is not _UNSET:
-            callback(cast(T, self._value))
+            callback(self._value)
+        elif self._callbacks is None:
+            self._callbacks = [callback]
         else:
             self._callbacks.append(callback)
 
@@ -56,7 +61,8 @@ class Pending(Generic[T]):
         """Suspend the coroutine that awaits it until the value has arrived (`loop/coroutines.py`)."""
         if self._value is _UNSET:
             yield self
-        return self.value
+        value: T = self._value
+        return value
 
     def then(self, function: Callable[[T], U]) -> Pending[U]:
         """Return the pending result of `function` on the value."""
@@ -65,7 +71,7 @@ class Pending(Generic[T]):
         return result
 
     def chain(self, function: Callable[[T], Pending[U]]) -> Pending[U]:
-        """Return the pending result of what `function` begins with the value."""
+        """Return the pending result of the operation that `function` begins with the value."""
         result: Pending[U] = Pending(parks=self.parks)
         self.on_complete(lambda value: function(value).on_complete(result.complete))
         return result

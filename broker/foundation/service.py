@@ -1,4 +1,4 @@
-"""A part of the broker that is made when it is first needed, and the news it gets from then on."""
+"""A part of the broker that is made on first use, and the events it is notified of from then on."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class Service:
     __slots__ = ()
 
     def recover(self) -> None:
-        """Load the part's log at a start, before anything else, and finish what a crash cut off."""
+        """Load the part's log at a start, before anything else, and finish the work that a crash interrupted."""
 
     def topics_changed(self, topics: Sequence[TopicImage]) -> None:
         """Take note that topics are new, or have more partitions."""
 
     def topics_go(self, topics: Sequence[TopicImage]) -> None:
-        """Take a last look at what others forget, before `topics_deleted` is called of any part."""
+        """Read what the other parts are about to forget, before `topics_deleted` of any part is called."""
 
     def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Take note that topics are gone from the metadata, and that their logs are."""
+        """Note that topics have been deleted from the metadata, together with their logs."""
 
     def leader_moved(self, topic: str, partition: int) -> None:
         """Another broker leads the partition from now on, or this one does again."""
@@ -38,4 +38,4 @@ class Service:
         """Answer what is parked: the broker is about to stop."""
 
     def close(self) -> None:
-        """Stop all timers; nothing is written any more."""
+        """Stop all timers; write nothing afterwards."""

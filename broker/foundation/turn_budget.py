@@ -26,9 +26,9 @@ PIECE: Final = 100
 """Elements of one array to handle before the next breath."""
 
 
-def in_pieces(items: Sequence[T]) -> Sequence[Sequence[T]]:
-    """Return the items, up to `PIECE` of them at a time, and one empty piece for none: what has no elements counts."""
-    return (items,) if len(items) <= PIECE else pieces(items, PIECE)
+def in_pieces(items: Sequence[T], most: int = PIECE) -> Sequence[Sequence[T]]:
+    """Return the items, up to so many at a time, and one empty piece for none: what has no elements counts."""
+    return (items,) if len(items) <= most else pieces(items, most)
 
 
 def pieces(items: Sequence[T], most: int) -> list[Sequence[T]]:
@@ -108,7 +108,7 @@ class TurnBudget:
         self._elements = 0
 
     def renew(self) -> None:
-        """Begin a turn, at this time: what is done before the first look counts, too."""
+        """Begin a turn at this time: work done before the first check counts, too."""
         self.begin()
         self._since = None
         if not self._stands_still:

@@ -38,7 +38,9 @@ _NO_OFFSET = ApiError(ErrorCode.INVALID_REQUEST, "The start offset is neither an
 
 
 class OffsetsToAlter(NamedTuple):
-    """New start offsets by topic name and partition, all of which exist; and what cannot be altered, and why."""
+    """New start offsets by topic name and partition, all of which exist; and the topics that cannot be altered, with
+    the error.
+    """
 
     sound: dict[str, dict[int, int]]
     refused: dict[tuple[str, int], ApiError]
@@ -54,7 +56,7 @@ class AlteredOffsets:
 
 @dataclass(frozen=True, slots=True)
 class DeletedOffsets:
-    """An error for the whole request, or by topic name what became of its states, and why there are none to delete.
+    """An error for the whole request, or the outcome for each topic by name, and why there are no states to delete.
 
     What is in neither is not answered.
     """
@@ -68,7 +70,7 @@ class DeletedOffsets:
 class ShareOffset:
     """A share partition as administration sees it. `start_offset` and `lag` are -1 while they are not known.
 
-    Apache Kafka's tools show no lag without a start offset. Ours do: a window of which nothing is finished counts.
+    Apache Kafka's tools show no lag without a start offset. Ours do: a window without any finished record counts.
     """
 
     start_offset: int = -1
@@ -89,7 +91,7 @@ class ListedGroups:
 
 
 class AskedTopic(NamedTuple):
-    """Share partitions of one topic, and the summaries of their states, which are to come; none if it is unknown."""
+    """The share partitions of one topic, and the pending summaries of their states; none if the topic is unknown."""
 
     name: str
     partitions: Sequence[int]
@@ -137,7 +139,7 @@ class GroupAdministration:
         return ListedGroups(groups, error)
 
     def begin_delete_group(self, group_id: str) -> Pending[DeleteGroupPlan | ApiError]:
-        """Begin to delete a group with everything it has; `finish_delete_groups` goes on with what this answers.
+        """Begin to delete a group with all its data; pass the result to `finish_delete_groups`.
 
         This alone deletes a group of another kind. Errors: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, the coordinator's.
         """
@@ -156,7 +158,8 @@ class GroupAdministration:
     async def finish_delete_groups(
         self, group_ids: Sequence[str], begun: list[Pending[DeleteGroupPlan | ApiError]]
     ) -> list[ApiError]:
-        """Return the outcome of each group that was begun to be deleted, in this order, when all are gone, or stay.
+        """Return the outcome for each group of `begin_delete_group`, in this order, when all are deleted or have been
+        kept.
 
         The states of share groups go first; where that fails, their groups stay. Errors: the first step's, the states'.
         Empties `begun`.
@@ -209,9 +212,9 @@ class GroupAdministration:
         return offsets
 
     def topics_with_offsets(self, group_id: str) -> Pending[TopicsById | ErrorCode]:
-        """Return the topics and partitions that the group has share state of; none for a group that does not exist.
+        """Return the topics and partitions for which the group has share state; none for a group that does not exist.
 
-        NOT_COORDINATOR where another broker knows that, or the log cannot be written that it would have to be in.
+        NOT_COORDINATOR where another broker has this state, or the log that it would be in cannot be written.
         """
         if not self._groups.partitions.count:
             return completed({})
@@ -225,6 +228,8 @@ class GroupAdministration:
         start, first = summary.start_offset, summary.first_offset
         if first == UNSET:
             return ShareOffset(start, summary.leader_epoch)
+        if summary.end != UNSET:
+            return ShareOffset(start, summary.leader_epoch, lag_of(summary.end, first, summary.delivery_complete_count))
         log = self._lookup.log(topic, partition)
         if log is ErrorCode.NOT_LEADER_OR_FOLLOWER:  # the leader alone knows where the log ends
             return ShareOffset(start, summary.leader_epoch)
@@ -255,7 +260,7 @@ class GroupAdministration:
         return asked
 
     async def alter_offsets(self, group_id: str, asked: OffsetsToAlter) -> AlteredOffsets:
-        """Give share partitions a new start offset; what was in flight is forgotten.
+        """Give share partitions a new start offset; forget their records in flight.
 
         Creates the group if need be. Errors for all: see `ShareGroups.begin_alter_offsets`. Takes ownership of `asked`.
         """
@@ -314,7 +319,7 @@ class GroupAdministration:
         return self._states.initialize(state.key, state.state_epoch, state.start_offset)
 
     def _delete(self, key: SharePartitionKey) -> Pending[ApiError]:
-        """Begin to delete a state, unless its group has noted since that it is to have one again (NON_EMPTY_GROUP)."""
+        """Begin to delete a state, unless its group has meanwhile asked for a new one (NON_EMPTY_GROUP)."""
         group = self._share_group(key.group_id)
         for topics in () if group is None else (group.initializing, group.initialized):
             if key.topic_id in topics and key.partition in topics[key.topic_id].partitions:
@@ -325,7 +330,7 @@ class GroupAdministration:
     async def _remove(
         self, removals: Iterable[tuple[SharePartitionKey, Callable[[], Pending[ApiError]]]]
     ) -> Iterator[ApiError]:
-        """Begin what removes states, each in a turn in which it owes no dead letters; return the outcomes in order.
+        """Begin to remove states, each in a turn in which it owes no dead letters; return the outcomes in order.
 
         All letters are awaited side by side. A state stays if its group got members meanwhile (NON_EMPTY_GROUP).
         """

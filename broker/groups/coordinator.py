@@ -39,7 +39,7 @@ def group_log_settings(config: BrokerConfig) -> CoordinatorLogSettings:
 
 
 def group_coordinator_settings(config: BrokerConfig) -> GroupCoordinatorSettings:
-    """`group.*` as the shard takes it. An initialisation is given as long as an offset commit is."""
+    """`group.*` as the shard takes it. An initialisation may take as long as an offset commit."""
     return GroupCoordinatorSettings(
         ShareGroupLimits(
             max_size=config.group_share_max_size,
@@ -73,7 +73,7 @@ class GroupCoordinatorService:
     """The shards of all groups. Answers come when what they say is durable.
 
     `counters`: what happens to classic and consumer groups, and to offsets. `may_make_share_group` (limit, group id)
-    is whether `group.share.max.groups` leaves a place for a new one; `GroupNames` knows whose the places are.
+    returns True if `group.share.max.groups` allows a new group; `GroupNames` counts the groups by owner.
     """
 
     def __init__(

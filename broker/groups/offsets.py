@@ -98,7 +98,7 @@ class CommitRows:
 
 
 class AskedOffsets:
-    """Offsets of a group that were asked for: `parts` that come, those that are refused last.
+    """The requested offsets of a group: `parts` that are still to come, and refusals, which come last.
 
     `without_ids`: the topics of the parts have no ids yet.
     """
@@ -136,9 +136,10 @@ class GroupOffsetsService:
     ) -> OffsetCommitResponse:
         """Answer an OffsetCommit when what it says is durable: all accepted partitions count, or none.
 
-        Topics and partitions that do not exist are refused each (UNKNOWN_TOPIC_ID from version 10 on,
-        UNKNOWN_TOPIC_OR_PARTITION), as are topics that the client may not read; the group decides if any are left. The
-        internal topic is created here when it is missing. A topic has one entry in the answer, as in Apache Kafka.
+        Each topic or partition that does not exist is refused (UNKNOWN_TOPIC_ID from version 10 on,
+        UNKNOWN_TOPIC_OR_PARTITION before), as is each topic that the client may not read; the group decides on the
+        rest. The internal topic is created here when it is missing. A topic has one entry in the answer, as in Apache
+        Kafka.
         """
         hidden, rows = CommitRows(), CommitRows()
         existing: list[list[OffsetCommitRequestTopic]] = [[]]
@@ -212,7 +213,7 @@ class GroupOffsetsService:
         rows: CommitRows,
         ask: Ask,
     ) -> None:
-        """Have the group decide on what exists, and add its rows."""
+        """Let the group decide on the existing partitions, and add its rows."""
         prepared = await self.prepare(short=len(parts) == 1)
         if prepared is None:
             for part in parts:
@@ -241,7 +242,7 @@ class GroupOffsetsService:
         gone: Set[bytes],
         version: int,
     ) -> None:
-        """Add the rows of what the group decided on: its `error`, or that of topics that are `gone`."""
+        """Add the rows of the group's decision: its `error`, or the error for deleted topics (`gone`)."""
         for answered in decided:
             problem = error
             if answered.topic_id in gone and not error:
@@ -271,9 +272,9 @@ class GroupOffsetsService:
     ) -> AskedOffsets:
         """Ask for the offsets of a group: of the partitions that are named, or for null topics of all it has committed.
 
-        From version 10 on topics are found by their ids (UNKNOWN_TOPIC_ID); before that, names stand for the topics
-        that have them now. Topics that are named are refused unless the client `may_describe` them; if all are asked
-        for, those are left out that it does not see.
+        From version 10 on topics are found by their ids (UNKNOWN_TOPIC_ID); before that, a name means the topic that
+        has it now. Topics given by name are refused unless the client `may_describe` them; if all are requested, topics
+        that it may not see are left out.
         """
         by_id = version >= FETCH_TOPIC_IDS_FROM
         topics: list[OffsetFetchRequestTopics] = []
@@ -353,7 +354,7 @@ class GroupOffsetsService:
         return sorted(self._groups.partition(group_id).shard.offsets.store.of(group_id).get(topic, ()))
 
     async def _with_ids(self, topics: Sequence[OffsetFetchResponseTopics]) -> list[OffsetFetchResponseTopics]:
-        """Return topics without names: those that do not exist any more are left out."""
+        """Return topics with ids only; topics that no longer exist are left out."""
         found: list[OffsetFetchResponseTopics] = []
         for topic in topics:
             image = self._topic(topic.name)
@@ -363,7 +364,7 @@ class GroupOffsetsService:
         return found
 
     def group_ids(self, prefix: str) -> list[str]:
-        """Return the groups that have committed offsets and whose ids begin so."""
+        """Return the groups with committed offsets whose ids begin with the prefix."""
         return [
             group_id
             for partition in self._groups.partitions
@@ -387,7 +388,7 @@ class GroupOffsetsService:
         return PreparedDeletion(group_id, knows, GROUP_SERDE)
 
     def delete(self, prepared: PreparedDeletion) -> Pending[DeletedOffsets]:
-        """Delete what was prepared, all of it or nothing. Errors: see `GroupOffsets.delete`."""
+        """Delete everything that was prepared, or nothing. Errors: see `GroupOffsets.delete`."""
         return self._groups.schedule(prepared.group_id, lambda shard: shard.offsets.delete(prepared), DeletedOffsets)
 
     def partitions_of(self, topic: str) -> int:
@@ -401,7 +402,7 @@ class GroupOffsetsService:
 
     @staticmethod
     def _may_see(image: TopicImage | None, name: str, by_id: bool, may_see: MaySee) -> bool:
-        """Return whether the client may know of a topic. Of an unknown id there is nothing to hide."""
+        """Return whether the client may know of a topic. An unknown id has nothing to hide."""
         if image is not None:
             return may_see(image.name)
         return by_id or may_see(name)

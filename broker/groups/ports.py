@@ -44,8 +44,8 @@ class ShareStates(Protocol):
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        """Initialize the state like `initialize`, unless one of that epoch exists, or, with `again`, also over an older
-        one.
+        """Initialize the state like `initialize`, unless one of that epoch exists; with `again`, replace an older one,
+        too.
 
         `replaced` is called immediately if a state was created, before anything else is done with it.
         """
@@ -71,4 +71,4 @@ class ShareLeaders(Protocol):
         """Forget what was read of the states: they are being rewritten."""
 
     def state_deleted(self, keys: Collection[SharePartitionKey]) -> None:
-        """Forget the states, which are being deleted, and what was counted of them by name."""
+        """Forget the states, which are being deleted, and their counters by name."""

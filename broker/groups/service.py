@@ -23,8 +23,8 @@ from shareq.protocol.names import CONSUMER_OFFSETS
 
 
 class GroupService(Service):
-    """The group coordinator (`coordinator`), and what is asked of it by the kind of group, of offsets, and by
-    administrators. `names`: who made them, and their members.
+    """The group coordinator (`coordinator`), and its operations by kind of group, for offsets, and for administrators.
+    `names`: who made them, and their members.
     """
 
     def __init__(

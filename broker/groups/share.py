@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
-from typing import Final
+from typing import Final, NamedTuple
 
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.foundation.bounded_log import BoundedLog
@@ -32,6 +32,16 @@ logger = logging.getLogger(__name__)
 
 _FENCED: Final = (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID)
 """Errors of a member that has to join again."""
+
+
+class LastHeartbeat(NamedTuple):
+    """The last heartbeat of a member over a connection, which named no topics."""
+
+    partition: CoordinatorPartition[GroupCoordinatorShard]
+    group_id: str
+    member_id: str
+    epoch: int
+    connection_id: int
 
 
 class ShareGroupService:
@@ -85,8 +95,25 @@ class ShareGroupService:
             await others
         return await self._finish(partition, plan, None)
 
+    def repeat(self, last: LastHeartbeat) -> int | None:
+        """Begin a heartbeat that repeats the last one of its member; return the interval to the next one, in ms.
+
+        None: it has to go through `heartbeat`, and nothing has happened.
+        """
+        partition = last.partition
+        if not partition.is_at_rest:
+            return None
+        shares, now_ms = partition.shard.share, self._now()
+        settings = shares.repeat_heartbeat(last.group_id, last.member_id, last.epoch, now_ms, last.connection_id)
+        return None if settings is None else settings.heartbeat_interval_ms
+
+    def last(self, request: ShareGroupHeartbeatRequest, connection: MemberConnection) -> LastHeartbeat:
+        """Return a heartbeat, for `repeat`, that is like one which was handed to `heartbeat`."""
+        partition = self._groups.partition(request.group_id)
+        return LastHeartbeat(partition, request.group_id, request.member_id, request.member_epoch, connection.id)
+
     def topics_to_look_at(self, request: ShareGroupHeartbeatRequest) -> Collection[str]:
-        """Return the topics, by name, that the heartbeat is decided on and that may not be known here yet."""
+        """Return the topics, by name, that the decision on the heartbeat needs and that may not be known here yet."""
         if not self._groups.partitions.count:
             return request.subscribed_topic_names or ()
         partition = self._groups.partition(request.group_id)
@@ -145,7 +172,7 @@ class ShareGroupService:
     async def _initialize(
         self, partition: CoordinatorPartition[GroupCoordinatorShard], plan: HeartbeatPlan
     ) -> ShareGroupHeartbeatResponse:
-        """Carry a heartbeat through that initialises states, and then those that have waited for it."""
+        """Finish a heartbeat that initialises states, and then the heartbeats that waited for it."""
         group_id = plan.group_id
         self._initializing[group_id] = self._initializing.get(group_id, 0) + 1
         finished = self._finish(partition, plan, await self._made(partition, plan))
@@ -157,10 +184,10 @@ class ShareGroupService:
         return await finished
 
     async def _made(self, partition: CoordinatorPartition[GroupCoordinatorShard], plan: HeartbeatPlan) -> bool:
-        """Make the states; return whether all were made.
+        """Make the states; return True if all were made.
 
-        When the last member has left, the rest is not made: the group may be deleted then, and what is made later would
-        stay.
+        When the last member has left, the remaining states are not made: the group may then be deleted, and states made
+        later would stay forever.
         """
         begun: list[Pending[ApiError]] = []
         for each in plan.initialize:
@@ -206,7 +233,7 @@ class MemberConnections:
     def heartbeat(
         self, partition: _Partition, request: ShareGroupHeartbeatRequest, client: Client, connection: MemberConnection
     ) -> CoordinatorResult[HeartbeatPlan]:
-        """Decide the first phase of a heartbeat, of a member that is lost with the connection from now on."""
+        """Decide the first phase of a member's heartbeat; from now on the loss of its connection removes it."""
         if connection.closed:  # while the heartbeat waited for its turn
             result = partition.shard.share.begin_heartbeat(request, client, self._now_ms(), connection.id)
             at_once(partition.shard.share.connection_lost(connection.id, self._now_ms()))

@@ -1,7 +1,8 @@
-"""RPCs of what shareq does not have: answered in every version, and always refused, as by an Apache Kafka without it.
+"""RPCs of features that shareq lacks: answered in every version, and always refused, as by an Apache Kafka without the
+feature.
 
 Delegation tokens are of KIP-48 and KIP-373, groups of Kafka Streams of KIP-1071 and KIP-1331, voters of KIP-853,
-UnregisterBroker of KIP-746. `REFUSALS` says of each what the docstring of a handler says elsewhere.
+UnregisterBroker of KIP-746. `REFUSALS` describes each in place of a handler's docstring.
 """
 
 from __future__ import annotations

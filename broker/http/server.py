@@ -1,9 +1,9 @@
-"""A small HTTP server for what operators ask: scrapes of metrics, the states of records.
+"""A small HTTP server for operators: scrapes of metrics, the states of records.
 
-It shares the broker's loop and must cost it nothing but the answers themselves: one request a connection, bounded in
-size, number and time; a client that does not take its answer is cut off. However many are open, there is room for one
-more: the oldest that has not sent its request gives way, or else the oldest that is slow to take its answer. So a
-probe, which does both at once, is always answered.
+It shares the broker's loop and must cost it only the answers themselves: one request for each connection, limited in
+size, number and time; a client that does not read its answer is disconnected. When the number is at its limit, a new
+connection replaces the oldest one that has not sent its request, or otherwise the oldest that reads its answer slowly.
+So a probe, which does both at once, is always answered.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TEXT: Final = "text/plain; charset=utf-8"
 
 
 class Request(NamedTuple):
-    """A request without a body. `headers` by their names in small letters; of one that is repeated, the last."""
+    """A request without a body. `headers` by their names in small letters; if one is repeated, the last."""
 
     method: str
     path: str
@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An HTTP answer. `headers` beside those that every answer has."""
+    """An HTTP answer. `headers` are added to those of every answer."""
 
     status: str
     body: bytes
@@ -66,7 +66,8 @@ class _Phase(Enum):
 
 
 class HttpServer:
-    """Serves what `handle` returns for GET and HEAD; `name` is how the log calls it, `refuse` makes other answers.
+    """Serves the answers of `handle` for GET and HEAD; `name` is its name in the log, `refuse` makes answers for
+    errors.
 
     Owned by the server, on the loop's thread.
     """
@@ -120,7 +121,9 @@ class HttpServer:
             writer.close()
 
     def _make_room(self) -> None:
-        """Cut off the oldest that asks, or else the oldest that takes its answer: those that wait are few."""
+        """Disconnect the oldest client still sending its request, or otherwise the oldest still reading its answer:
+        those that wait are few.
+        """
         for phase in (_Phase.ASKS, _Phase.TAKES):
             slow = next((client for client, at in self._clients.items() if at is phase), None)
             if slow is not None:

@@ -4,10 +4,10 @@ The batch's own numbers come first (`validate_batch`), then each record is walke
 many as it says, can be read to the last header, count up from offset 0, have a time that the topic allows and, where it
 is compacted, a key. MaxTimestamp is put right when it is not that of the records.
 
-Compressed records are opened into a buffer of `LEAST_OPENED_BYTES`, or eight times max.message.bytes if that is more,
-never more than what readers take: so the most that a batch costs is known before memory is taken or a record is looked
-at. More is MESSAGE_TOO_LARGE, at which Java's producer divides the batch. Apache Kafka knows no such bound, but one of
-a single record of a compressed batch, which is INVALID_RECORD beyond it: max.decompressed.message.bytes.
+Compressed records are decompressed into a buffer of `LEAST_OPENED_BYTES`, or of eight times max.message.bytes if that
+is more, but never more than readers accept: so the highest cost of a batch is known before memory is allocated or a
+record is read. More is MESSAGE_TOO_LARGE, at which Java's producer divides the batch. Apache Kafka has no such limit,
+but one for a single record of a compressed batch, max.decompressed.message.bytes, beyond which it is INVALID_RECORD.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class LargeBatch(Exception):
 class Checked(NamedTuple):
     """A batch that may be appended, with its header, or why not; and the records at fault, if it is for some.
 
-    `packed`: the same batch as the topic's `compression.type` has it, None where that is as it came.
+    `packed`: the same batch, compressed as the topic's `compression.type` says; None if it already is.
     """
 
     admitted: tuple[Batch, BatchHeader] | ErrorCode
@@ -111,8 +111,8 @@ class Checked(NamedTuple):
 
 
 class _Walked:
-    """The records of a batch that were walked over: how many, what was found, the newest and the longest of them, and
-    those that are refused, at most `MOST_RECORD_ERRORS`.
+    """The records of a checked batch: how many, the faults found, the newest and the longest record, and the refused
+    ones, at most `MOST_RECORD_ERRORS`.
     """
 
     __slots__ = ("allowed", "errors", "found", "longest", "newest", "records")
@@ -156,7 +156,7 @@ class Admission:
     def check(self, batch: Batch, now_wall_ms: int, at_once: bool = False) -> tuple[Batch, BatchHeader] | ErrorCode:
         """Return a client's batch that may be appended, as far as can be seen without the log's state, and its header.
 
-        It is the one that came, but for a MaxTimestamp that is not that of its records. MESSAGE_TOO_LARGE
+        It is the received batch, except for a MaxTimestamp that is not that of its records. MESSAGE_TOO_LARGE
         (max.message.bytes, or what its records take uncompressed), RECORD_LIST_TOO_LARGE (segment.bytes),
         INVALID_TIMESTAMP, INVALID_RECORD, CORRUPT_MESSAGE. With `at_once` raises `LargeBatch` for one that takes longer
         than a turn.
@@ -197,7 +197,7 @@ class Admission:
         return batch, header
 
     def _count_packing(self, header: BatchHeader, size: int, at_once: bool) -> None:
-        """Count what it takes to compress the batch again, if it has to be; raises `LargeBatch` as `check` does."""
+        """Count the work to compress the batch again, if necessary; raises `LargeBatch` as `check` does."""
         if header.compression == self._settings.compression_type:
             return
         effort = self._packing * size
@@ -239,7 +239,7 @@ class Admission:
         return _error_of(found) if found & self._refused else ErrorCode.NONE
 
     async def _packed(self, batch: Batch, header: BatchHeader) -> Batch | None:
-        """Return a batch that was opened before as the topic's `compression.type` has it; None if it has that."""
+        """Return a decompressed batch, compressed as the topic's `compression.type` says; None if it already is."""
         from shareq.protocol.records.opening import pieces
 
         codec = self._settings.compression_type

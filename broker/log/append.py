@@ -51,7 +51,7 @@ class Ends(NamedTuple):
 class Traffic:
     """Bytes and records of one log since it was opened: written to it, and read from it for consumers.
 
-    Bytes of record batches as they are stored; records are offsets, those of transaction markers among them.
+    Bytes of record batches as stored; records are counted by offsets, including those of transaction markers.
     """
 
     __slots__ = ("bytes_in", "bytes_out", "records_in")

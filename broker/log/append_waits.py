@@ -1,4 +1,4 @@
-"""The callbacks of one partition's appends, by what became of their batches."""
+"""The callbacks of one partition's appends, by the outcome of their batches."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AppendWaits:
         self.buffered.clear()
 
     def take(self) -> tuple[list[OnDurable], list[OnDurable]]:
-        """Return the callbacks of what was written since the last call, and of what was lost."""
+        """Return the callbacks of batches written since the last call, and of lost batches."""
         written, lost = self._written, self._lost
         self._written = []
         if lost:

@@ -18,8 +18,8 @@ logger = logging.getLogger(__name__)
 
 
 class Deletions:
-    """Owned by the manager of logs. `writes` are what writes checkpoints that name logs, `forget` another one of those
-    logs alone (OSError). `metadata` is asked once there is a deleted topic.
+    """Owned by the manager of logs. `writes` are the functions that write checkpoints with names of logs; `forget`
+    writes the remaining one for those logs alone (OSError). `metadata` is asked once there is a deleted topic.
     """
 
     def __init__(

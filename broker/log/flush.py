@@ -1,13 +1,15 @@
 """The tick's flush: write every log's buffer, sync where appends count only then, move watermarks, answer appends.
 
-Group commit: while one sync is under way, everything that is written waits for the next one, together. The appends of
-one log are answered in their order, those that failed, too. What is written into a new file waits for a sync in any
+Group commit: while a log is being synced, everything that is written to it waits for its next sync, together. Each log
+has syncs of its own, and no answer waits for another log's. The appends of one log are answered in their order,
+including failed ones. What is written into a new file waits for a sync in any
 case, of its name and its folder's, too: a power loss would take the file with everything that was answered later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Clock, File, Fs, SyncErrors
@@ -64,9 +66,9 @@ class Flusher:
         self._dirty: list[PartitionLog] = []
         self._hooks: list[Callable[[], None]] = []
         self._scheduled = False
-        self._to_sync: list[_Waiting] = []
-        self._syncing: list[_Waiting] = []  # what the sync under way is for; `_sync_now` may take all of it
-        self._sync_under_way = False
+        self._to_sync: dict[PartitionLog, list[_Waiting]] = {}
+        self._syncing: dict[PartitionLog, list[_Waiting]] = {}  # `_sync_now` may take all that a sync is for
+        self._waiting = 0  # in both
         self._sealed_to_sync: list[tuple[PartitionLog, Segment]] = []
         self._sealed_syncing: list[tuple[PartitionLog, Segment]] = []
         self._named: list[File] = []  # opened to sync new names
@@ -95,7 +97,7 @@ class Flusher:
             self._clock.call_soon(self.flush)
 
     def flush(self) -> None:
-        """Write every buffer; answer the appends that count now, start a sync for those that do not."""
+        """Write every buffer; answer the appends that count now, start a sync for the others."""
         if self._closed:
             return
         calls = _Calls()
@@ -114,8 +116,9 @@ class Flusher:
                 segment.pins += 1
                 log.stable.waiting_flushes += 1
                 names = log.stable.take_new_names() if log.stable.has_new_names else None
-                self._to_sync.append(_Waiting(log, segment, end_offset, done, names))
-                if self._most_waiting is not None and len(self._to_sync) + len(self._syncing) > self._most_waiting:
+                self._to_sync.setdefault(log, []).append(_Waiting(log, segment, end_offset, done, names))
+                self._waiting += 1
+                if self._most_waiting is not None and self._waiting > self._most_waiting:
                     self._sync_now(log, calls)
             else:
                 durable.append((log, end_offset, done))
@@ -127,7 +130,7 @@ class Flusher:
                 self._sync_now(log, calls)
             calls.answer(lost, log.refusal or ErrorCode.KAFKA_STORAGE_ERROR)
         self._on_flushed()
-        self._start_sync()
+        self._start_syncs(dirty)
         calls.finish()
 
     def _must_sync(self, log: PartitionLog, end_offset: int, done: list[OnDurable]) -> bool:
@@ -151,19 +154,33 @@ class Flusher:
 
     # -- syncing
 
-    def _start_sync(self) -> None:
-        """Sync everything that waits, unless a sync is under way: that one's end starts the next.
+    def _start_syncs(self, logs: Iterable[PartitionLog]) -> None:
+        """Sync the logs that wait, except those being synced already: the end of that sync starts the next one.
 
+        New names are synced together: an error of a folder that several of them need is reported once, to all.
         Sealed segments may be large, and no append waits for them: they have syncs of their own.
         """
-        if self._to_sync and not self._sync_under_way:
-            self._sync_under_way = True
-            self._syncing, self._to_sync = self._to_sync, []
-            new_names = [waiting.names for waiting in self._syncing if waiting.names is not None]
-            self._sync({waiting.segment for waiting in self._syncing}, new_names, self._synced, bulk=False)
+        named: list[PartitionLog] = []
+        for log in logs:
+            if log not in self._to_sync or log in self._syncing:
+                continue
+            group = self._syncing[log] = self._to_sync.pop(log)
+            if any(waiting.names is not None for waiting in group):
+                named.append(log)
+            else:
+                self._sync_logs([log])
+        if named:
+            self._sync_logs(named)
         if self._sealed_to_sync and not self._sealed_syncing:
             self._sealed_syncing, self._sealed_to_sync = self._sealed_to_sync, []
             self._sync({segment for _, segment in self._sealed_syncing}, [], self._sealed_synced, bulk=True)
+
+    def _sync_logs(self, logs: list[PartitionLog]) -> None:
+        groups = [self._syncing[log] for log in logs]
+        everything = [waiting for group in groups for waiting in group]
+        names = [waiting.names for waiting in everything if waiting.names is not None]
+        ended = partial(self._synced, list(zip(logs, groups, strict=True)))
+        self._sync({waiting.segment for waiting in everything}, names, ended, bulk=False)
 
     def _sync(
         self,
@@ -204,14 +221,15 @@ class Flusher:
         folders = list(dict.fromkeys(path for names in new_names for path in names.folders))
         self._fs.sync_soon([*named, *files], end, folders=folders, bulk=bulk)
 
-    def _synced(self, errors: SyncErrors) -> None:
+    def _synced(self, synced: list[tuple[PartitionLog, list[_Waiting]]], errors: SyncErrors) -> None:
         if self._closed:
             return
         calls = _Calls()
-        self._sync_under_way = False
-        group, self._syncing = self._syncing, []
-        self._settle(group, errors, calls)
-        self._start_sync()
+        for log, group in synced:
+            if self._syncing.get(log) is group:  # else `_sync_now` took it, and there may be another sync by now
+                del self._syncing[log]
+        self._settle([waiting for _, group in synced for waiting in group], errors, calls)
+        self._start_syncs([log for log, _ in synced])
         calls.finish()
 
     def _sealed_synced(self, errors: SyncErrors) -> None:
@@ -226,14 +244,15 @@ class Flusher:
             elif segment.end_offset is not None and not log.refusal:
                 log.stable.synced_to(segment, segment.end_offset)
         calls.run(self._on_sealed_synced, {log: None for log, _ in sealed if not log.refusal})
-        self._start_sync()
+        self._start_syncs(())
         calls.finish()
 
     def _settle(self, group: list[_Waiting], errors: SyncErrors, calls: _Calls) -> None:
         """Settle a group whose sync is over: these count, or their logs are offline.
 
-        An error is that of one log alone, unless it is of something that several of them need.
+        An error applies to one log alone, unless several of them need the file.
         """
+        self._waiting -= len(group)
         for waiting in group:
             log, segment, end_offset, _, names = waiting
             segment.pins -= 1
@@ -251,11 +270,15 @@ class Flusher:
 
     def _sync_now(self, log: PartitionLog, calls: _Calls) -> None:
         """Sync what waits of one log here and now: a later append failed, and its caller must see all earlier ones."""
-        mine = [waiting for waiting in self._syncing + self._to_sync if waiting.log is log]
-        self._syncing = [waiting for waiting in self._syncing if waiting.log is not log]
-        self._to_sync = [waiting for waiting in self._to_sync if waiting.log is not log]
-        for waiting in mine:
+        for waiting in self._taken(log):
             self._settle([waiting], self._sync_again(waiting), calls)
+
+    def _taken(self, log: PartitionLog) -> list[_Waiting]:
+        """Take all waiting appends of a log, in order, including those of the running sync."""
+        syncing = self._syncing.pop(log, [])
+        taken = syncing + self._to_sync.pop(log, [])
+        syncing.clear()
+        return taken
 
     def close(self) -> None:
         """Write what is buffered and sync it where that counts, here and now; no call comes after this."""
@@ -266,15 +289,14 @@ class Flusher:
         finally:
             self._closed = True
             calls = _Calls()
-            group, self._syncing, self._to_sync = self._syncing + self._to_sync, [], []
-            for waiting in group:
-                self._settle([waiting], self._sync_again(waiting), calls)
+            for log in [*self._syncing, *(log for log in self._to_sync if log not in self._syncing)]:
+                self._sync_now(log, calls)
             while self._named:
                 self._named.pop().close()
         calls.finish()
 
     def _sync_again(self, waiting: _Waiting) -> SyncErrors:
-        """Sync what a background sync may not have come to yet; the error if that fails."""
+        """Sync the bytes that a background sync may not have reached yet; return the error if that fails."""
         segment, names = waiting.segment, waiting.names
         try:
             segment.sync_again()

@@ -4,10 +4,10 @@
     DATA/<topic>-<partition>.<32 hex>-delete       of a deleted topic; removed soon, at the latest by the next start
     DATA/<topic>-<partition>.<32 hex>-stray        set aside by a release with format 1; never touched
 
-Nothing is removed or renamed that a broker did not write, and symbolic links are never followed. Which topic a folder
-belongs to is in its `partition.metadata`; when that file is damaged, the folder's name says so, unless a deleted topic
-had that name, too, and there are segments. A folder of a topic that is not known may be the last that is left of it:
-the broker does not start.
+Nothing is removed or renamed that a broker did not write, and symbolic links are never followed. The topic of a folder
+is named in its `partition.metadata`; when that file is damaged, the folder's name is used, unless a deleted topic had
+that name, too, and segments exist. A folder of a topic that is not known may be the last that is left of it: the broker
+does not start.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ TopicPartition = tuple[str, int]
 
 
 class DamagedFolderError(GroundError):
-    """Folders may belong to topics that metadata does not know. Names them; the broker does not start."""
+    """Folders may belong to topics that metadata does not know. The text names them; the broker does not start."""
 
 
 class KnownTopics(MetadataImage, Protocol):
-    """The topics that exist, and those that were deleted and may still have folders."""
+    """The existing topics, and deleted ones that may still have folders."""
 
     def deleted_topics(self) -> Collection[TopicImage]: ...
 
     def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
-        """Note that none of these deleted topics has a folder any more, not even after a loss of power."""
+        """Note that none of these deleted topics has a folder any longer, even after a power loss."""
 
 
 class Claim(Enum):
@@ -285,7 +285,7 @@ class PartitionFolders:
 
     def retire(self, names: Iterable[str], done: Callable[[bool], None]) -> None:
         """Take a deleted topic's folders out of the way, the first `RENAMED_AT_ONCE` of a tick before this returns, and
-        remove them in later ticks. `done` is called with whether all of them were renamed; what failed is logged.
+        remove them in later ticks. `done` is called with True if all of them were renamed; failures are logged.
         """
         self._to_rename.append(_Retirement(names, done))
         if len(self._to_rename) == 1:
@@ -330,12 +330,12 @@ class PartitionFolders:
         return True
 
     def _retire(self, name: str, topic_id: bytes) -> None:
-        """Retire the folder as `retire` does, but at a start, where failing is the start's."""
+        """Retire the folder as `retire` does, but during a start, which a failure ends."""
         logger.warning("%s: of a topic that was deleted, id %s", self.path(name), uuid_to_text(topic_id))
         self._remove(self._renamed_away(name))
 
     def forget(self, metadata: KnownTopics, topic_ids: Collection[bytes]) -> None:
-        """Let the metadata forget deleted topics, all of whose folders have been renamed."""
+        """Let the metadata forget deleted topics whose folders have all been renamed."""
         if topic_ids:
             self._fs.sync_dir(self._data_dir)  # else a rename may be undone, of a folder that no metadata knows
             metadata.folders_are_gone(topic_ids)

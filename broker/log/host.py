@@ -39,7 +39,7 @@ class LogHost(Protocol[_Log]):
         """`segment` gets no more batches: sync it in the background."""
 
     def forget_deleted(self) -> None:
-        """Forget a deleted log that had the name of one that gets its first files now. OSError."""
+        """Forget a deleted log whose name is now used by a new one. OSError."""
 
     def segments_changed(self, log: _Log) -> None:
         """Note the segments of a log that has others with files than before."""

@@ -1,6 +1,6 @@
 """The start offsets of logs: DeleteRecords and retention move them, and remove the segments left behind.
 
-New starts are saved first, those of all logs with one write; then they are in force; then segments are removed whose
+New starts are saved first, those of all logs with one write; then they take effect; then segments are removed whose
 records all lie below. A crash in between leaves segments that the next start removes. Where segments go, the starts are
 on stable storage before: else a loss of power might leave logs without their first segments.
 """
@@ -19,6 +19,7 @@ from shareq.broker.log.folders import TopicPartition
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.log.promises.checkpoints import LOG_START_FILE
 from shareq.broker.log.segments.files import Segment
+from shareq.broker.log.segments.retention import expired_segments
 from shareq.protocol.errors import ErrorCode
 
 logger = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class LogStarts:
 
     `save` writes a checkpoint file, on stable storage if its last argument is true (OSError when that failed, and the
     old one stays), `on_moved` notes what is promised of logs now. What waits for the disk passes the `gate`; sealing a
-    segment does, too, of a log that `syncs`. `listeners` are called with each log whose start has moved, once all of
+    segment does, too, of a log that `syncs`. `listeners` are called with each log whose start has moved, after all of
     them have.
     """
 
@@ -185,7 +186,7 @@ class LogStarts:
         """Return how many segments have expired by the log's retention time and size."""
         if not log.settings.delete or log.refusal:
             return 0
-        return log.segment_list.expired(log.settings, now_wall_ms, log.log_end_offset, log.high_watermark)
+        return expired_segments(log.segment_list, log.settings, now_wall_ms, log.log_end_offset, log.high_watermark)
 
     def _keeps_producers(self, log: PartitionLog, start: int) -> bool:
         """Return True if the next start of the broker knows the log's producers without the segments below `start`."""

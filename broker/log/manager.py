@@ -10,8 +10,8 @@
 
 Order against the cluster metadata, which is committed elsewhere: a topic is created there first, its folders appear
 with the first append; a topic is deleted there first, then its folders are renamed, then removed. Metadata remembers a
-deleted topic until its renames are durable. A crash in between leaves folders whose `partition.metadata` names the
-deleted id: they are removed, so records of a deleted topic never turn up in one of the same name.
+deleted topic until its renames are durable. A crash in between leaves folders whose `partition.metadata` contains the
+deleted id: they are removed, so records of a deleted topic never appear in a new one of the same name.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def lock_data_folder(fs: Fs, data_dir: str) -> Callable[[], None]:
 
 
 def note_addresses(fs: Fs, data_dir: str, addresses: Sequence[str]) -> None:
-    """Write where clients of the folder's owner connect into its lock, for those who find it taken. OSError."""
+    """Write the addresses of the folder's owner into its lock, for those who find the folder taken. Raises OSError."""
     file = fs.open(f"{data_dir}/{LOCK_FILE}")
     try:
         file.truncate(0)
@@ -104,8 +104,8 @@ class LogManager:
     `settings_for` gives a topic's effective settings; call `reload_settings` when they changed. `flush_every_message`
     says whether an append counts only once it is on stable storage (`log.flush.interval.messages=1`). `release_lock`
     hands over the folder's lock; without it `open_all` takes the lock. `disk` decides when records of clients are
-    refused. `from_format_1`: this start has upgraded the folder, whose last stop said less. `gate` is passed by what
-    waits for the disk.
+    refused. `from_format_1`: this start has upgraded the folder, whose last stop said less. Operations that wait for
+    the disk pass `gate` first.
     """
 
     believes_absence: Final = True  # no other place has records
@@ -178,8 +178,8 @@ class LogManager:
     def open_all(self, metadata: KnownTopics) -> None:
         """Lock the data folder and recover the log of every partition that has a folder.
 
-        Raises DataFolderInUseError, DamagedFolderError (no torn write does that), OSError. Nothing of a failed start is
-        left behind but torn tails that were cut off.
+        Raises DataFolderInUseError, DamagedFolderError (no torn write does that), OSError. A failed start leaves no
+        change except that torn tails are cut off.
         """
         if self._release_lock is None:
             self._release_lock = lock_data_folder(self.fs, self._data_dir)
@@ -227,9 +227,7 @@ class LogManager:
             self.fs.sync_dir(self._data_dir)
 
     def _miss_folders(self, found: Manifest) -> None:
-        """Take note of logs without a folder that are known to have had one: what they promised is missing, the rest
-        works.
-        """
+        """Note logs that had a folder and have none now: their promised records are missing, the others work."""
         from shareq.broker.log.recovery.recover import without_folder  # not what a start without logs needs
 
         metadata = self._metadata
@@ -317,8 +315,8 @@ class LogManager:
     def _sync_everything(self) -> bool:
         """Sync all segments with one call where there are many; few are synced when they are closed.
 
-        False when it failed. Then the stop counts as a kill: the system reports bytes that it could not write once,
-        and not by a file that was closed in between, so that a sync of each file by itself proves nothing any more.
+        False when it failed. Then the stop counts as a kill: the system reports unwritten bytes once, and not through a
+        file that was closed in between, so that a sync of each file by itself no longer proves anything.
         """
         unsynced = [each for log in self._logs.values() for each in log.segments if each.synced < each.size]
         if len(unsynced) < MANY_FILES:
@@ -384,7 +382,7 @@ class LogManager:
     def delete_topic(self, topic: str, topic_id: bytes) -> None:
         """Remove the logs of a topic that metadata has deleted already. Appends under way fail.
 
-        Folders get another name, some in a tick, the first before this returns; their files are removed in later ones.
+        Folders are renamed, a few in each tick, the first before this returns; their files are removed in later ticks.
         What is synced or written once for all topics of a tick is so in the next one.
         """
         doomed = [log for log in self._by_topic.get(topic, ()) if log.topic_id == topic_id]
@@ -500,9 +498,10 @@ class LogManager:
     # -- where logs begin
 
     def truncate_prefixes(self, cuts: Mapping[PartitionLog, int]) -> dict[PartitionLog, ErrorCode]:
-        """Make everything below an offset of each log unreadable, all with one write; each log's error or NONE.
+        """Make all records below an offset of each log unreadable, with one write for all; return each log's error or
+        NONE.
 
-        -1 stands for the high watermark; OFFSET_OUT_OF_RANGE beyond it; nothing happens below a log's start offset.
+        -1 means the high watermark; OFFSET_OUT_OF_RANGE beyond it; an offset below a log's start changes nothing.
         KAFKA_STORAGE_ERROR when the new starts could not be saved: then nothing happened to any log.
         """
         return self._starts.delete_records(cuts)

@@ -44,8 +44,8 @@ def append_marker(
 ) -> AppendInfo | ErrorCode:
     """Queue a marker for this tick's flush, as `PartitionLog.append` does.
 
-    INVALID_PRODUCER_EPOCH: of an epoch that is over, or, from transaction version 2 on, in which a transaction is under
-    way that began after the one this is to end (KIP-890). TRANSACTION_COORDINATOR_FENCED: of an older coordinator.
+    INVALID_PRODUCER_EPOCH: the epoch is over, or, from transaction version 2 on, it has an open transaction that began
+    after the one that this marker should end (KIP-890). TRANSACTION_COORDINATOR_FENCED: of an older coordinator.
     """
     if (
         marker.transaction_version >= _NEW_EPOCH_FROM

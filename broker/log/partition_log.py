@@ -1,8 +1,8 @@
 """One partition's log: append, read, roll, retain.
 
 An append is checked, given its offsets and put into a buffer; the manager's flush writes the buffers of all logs once a
-tick and moves the high watermarks. Readers see nothing above the high watermark, so they never see what a failed write
-takes back.
+tick and moves the high watermarks. Readers see nothing above the high watermark, so they never see records that a
+failed write takes back.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from shareq.broker.foundation.loop.coroutines import result_of
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import Breath, unpaused
 from shareq.broker.log.admission import Admission, Checked, own_header
 from shareq.broker.log.append import AppendInfo, Batch, Ends, OnDurable, Origin, Sender, Traffic
@@ -23,6 +24,7 @@ from shareq.broker.log.promises.manifest import LogRow
 from shareq.broker.log.promises.new_names import create_folder, segment_names
 from shareq.broker.log.promises.stable_storage import StableStorage
 from shareq.broker.log.segments.active import ActiveSegment
+from shareq.broker.log.segments.cold_reads import BeingRead, NotCached
 from shareq.broker.log.segments.files import Segment, write_snapshot
 from shareq.broker.log.segments.reader import EMPTY, BatchSpan, Found, ReadResult
 from shareq.broker.log.segments.segment_list import SegmentList
@@ -121,7 +123,7 @@ class PartitionLog:
     def restore(
         self, recovered: RecoveredLog, leader_epoch: int, now_wall_ms: int, *, folder_exists: bool = True
     ) -> None:
-        """Take over what was found on disk; before anything else is done with the log."""
+        """Take over the state found on disk, before any other use of the log."""
         self._folder_exists = folder_exists
         self._changed = bool(recovered.scanned)
         self.leader_epoch = leader_epoch
@@ -217,7 +219,7 @@ class PartitionLog:
         `on_durable` is called once with NONE when the batch counts, or with the error when it was lost; never for a
         batch that is refused here by an ErrorCode. The log keeps a reference to a large `batch` until the flush: its
         bytes must not change before. POLICY_VIOLATION: `sender` may not add the batch's producer. With `at_once` raises
-        `LargeBatch` where a check takes longer than a turn; `checked` is what `admission.check_large` returned then.
+        `LargeBatch` if a check takes longer than a turn; `checked` is then the result of `admission.check_large`.
         """
         if self._refusal:
             return self._refusal
@@ -247,7 +249,9 @@ class PartitionLog:
         return self._store(batch, header, NO_TIMESTAMP, now_wall_ms, on_durable)
 
     def before_append(self, callback: Callable[[], None]) -> None:
-        """Call once, before what was appended in this tick is written: what the caller collects until then goes too."""
+        """Call once, before the appends of this tick are written: records that the caller collects until then are
+        written with them.
+        """
         self._host.before_flush(callback)
 
     def _store_rewritten(
@@ -317,7 +321,7 @@ class PartitionLog:
         return self._active
 
     def roll(self, now_wall_ms: int, *, if_old: bool = False) -> bool:
-        """Have a new active segment, unless nothing is in this one; with `if_old` if segment.ms asks for it.
+        """Start a new active segment, unless this one is empty; with `if_old` only if segment.ms requires it.
 
         Whether there is a new one.
         """
@@ -327,7 +331,7 @@ class PartitionLog:
         return not isinstance(self._make_room(now_wall_ms), ErrorCode)
 
     def _seal(self, active: Segment) -> ErrorCode:
-        """Finish the active segment: what is buffered goes into it, nothing else will."""
+        """Finish the active segment: write its buffer; nothing is added later."""
         if not self._write():
             return ErrorCode.KAFKA_STORAGE_ERROR
         try:
@@ -379,7 +383,7 @@ class PartitionLog:
         return True
 
     def go_offline(self, error: OSError) -> None:
-        """Refuse everything until the next start of the broker: the file's content is not known any more."""
+        """Refuse all operations until the next start of the broker: the file's content is unknown."""
         if not self._refusal:
             logger.error("%s: offline until the next start: %s", self._folder, error)
             self._stop(ErrorCode.KAFKA_STORAGE_ERROR)
@@ -429,7 +433,7 @@ class PartitionLog:
         return True
 
     def _take_back(self, active: ActiveSegment, error: OSError) -> None:
-        """Make the log what it was after the last write that did not fail: this one did."""
+        """Restore the log's state after the last successful write: this one failed."""
         segment = active.segment
         logger.error("%s: write at byte %d failed, removing it: %s", segment.log_path, segment.size, error)
         self._waits.lose()
@@ -466,12 +470,12 @@ class PartitionLog:
         upto: int,
         min_one_batch: bool = True,
         max_records: int | None = None,
-    ) -> ReadResult | ErrorCode:
+    ) -> ReadResult | ErrorCode | BeingRead:
         """Whole batches of one segment from the one that holds `offset`, all below `upto` (exclusive) and durable.
 
         At most `max_bytes`, but with `min_one_batch` the first batch whatever its size. With `max_records` it ends
         after the batch that holds the last of so many offsets. OFFSET_OUT_OF_RANGE outside log start to log end (both
-        inclusive), CORRUPT_MESSAGE for a damaged batch, KAFKA_STORAGE_ERROR.
+        inclusive), CORRUPT_MESSAGE for a damaged batch, KAFKA_STORAGE_ERROR. Does not wait for the disk: BeingRead.
         """
         if self._refusal:
             return self._refusal
@@ -480,6 +484,8 @@ class PartitionLog:
         upto = min(upto, self.high_watermark)
         if offset >= upto:
             return EMPTY
+        pool = self._host.pool
+        pool.never_waits = not pool.patient
         try:
             result = self._segments.read(offset, max_bytes, upto, min_one_batch, max_records)
             active = self._active
@@ -487,9 +493,13 @@ class PartitionLog:
                 result = self._segments.read(offset, max_bytes, upto, min_one_batch, max_records)
             if result is ErrorCode.CORRUPT_MESSAGE:
                 self._segments.miss(offset, self.high_watermark)
+        except NotCached as missing:
+            return pool.cold.read(missing)
         except OSError as error:
             logger.error("%s: reading at offset %d failed: %s", self._folder, offset, error)
             return ErrorCode.KAFKA_STORAGE_ERROR
+        finally:
+            pool.never_waits = False
         return result
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
@@ -511,11 +521,17 @@ class PartitionLog:
         upto = min(upto, self.high_watermark)
         if self._refusal or offset >= upto:
             return 0
+        pool = self._host.pool
+        pool.never_waits = not pool.patient
         try:
             return self._segments.bytes_between(offset, upto)
+        except NotCached:
+            return self._segments.most_between(offset, upto)
         except OSError as error:
             logger.error("%s: reading at offset %d failed: %s", self._folder, offset, error)
             return 0
+        finally:
+            pool.never_waits = False
 
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that a read_committed reader of `first_offset` to `upper_bound` (exclusive)
@@ -532,7 +548,8 @@ class PartitionLog:
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | None:
         """Return the first record with that timestamp or a later one, in this turn. OSError as the files'."""
-        return result_of(self.seek_timestamp(timestamp_ms, unpaused))
+        with self._host.pool.waiting():
+            return result_of(self.seek_timestamp(timestamp_ms, unpaused))
 
     async def seek_timestamp(self, timestamp_ms: int, breathe: Callable[[int], Breath]) -> Found | None:
         """Return the first record with that timestamp or a later one, None without any. OSError as the files'."""
@@ -565,6 +582,14 @@ class PartitionLog:
         self.producers.aborted.replace(new.base_offset, end_offset, aborted)
         new.synced_end = end_offset
         self._host.segments_changed(self)
+
+    def load_oldest(self) -> Pending[None] | None:
+        """Return a pending completed when more of the oldest segment's index is in memory, to call this again; None
+        when it is, or when there is nothing to load.
+        """
+        segments = self._segments.all()
+        expire = self._settings.delete and not self._refusal and len(segments) > 1
+        return segments[0].load_map() if expire else None
 
     def remove_deleted_segments(self) -> int:
         """Remove the segments that end at or before the log start offset; returns how many. The last one stays."""

@@ -17,8 +17,8 @@ import struct
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from shareq.broker.log.aborted_transactions import AbortedTransactions, transaction_marker
 from shareq.broker.log.segments.txn_index import AbortedTransaction
-from shareq.broker.log.transactions import AbortedTransactions, transaction_marker
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     CONTROL,
@@ -87,8 +87,8 @@ class Producer:
 class ProducerStates:
     """The producers of one partition. Owned by its log.
 
-    `appended` takes effect at once so that batches of one tick see each other; `written` makes what happened so far
-    final, `roll_back` takes it all back to the last `written`. `aborted` are the transactions that were.
+    `appended` takes effect at once so that batches of one tick see each other; `written` makes the changes so far
+    final, `roll_back` undoes everything since the last `written`. `aborted` are the transactions that were.
     """
 
     __slots__ = ("_ending", "_open", "_producers", "_undo", "aborted")
@@ -147,7 +147,7 @@ class ProducerStates:
     def may_come_again(self, header: BatchHeader, known: AppendedBatch) -> bool:
         """Return True if a batch that was lost, `known` by `check`, may be appended once more.
 
-        Nothing of its producer follows it, and its transaction, if it has one, is still open.
+        No batch of its producer follows it, and its transaction, if any, is still open.
         """
         producer = self._producers.get(header.producer_id)
         if producer is None or producer.batches[-1] is not known:
@@ -262,9 +262,7 @@ class ProducerStates:
         return min([high_watermark, *self._open.values(), *(first for _, first in self._ending)])
 
     def oldest_open_timestamp(self) -> int | None:
-        """Return the last time (ms since the epoch) of the producer whose open transaction began first; None without
-        any.
-        """
+        """Return the last time (ms since the epoch) of the producer with the oldest open transaction, or None."""
         if not self._open:
             return None
         return self._producers[min(self._open, key=self._open.__getitem__)].last_timestamp
@@ -304,7 +302,7 @@ class ProducerStates:
 
     @classmethod
     def from_snapshot(cls, data: bytes) -> ProducerStates | None:
-        """Return the producers in a `.snapshot` file's content; None when it is not one that can be believed."""
+        """Return the producers in a `.snapshot` file's content; None if the file is not valid."""
         if len(data) < _PREFIX.size + _COUNT.size:
             return None
         version, crc = _PREFIX.unpack_from(data)

@@ -27,7 +27,7 @@ DEFAULT_CHECK_TIMES: Final = CheckTimes()
 
 
 class Upkeep:
-    """The timers of a manager of logs, and what they do with all `logs`, some of them in each tick of the loop."""
+    """The timers of a manager of logs, and their tasks for all `logs`, a few of them in each tick of the loop."""
 
     def __init__(
         self,
@@ -48,13 +48,13 @@ class Upkeep:
         self._retries = False
 
     def start(self) -> None:
-        """Look at the logs from time to time from now on."""
+        """Start to check the logs from time to time."""
         self._runs = True
         self._every(self._times.retention_ms, self._check_retention)
         self._every(self._times.producers_ms, self._forget_silent_producers)
 
     def stop(self) -> None:
-        """Look at nothing more. Harmless the second time."""
+        """Stop checking the logs. Harmless the second time."""
         self._runs = False
         for timer in self._timers.values():
             timer.cancel()
@@ -97,6 +97,8 @@ class Upkeep:
     async def _check_retention(self) -> None:
         due: list[PartitionLog] = []
         for log in list(self._logs()):
+            while (arrived := log.load_oldest()) is not None:
+                await arrived
             if self._starts.is_due(log, self._env.clock.wall_ms()):
                 due.append(log)
             await self._env.budget.breathe()

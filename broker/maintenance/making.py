@@ -1,8 +1,8 @@
 """A data folder while a command makes it: known as unfinished from before its first byte until after its last.
 
 A command may be killed, and the machine lose its power, at any moment. Until the folder is whole and on stable storage
-it has the file `shareq.unfinished`, with which no broker starts and no other command reads or repairs it; the same
-command, run again, removes what there is of it and starts over.
+it contains the file `shareq.unfinished`, with which no broker starts and no other command reads or repairs it; the same
+command, run again, removes the unfinished folder and starts over.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOP: Final = {JOURNAL_FILE, META_DB_FILE, MARKER_FILE, MANIFEST_FILE, LOG_START
 
 @contextmanager
 def making(fs: Fs, data_dir: str, command: Sequence[str]) -> Iterator[None]:
-    """Have the folder known as unfinished while this runs; `command` is what an operator runs to start it over.
+    """Mark the folder as unfinished inside this block; `command` is the command with which an operator starts over.
 
     MaintenanceError when the folder is in use, has something else in it, or was left unfinished: by an error, which
     the sentence names. OSError before anything was made.
@@ -54,7 +54,7 @@ def making(fs: Fs, data_dir: str, command: Sequence[str]) -> Iterator[None]:
 
 
 def refuse_unless_free(fs: Fs, data_dir: str) -> None:
-    """Raise MaintenanceError unless the folder is absent, empty, or was left unfinished with nothing else in it."""
+    """Raise MaintenanceError unless the folder is absent, empty, or unfinished without foreign files."""
     if fs.exists(data_dir) and not fs.is_folder(data_dir):
         raise MaintenanceError(f"{data_dir}: not a folder", usage=True)
     names = _names(fs, data_dir) if fs.exists(data_dir) else []
@@ -96,7 +96,7 @@ def _names(fs: Fs, data_dir: str) -> list[str]:
 
 
 def _is_made(fs: Fs, data_dir: str, name: str) -> bool:
-    """Return whether it may be something that was made before: it is removed then."""
+    """Return True if it may have been made by an earlier run: it is removed then."""
     path = f"{data_dir}/{name}"
     if fs.is_folder(path):
         return all(is_our_file(each) and fs.is_file(f"{path}/{each}") for each in fs.list_dir(path))

@@ -37,6 +37,8 @@ class _ReadOnlyFile:
     def read_at(self, position: int, size: int) -> bytes:
         return os.pread(self._fd, size, position)
 
+    read_cached = read_at
+
     def close(self) -> None:
         os.close(self._fd)
 

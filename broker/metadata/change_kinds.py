@@ -74,7 +74,7 @@ class Effect(Enum):
 
 
 class ChangeKind(NamedTuple):
-    """One kind of change. `values` and `made_of` undo each other; `types` are those of the values."""
+    """One kind of change. `values` and `made_of` are inverse; `types` are the types of the values."""
 
     tag: str
     effect: Effect

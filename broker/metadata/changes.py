@@ -1,7 +1,7 @@
 """The port behind cluster metadata: a small database whose commits are atomic and durable.
 
-A commit is a list of changes of which all or none happen. When `commit` has returned, the changes survive a power
-loss; when it raised, none of them happened; a process that dies inside it finds one or the other at its next start.
+A commit is a list of changes of which all or none happen. When `commit` has returned, the changes survive a power loss;
+when it raised, none of them happened; after a kill inside it, the next start finds all of them or none.
 `sqlite.SqliteMetaDb` is the real one.
 """
 
@@ -203,7 +203,7 @@ class MetaState:
 
 
 def _put(rows: dict[K, dict[str, V]], owner: K, key: str, value: V | None) -> None:
-    """Set one value of an owner, or remove it (None); an owner without any is not kept."""
+    """Set one value of an owner, or remove it (None); an owner without values is not kept."""
     values = rows.setdefault(owner, {})
     if value is None:
         values.pop(key, None)

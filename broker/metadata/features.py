@@ -1,7 +1,7 @@
 """The features this broker has, their levels, and how ApiVersions shows them (KIP-584).
 
-Clients look at transaction.version only; share.version and group.version say to people, and to the handlers, whether
-share groups and the consumer group protocol are on. From share.version 2 on, share groups have dead letters (KIP-1191).
+Clients look at transaction.version only; share.version and group.version show people, and the handlers, whether share
+groups and the consumer group protocol are on. From share.version 2 on, share groups have dead letters (KIP-1191).
 Levels are Apache Kafka 4.4.0's: metadata.version 33 is its 4.4-IV2, 30 was that of 4.3.1. Three of its features are not
 here: streams.version, eligible.leader.replicas.version and kraft.version.
 """
@@ -44,7 +44,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
 
 
 class FeatureError(ValueError):
-    """A feature that there is not, or a level that it does not have. `allowed` says what would be right."""
+    """An unknown feature, or a level that it does not have. `allowed` says what would be right."""
 
     def __init__(self, name: str, level: int, allowed: str) -> None:
         super().__init__(f"Invalid value {level} for feature {name}: {allowed}")
@@ -60,7 +60,7 @@ def check_level(name: str, level: int) -> None:
 
 
 class UpdateKind(IntEnum):
-    """UpgradeType of UpdateFeatures: what the client is aware of asking for."""
+    """UpgradeType of UpdateFeatures: the change that the client knows it requests."""
 
     UPGRADE = 1
     SAFE_DOWNGRADE = 2

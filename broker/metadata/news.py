@@ -1,4 +1,6 @@
-"""News of what was set: properties, rights, users and quotas. Who follows them is called, and the log has a line."""
+"""Notifications of changes: properties, rights, users and quotas. Those that follow them are called, and the log has a
+line.
+"""
 
 from __future__ import annotations
 

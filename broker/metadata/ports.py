@@ -1,4 +1,4 @@
-"""The port of every ground's metadata: topics, and what operators set: properties, rights, users, quotas.
+"""The port of every ground's metadata: topics, and the settings of operators: properties, rights, users, quotas.
 
 `MetadataStore` serves it from a data folder, and does more: it is the sole author of its topics, too.
 """
@@ -22,8 +22,8 @@ class Hearing(Protocol):
     """Questions about topics that the metadata may not know yet. What is asked for may be long in coming."""
 
     async def of(self, topics: Iterable[str] | Iterable[str | bytes]) -> Collection[str | bytes]:
-        """Ask for those of these topics, by name or id, that are not known. Return those about which nothing could be
-        heard: all that is unknown beside them does not exist.
+        """Ask for those of these topics, by name or id, that are unknown. Return those about which no answer came:
+        every other unknown topic does not exist.
         """
 
     async def of_all(self) -> None:
@@ -31,11 +31,11 @@ class Hearing(Protocol):
 
 
 class Metadata(TopicNames, Protocol):
-    """The image of what is known and set now, and changes of it by clients.
+    """The image of the current settings and topics, and changes of it by clients.
 
-    A change is answered when it is durable and this port shows it: NO_ERROR, or the error, and then nothing of it
-    happened, or it is not known whether it did. Listeners are called after the image shows the change, in the order in
-    which they were added.
+    A change is answered when it is durable and visible in this port: NO_ERROR, or an error, after which nothing has
+    changed, or the outcome is unknown. Listeners are called after the image shows the change, in the order in which
+    they were added.
     """
 
     @property
@@ -60,7 +60,7 @@ class Metadata(TopicNames, Protocol):
 
     @property
     def hearing(self) -> Hearing | None:
-        """Asks for topics; None: what is not known does not exist."""
+        """Asks for topics; None: an unknown topic does not exist."""
 
     def topic_names(self) -> Collection[str]:
         """Return the names of all topics, in no order."""
@@ -110,7 +110,7 @@ class Metadata(TopicNames, Protocol):
         """Call the listener with topics that are new, or have more partitions, as they are now."""
 
     def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
-        """Call the listener with topics as they were; `topic(name)` finds none of them any more."""
+        """Call the listener with the deleted topics; `topic(name)` no longer finds them."""
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None: ...
 

@@ -96,7 +96,7 @@ class SqliteMetaDb:
                 raise
 
     def make_tables(self) -> None:
-        """Have the tables that are missing, and commits that are durable from now on."""
+        """Create missing tables, and make commits durable from now on."""
         try:
             self._connection.execute("PRAGMA journal_mode=WAL")
             # No client relies on empty tables.

@@ -2,22 +2,22 @@
 
 The image in memory is what `meta.db` holds: every mutation is committed first, then applied to the image, then the
 listeners are notified, all within one call. A mutation whose commit fails changes nothing and raises OSError; those of
-`Metadata` answer KAFKA_STORAGE_ERROR.
+`Metadata` return KAFKA_STORAGE_ERROR.
 
-Order of commits against folders, and what a crash at each point leaves:
+The order of commits and folder changes, and the state that a crash at each point leaves:
 
     create      1. commit the topic with a fresh id   2. the log makes each partition's folder with its first append
       before 1: nothing. Between 1 and 2, or between two folders: an empty topic; missing folders are made when needed.
     grow        as create: commit the new count, folders follow with the first append.
     delete      1. commit the removal   2. the log renames the folders away   3. the files are removed later
-      before 1: the topic is whole. After 1: metadata remembers the topic as deleted; each folder holds its id in
-      `partition.metadata`, so that a topic created again under the same name (with another id) never takes it over,
-      and the log removes what is left at the next start. The deleted topic is forgotten with a later commit, after
+      before 1: the topic is whole. After 1: metadata remembers the topic as deleted; each folder contains its id in
+      `partition.metadata`, so that a topic created again under the same name (with another id) never takes it over, and
+      the log removes the remaining folders at the next start. The deleted topic is forgotten with a later commit, after
       the renames are durable.
 
-So a folder of a deleted topic is rubbish and a topic without folders is empty: neither order of events loses a record
-of a topic that exists, and nothing has to be undone. No folder is ever made or renamed before its commit. A folder of a
-topic that is neither known nor deleted cannot come of this: it stays, and the log refuses to open.
+So a folder of a deleted topic can be removed and a topic without folders is empty: neither order of events loses a
+record of an existing topic, and nothing has to be undone. No folder is ever made or renamed before its commit. A folder
+of a topic that is neither known nor deleted cannot come of this: it stays, and the log refuses to open.
 """
 
 from __future__ import annotations
@@ -90,10 +90,10 @@ class NewTopic(NamedTuple):
 class MetadataStore:
     """The image and its mutations. `Metadata` of a data folder. One thread.
 
-    A new database gets a cluster id (`cluster_id`, without it a random one), the initial feature levels and format
-    version, an older one keeps the levels it has; `features` are levels asked for at start, stored if they differ, None
-    for on at any level: a feature that is off gets its initial one. `rack` is where this broker stands.
-    OSError when the database cannot be used, or has a newer format than this code.
+    A new database gets a cluster id (`cluster_id`, or a random one), the initial feature levels and the format version,
+    an existing one keeps its levels; `features` are the levels requested at the start, stored if they differ; None
+    means on at any level: a feature that is off gets its initial level. `rack` is where this broker stands. OSError
+    when the database cannot be used, or has a newer format than this code.
     """
 
     hearing: Final = None
@@ -183,9 +183,7 @@ class MetadataStore:
         return [self._image(row) for row in self._state.deleted.values()]
 
     def folders_are_gone(self, topic_ids: Collection[bytes]) -> None:
-        """Let the next commit forget these deleted topics: none has a folder any more, not even
-        after a loss of power.
-        """
+        """Let the next commit forget these deleted topics: none has a folder any longer, even after a power loss."""
         self._forgettable.update(self._state.deleted.keys() & topic_ids)
 
     def configs(self, kind: str, name: str) -> Mapping[str, str]:
@@ -334,9 +332,7 @@ class MetadataStore:
         self._changed.append(listener)
 
     def on_topics_deleted(self, listener: Callable[[Sequence[TopicImage]], None]) -> None:
-        """Call the listener with the topics that one commit deletes as they were; `topic(name)` finds none of them any
-        more.
-        """
+        """Call the listener with the topics that one commit has deleted; `topic(name)` no longer finds them."""
         self._deleted.append(listener)
 
     def on_config_changed(self, listener: Callable[[ResourceName], None]) -> None:
@@ -381,7 +377,7 @@ class MetadataStore:
             self._store(changes)  # not of a turn of the loop
 
     def _on(self, name: str) -> int:
-        """Return the level of a feature that is to be on: the one it has, unless it is off or has none yet."""
+        """Return the level of a feature to be turned on: its current one, unless it is off or has none yet."""
         return self._state.features.get(name, 0) or FEATURES[name].initial
 
     def _feature_changes(self, levels: Mapping[str, int]) -> list[MetaChange]:

@@ -49,7 +49,7 @@ class SeenWrites(NamedTuple):
 
 
 class SeenShareGroup(NamedTuple):
-    """One share group, and what is in effect for it."""
+    """One share group, and its settings in effect."""
 
     group: ShareGroup
     settings: ShareGroupSettings
@@ -63,7 +63,7 @@ class SeenOffset(NamedTuple):
 
 
 class Runtime:
-    """Metrics that all coordinators have. `partitions`: the name of the metric that counts those that are served."""
+    """Metrics that all coordinators have. `partitions`: the name of the metric that counts the served partitions."""
 
     def __init__(self, coordinator: str, prefix: str, partitions: str) -> None:
         self.served = Table(
@@ -246,7 +246,7 @@ COORDINATORS: Final = (
 
 
 async def take_coordinators(into: Snapshot, services: Services, ends: Ends) -> None:
-    """Take what each coordinator is like, as far as it was used."""
+    """Take the state of each coordinator that was used."""
     breathe = services.env.budget.breathe
     made, now_ns = services.made, services.env.clock.now_ns()
     groups, states = made.groups, made.share_states
@@ -265,7 +265,7 @@ def take_partitions(
     partitions: CoordinatorPartitions[Any] | None,  # Any: any shard
     now_ns: int,
 ) -> None:
-    """Take what all coordinators have of one; None: it was not used."""
+    """Take the counters that all coordinators share from one; None: it was not used."""
     failed = 0 if partitions is None else sum(each.is_lost for each in partitions)
     into.take(metrics.served, ("active",), 0 if partitions is None else partitions.count - failed)
     into.take(metrics.served, ("failed",), failed)
@@ -276,7 +276,7 @@ def take_partitions(
 async def _take_groups(
     into: Snapshot, service: GroupService | None, settings: ShareGroupSettingsSource, breathe: Breathe
 ) -> None:
-    """Take groups of every kind, and what was counted of them."""
+    """Take groups of every kind, and their counters."""
     kinds: Counter[GroupKind] = Counter()
     share: Counter[str] = Counter()
     classic: Counter[str] = Counter()
@@ -302,7 +302,9 @@ async def _take_groups(
 async def _take_consumer_groups(
     into: Snapshot, shard: GroupCoordinatorShard, classic: Counter[str], consumer: Counter[str], breathe: Breathe
 ) -> None:
-    """Take those of both protocols. The state of a consumer group is found in its members, so these count."""
+    """Take the consumer groups of both protocols. The state of a consumer group is found in its members, so these
+    count.
+    """
     for states, groups in ((classic, shard.classic.all()), (consumer, shard.consumer.all())):
         for group in groups:
             states[group.state_name] += 1
@@ -311,7 +313,7 @@ async def _take_consumer_groups(
 
 
 async def _take_offsets(into: Snapshot, services: Services, coordinator: GroupCoordinatorService, ends: Ends) -> None:
-    """Take committed offsets and lags. Topics that exist and partitions that are led here have a lag."""
+    """Take committed offsets and lags. A partition has a lag if its topic exists and this broker leads it."""
     breathe, taken = services.env.budget.breathe, 0
     for partition in coordinator.partitions:
         store = partition.shard.offsets.store

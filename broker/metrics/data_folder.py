@@ -218,7 +218,7 @@ LATE_MS: Final = 300_000
 
 
 async def take(into: Snapshot, services: Services) -> Ends:
-    """Take what the folder of a broker is like, and what only a folder makes possible; return its logs."""
+    """Take the state of a broker's data folder, and of the features that need one; return its logs."""
     ground, clock = data_folder_of(services), services.env.clock
     into.take(DISK, (), ground.disk)
     logs = await _take_logs(into, ground, services)
@@ -257,7 +257,7 @@ async def _take_logs(into: Snapshot, ground: DataFolderGround, services: Service
 async def _take_transactions(
     into: Snapshot, service: TransactionService | None, wall_ms: int, breathe: Breathe
 ) -> None:
-    """Take transactional ids, and what was counted of their transactions. `wall_ms`: the time of day."""
+    """Take transactional ids, and the counters of their transactions. `wall_ms`: the time of day."""
     states: Counter[TransactionState] = Counter()
     oldest_age_ms = 0
     if service is not None:

@@ -24,9 +24,9 @@ SCRAPE_INTERVAL_S: Final = 0.1  # from the beginning of one to that of the next:
 
 
 class MetricsEndpoint:
-    """Serves what `scrape` returns; `content_type` is what it is.
+    """Serves the result of `scrape`; `content_type` is its type.
 
-    `why_not_ready` says why clients are not served; None: they are.
+    `why_not_ready` returns why clients are not served; None if they are.
 
     Owned by the server, on the loop's thread.
     """
@@ -78,8 +78,8 @@ class MetricsEndpoint:
         return Answer("404 Not Found", f"the metrics are at {METRICS_PATH}\n".encode())
 
     async def _make(self) -> bytes:
-        """Return the next scrape that begins. All scrapers that wait share it; one that leaves does not end it for the
-        others.
+        """Return the next scrape that begins. All waiting scrapers share it; one that disconnects does not end it for
+        the others.
         """
         self._scrapes += 1
         try:

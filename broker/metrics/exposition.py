@@ -37,7 +37,7 @@ _PROCESS: Final = ProcessCollector(registry=None)  # CPU, memory and open files,
 
 
 def metrics_of(services: Services) -> GroundMetrics:
-    """Return the metrics of what a broker stands on."""
+    """Return the metrics of a broker's ground."""
     module: GroundMetrics = import_module(services.ground.metrics)
     return module
 

@@ -53,8 +53,9 @@ class Family(NamedTuple):
 class Table:
     """Metrics of one kind of thing, as of each topic: a row has a sample of each, read when the row is taken.
 
-    A metric is its type, name and help, and a function from such a thing to the value, None for no sample. Any: such a
-    thing. Metrics without labels have one row; where nothing was used yet that could be read, it is of zeros.
+    A metric is its type, name and help, and a function from an object of the table to the value, None for no sample.
+    Any: such a thing. Metrics without labels have one row; where nothing was used yet that could be read, it is of
+    zeros.
     """
 
     def __init__(self, labels: tuple[str, ...], *metrics: tuple[Kind, str, str, Callable[[Any], Value | None]]) -> None:

@@ -18,17 +18,17 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Snapshot:
-    """Everything that is exposed: the rows that were taken, by table."""
+    """Everything exposed: the collected rows, by table."""
 
     def __init__(self) -> None:
         self.rows: dict[Table, list[Row]] = {}
 
     def take(self, table: Table, names: tuple[str, ...], thing: Any) -> None:
-        """Add the row of a thing that the labels name so. Any: what the table's metrics are read off."""
+        """Add the row of a thing that the labels name so. Any: the object from which the table's metrics are read."""
         self.rows.setdefault(table, []).append(table.row(names, thing))
 
     def count(self, table: Table, counts: Counter[K], names: Iterable[tuple[str, K]]) -> None:
-        """Add a row for each name, of how often what it stands for was counted."""
+        """Add a row for each name, with the number of events counted under it."""
         for name, each in names:
             self.take(table, (name,), counts[each])
 
@@ -41,7 +41,7 @@ class GroundMetrics(Protocol):
 
     @property
     def FAMILIES(self) -> tuple[Family, ...]:
-        """Every metric of such a broker, those that all brokers have among them (`families_with`)."""
+        """Every metric of such a broker, including those that all brokers have (`families_with`)."""
 
     async def take(self, into: Snapshot, services: Services) -> Ends:
-        """Take what the ground is like now; return the logs of which lags are counted."""
+        """Take the current state of the ground; return the logs whose lags are counted."""

@@ -155,6 +155,15 @@ DEAD_LETTERS: Final = Table(
         attrgetter("counters.retries"),
     ),
 )
+BREAKERS: Final = Table(
+    ("group",),
+    (
+        COUNTER,
+        "shareq_share_group_breaker_pauses_total",
+        "Times that the share group was paused because it had too many dead letters.",
+        itself,
+    ),
+)
 SHARE_PARTITIONS: Final = Table(
     ("group", "topic", "partition"),
     (
@@ -209,7 +218,7 @@ SHARE_PARTITIONS: Final = Table(
     (
         COUNTER,
         "shareq_share_partition_delays_total",
-        "Records that began to wait before they come again.",
+        "Records that began to wait: before they come again, or for their own time.",
         attrgetter("counters.delays"),
     ),
     (
@@ -286,12 +295,12 @@ TOPIC_SHARES: Final = Table(
 
 SHARES: Final = (
     *(ACKNOWLEDGED, ACKNOWLEDGEMENTS, SHARE_GROUPS, GROUP_FETCHES, DEAD_LETTERS, SHARE_PARTITIONS),
-    *(FIRST_RECORDS, ALL_SHARE_PARTITIONS, SHARE_SESSIONS, TOPIC_SHARES, WAITING_FETCHES),
+    *(FIRST_RECORDS, ALL_SHARE_PARTITIONS, SHARE_SESSIONS, TOPIC_SHARES, WAITING_FETCHES, BREAKERS),
 )
 
 
 async def take_shares(into: Snapshot, services: Services, ends: Ends) -> None:
-    """Take what share groups are like, as far as they were used."""
+    """Take the state of share groups that were used."""
     made = services.made
     if made.share is not None:
         into.take(SHARE_SESSIONS, (), made.share.sessions)
@@ -309,6 +318,8 @@ async def _take_counters(into: Snapshot, services: Services, leaders: ShareParti
     for group_id, fetches in list(counters.groups.items()):
         into.take(GROUP_FETCHES, (group_id,), fetches)
         await breathe()
+    for group_id, pauses in counters.breakers.items():
+        into.take(BREAKERS, (group_id,), pauses)
     for topic_id, each in list(counters.topics.items()):
         topic = services.metadata.topic_by_id(topic_id)
         if topic is not None:
@@ -330,7 +341,7 @@ async def _take_share_partitions(
     leaders: SharePartitionManager | None,
     ends: Ends,
 ) -> None:
-    """Take those that have a state, and those that are or were led: their state may be kept elsewhere."""
+    """Take the share partitions with a state, and those that are or were led: their state may be stored elsewhere."""
     breathe = services.env.budget.breathe
     shards: dict[SharePartitionKey, ShareCoordinatorShard | None] = {}
     totals = SharePartitionCounters()
@@ -368,7 +379,7 @@ async def _take_share_partitions(
 
 
 def _take_first_record(into: Snapshot, names: tuple[str, ...], core: SharePartition, now_ms: int) -> None:
-    """Take the record that the window cannot pass. Who has it is no label: there is no end of members."""
+    """Take the record that the window cannot pass. Its member is no label: the number of members has no bound."""
     first = core.first_record()
     if first is not None:
         since_ms = core.oldest_since_ms() if first.since_ms is None else first.since_ms

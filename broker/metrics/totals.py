@@ -1,6 +1,6 @@
-"""Metrics without the names of topics, groups, users and clients: one sample for all of them.
+"""Metrics without the names of topics, groups, users and clients: one sample for each.
 
-What counts adds up, and so do gauges, but for offsets and limits, which are left out, and ages, of which the greatest
+Counters are added up, and so are gauges, except offsets and limits, which are omitted, and ages, of which the greatest
 is taken.
 """
 

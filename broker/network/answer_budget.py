@@ -3,11 +3,11 @@
 Records are read into memory before they are sent, up to `fetch.max.bytes` for each connection. Answers that sockets
 have not taken are counted over all connections, each whole until its last byte is taken: so long its memory is held.
 
-* An answer may fill half of what is left of the total. So a few slow clients get whole answers, many get smaller ones.
+* An answer may fill one half of the remaining total. So a few slow clients get whole answers, many get smaller ones.
 * When three quarters are held, nothing more is read for anybody (`has_room`): fetches wait, and connections that took
   less than `LEAST_BYTES` in `STALL_MS` are closed. They are looked at only then, and not all at once.
-* The last quarter is for answers of other kinds. When more than the total is held, the connection that was looked at
-  longest ago is closed, one that took nothing before one that did.
+* The last quarter is for answers of other kinds. When more than the total is held, the connection checked least
+  recently is closed, first those that took nothing.
 
 What is held is therefore never more than the total and one answer.
 """
@@ -68,6 +68,7 @@ class AnswerBudget:
 
     __slots__ = (
         "_clock",
+        "_collected",
         "_for_records",
         "_holders",
         "_next_look_ms",
@@ -84,6 +85,7 @@ class AnswerBudget:
         self._for_records = total_bytes // 4 * 3
         self._untaken = 0
         self._read = 0
+        self._collected = 0  # for answers that are read in several turns
         self._holders: dict[Holder, _Look] = {}  # those that were not looked at, or longest ago, come first
         self._next_look_ms = 0
         self.was_large = False
@@ -92,21 +94,25 @@ class AnswerBudget:
     @property
     def held(self) -> int:
         """Bytes that are held for clients which do not take them."""
-        return self._untaken + self._read
+        return self._untaken + self._read + self._collected
 
     def has_room(self) -> bool:
         """Return True if another answer with records may be read.
 
         A caller that may not asks again `ROOM_WAIT_MS` later.
         """
-        if self._untaken + self._read < self._for_records:
+        if self.held < self._for_records:
             return True
         self._close_stalled()
-        return self._untaken + self._read < self._for_records
+        return self.held < self._for_records
 
     def grant(self) -> int:
         """Bytes of records the next answer may have. A first batch comes whatever its size."""
-        return max(LEAST_BYTES, (self._total - self._untaken - self._read) // 2)
+        return max(LEAST_BYTES, (self._total - self.held) // 2)
+
+    def collect(self, change: int) -> None:
+        """Count bytes read for an answer that is completed in later turns, and undo that afterwards."""
+        self._collected += change
 
     def note_read(self, size: int) -> None:
         """Count bytes read for an answer, until its socket reports how many of them it took."""
@@ -114,7 +120,7 @@ class AnswerBudget:
             if not self._read:
                 self._clock.call_soon(self._forget_read)
             self._read += size
-            if self._untaken + self._read >= LARGE_BYTES:
+            if self.held >= LARGE_BYTES:
                 note_large(self)
 
     def note_unsent(self, holder: Holder, held: int) -> None:
@@ -139,7 +145,7 @@ class AnswerBudget:
         self._read = 0
 
     def _close_stalled(self) -> None:
-        """Look at connections that hold answers, those first that were not, and close those that are stalled."""
+        """Check connections that hold answers, those never checked first, and close the stalled ones."""
         now = self._clock.now_ms()
         if now < self._next_look_ms:
             return

@@ -1,6 +1,6 @@
 """The answers of one connection, in the order of its requests.
 
-An answer that is not there yet (`AnswerSlot`) keeps its place; those that are ready wait to be written in one go.
+An answer that is not ready yet (`AnswerSlot`) keeps its place; ready ones wait to be written together.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Final, Protocol
 
-from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.counters import Requests
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.protocol.primitives import Gathered
 
 Buffer = bytes | bytearray | memoryview
@@ -42,7 +42,7 @@ class AnswerSlot:
         self.since_ns = 0  # when its request was taken up
 
     def fill(self, frame: Buffer | None) -> None:
-        """Give the answer, size prefix included; None when the request gets none."""
+        """Give the answer, including its size prefix; None when the request gets none."""
         self.frame = frame
         self.filled = True
         self._connection.on_filled()
@@ -53,7 +53,7 @@ class AnswerSlot:
 
 
 class FallBack(Enum):
-    """Instead of a reply, from a short way: the request has to go the ordinary one."""
+    """Returned instead of a reply by a short path: the request must take the ordinary one."""
 
     FALL_BACK = 0
 
@@ -75,7 +75,7 @@ class Answers:
         self.out: list[Buffer] = []
         self._unanswered_bytes = 0
 
-    def are_full(self, limits: ConnectionLimits) -> bool:
+    def are_full(self, limits: RequestLimits) -> bool:
         """Return whether no further request may be taken up before some of these have been written."""
         return len(self.slots) >= limits.max_unanswered or self._unanswered_bytes >= limits.max_unanswered_bytes
 

@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 class AuditLog:
     """Writes decisions to `shareq.authorizer`: denials at INFO, what is allowed at DEBUG.
 
-    `most` is how many lines one user and address may have in a minute, of each of the two; None: all.
+    `most` limits the lines of one user and address in a minute, for each of the two; None: no limit.
     """
 
     def __init__(self, clock: Clock, most: int | None) -> None:
@@ -59,7 +59,7 @@ class AuditLog:
         operation: str,
         resource_type: str,
     ) -> None:
-        """One decision: what was asked on the resource."""
+        """Log one decision: the requested operation on the resource."""
         asked = Asked(allowed, principal, client_address, client_id, operation, resource_type)
         if not logger.isEnabledFor(_level(asked)):
             return

@@ -1,20 +1,21 @@
 """One client connection without its socket: bytes in, frames handled in turn, answers out in request order.
 
-Frames are handled as they are cut (`frames.py`), all complete ones of a read in one loop; an answer that is not there
-yet keeps its place (`answers.py`), and one that parks stops the handling of later frames until it is filled, as Apache
-Kafka mutes a connection while it serves a request.
+Frames are handled as they are cut (`frames.py`), all complete ones of a read in one loop; an unfinished answer keeps
+its place (`answers.py`), and one that parks stops the handling of later frames until it is filled, as Apache Kafka
+mutes a connection while it serves a request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from shareq.broker.foundation.loop.effort import EFFORT, MOST_EFFORT
 from shareq.broker.network.answers import Answers, AnswerSlot, Buffer, FrameHandler, Reply
 from shareq.broker.network.client_lines import UNBOUNDED, ClientLines
-from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.frames import CloseConnection, Frames
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.broker.security.names import ANONYMOUS
 from shareq.protocol.framing import SIZE_BYTES
 
@@ -60,9 +61,9 @@ class Gate(Protocol):
         """
 
     def handshake(self, mechanism: str, *, raw: bool) -> bool:
-        """Take the mechanism, an enabled one, that the client has chosen.
+        """Set the mechanism, an enabled one, that the client has chosen.
 
-        False where this is not the time for it. False where this is not the time for it.
+        False where this is not the time for it.
         """
 
     def token(self, token: bytes) -> Answer:
@@ -76,7 +77,7 @@ class Connection:
     """A client connection, as the broker knows it.
 
     `handler_for` is called once and returns what handles this connection's frames.
-    `principal` is what the client has shown to be, as TYPE:NAME; `gate` stands before the handler while that has to be
+    `principal` is the authenticated client, as TYPE:NAME; `gate` stands before the handler while that has to be
     watched.
     `since_ns` is when the requests that are being handled were taken up, by `now_ns`.
     What was received and is not handled is reported to `budget`, which may stop the reading; so is a large request
@@ -124,7 +125,7 @@ class Connection:
         handler_for: Callable[[Connection], FrameHandler],
         call_soon: Callable[[Callable[[], None]], None],
         outlet: Outlet,
-        limits: ConnectionLimits,
+        limits: RequestLimits,
         now_ns: Callable[[], int] = lambda: 0,
         budget: RequestBudget | None = None,
         lines: ClientLines = UNBOUNDED,
@@ -173,11 +174,11 @@ class Connection:
 
     @property
     def frame_to_come(self) -> int:
-        """Bytes of the frame whose beginning is here, its size included; 0 when none is being waited for."""
+        """The size of the frame whose beginning has arrived, including its size field; 0 if none is incomplete."""
         return 0 if self._stopped() or not self._frames.held else self._frames.needed
 
     def receive(self, data: bytes) -> None:
-        """Take what was read and handle every complete frame in it."""
+        """Take the bytes read and handle every complete frame in them."""
         if self.closed or self.finishing:
             return
         frames = self._frames
@@ -198,15 +199,15 @@ class Connection:
         self._reading.has_room(closed=self.closed)
 
     def guard(self, gate_before: Callable[[FrameHandler], Gate], max_frame_bytes: int) -> None:
-        """Hand every frame to the gate that stands before this handler, and take none that is larger, until the client
-        is `admitted`.
+        """Hand every frame to this gate instead of the handler, and accept no larger one, until the client is
+        `admitted`.
         """
         self.gate = gate = gate_before(self._handle)
         self._max_frame_bytes = min(max_frame_bytes, self._limits.max_frame_bytes)
         self._handle = gate.handle_frame
 
     def admitted(self, handle: FrameHandler | None) -> None:
-        """Take the client as authenticated. With `handle`, the gate is not needed any more, and frames go there."""
+        """Take the client as authenticated. With `handle`, frames no longer pass the gate, but go to that."""
         self._max_frame_bytes = self._limits.max_frame_bytes
         if handle is not None:
             self.gate = None
@@ -217,7 +218,7 @@ class Connection:
         self._outlet.write([frame])
 
     def close(self, reason: str) -> None:
-        """Handle nothing more, answer what was handled, then close. Logs the reason."""
+        """Handle no more requests, answer those already handled, then close. Logs the reason."""
         if self.closed or self.finishing:
             return
         self.lines.warn(self, reason, "closing: ")
@@ -241,7 +242,7 @@ class Connection:
             self._write_ready()
 
     def lost(self) -> None:
-        """Note that the connection has ended: write nothing more, and notify what waits for the end."""
+        """Note that the connection has ended: write nothing more, and notify the parts that wait for this."""
         if self.closed:
             return
         self.closed = True
@@ -253,18 +254,19 @@ class Connection:
         for callback in callbacks:
             callback()
 
-    def on_close(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back when the connection is gone; returns what takes the request back (harmless afterwards)."""
+    def on_close(self, callback: Callable[[], None]) -> Callable[..., None]:
+        """Call back when the connection has ended; return a function that takes the request back (harmless afterwards),
+        with any arguments.
+        """
         self._on_close.append(callback)
+        return partial(self._forget, callback)
 
-        def forget() -> None:
-            if callback in self._on_close:
-                self._on_close.remove(callback)
-
-        return forget
+    def _forget(self, callback: Callable[[], None], *_called_with: object) -> None:
+        if callback in self._on_close:
+            self._on_close.remove(callback)
 
     def pause_output(self) -> None:
-        """Handle nothing more until `resume_output`: the other side does not read."""
+        """Handle no more requests until `resume_output`: the other side does not read."""
         self._output_paused = True
 
     def resume_output(self) -> None:
@@ -272,7 +274,9 @@ class Connection:
         self._resume()
 
     def mute(self) -> None:
-        """Handle nothing more until `unmute` was called as often; answers go on. For clients that are over a quota."""
+        """Handle no more requests until `unmute` was called as often; answers are still sent. For clients that are over
+        a quota.
+        """
         self._mutes += 1
 
     def unmute(self) -> None:
@@ -292,7 +296,7 @@ class Connection:
         self._note_input()
 
     def _note_input(self) -> None:
-        """Report to the budget what is held now; of a connection that keeps up nothing is, before and behind a read."""
+        """Report to the budget how much is held now: nothing between two reads of a connection that keeps up."""
         held = self.under_way + self._frames.held
         if (held != self.held_input or self._reading.waits_for_room) and self._budget is not None:
             change, self.held_input = held - self.held_input, held
@@ -350,7 +354,7 @@ class Connection:
             self.under_way = SIZE_BYTES + slot.size
 
     def _flush(self) -> None:
-        """Write what was filled in this tick, then go on with what waited for that."""
+        """Write the answers filled in this tick, then continue with the work that waited for that."""
         self._scheduled = self._cut = False
         if self.closed:
             return
@@ -373,7 +377,7 @@ class Connection:
             self._outlet.close()
 
     def _resume(self) -> None:
-        """Go on after a stop: handle what was read meanwhile, then read again."""
+        """Continue after a stop: handle the bytes read meanwhile, then read again."""
         if self.closed or self.finishing or self._scheduled or self._stopped():
             return
         if self._frames.can_go_on:
@@ -414,7 +418,7 @@ class Reading:
                 self._outlet.pause_reading()
 
     def has_room(self, *, closed: bool) -> None:
-        """Take `wait_for_room` back; the socket of a closed connection stays as it is."""
+        """Undo `wait_for_room`; the socket of a closed connection stays unchanged."""
         if self.waits_for_room:
             self.waits_for_room = False
             if not self.paused and not closed:

@@ -1,7 +1,8 @@
 """Limits on the number of connections and the rate of new ones: of the broker, of a listener, of an address.
 
-A connection beyond a number is refused. One that comes too fast is held back: nothing is read of it until its time has
-come, or, if the rate is that of its address, it is closed after a wait, so that an immediate retry wins nothing.
+A connection beyond a number is refused. A connection that comes too early is delayed: nothing is read from it until its
+time has come, or, if the limit is the rate of its address, it is closed after a wait, so that an immediate retry gains
+nothing.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class ListenerNumbers(NamedTuple):
 
 
 class ConnectionNumbers(NamedTuple):
-    """`max.connections`, `max.connections.per.ip`, its overrides by address, `max.connection.creation.rate`, and what
-    listeners have of their own, by name.
+    """`max.connections`, `max.connections.per.ip`, its overrides by address, `max.connection.creation.rate`, and the
+    values of single listeners, by name.
     """
 
     max_connections: int = UNLIMITED
@@ -79,7 +80,7 @@ class ConnectionQuotas:
         self._numbers = numbers
 
     def limit_addresses(self, rates: Limits) -> None:
-        """`connection_creation_rate` of addresses from now on."""
+        """Set the `connection_creation_rate` of addresses from now on."""
         self._address_rates = rates
 
     def admit(self, listener: str, address: str, now_ms: int) -> Admission:
@@ -138,7 +139,7 @@ class ConnectionQuotas:
         return rate.throttle_ms(bound, now_ms, self._windows)
 
     def _sweep(self, now_ms: int) -> None:
-        """Forget addresses from which nothing came for so long that it does not count any more."""
+        """Forget addresses without connections for so long that they no longer count."""
         if len(self._rates) < self._sweep_at:
             return
         for name in [name for name, rate in self._rates.items() if rate.is_idle(now_ms, self._windows)]:

@@ -24,7 +24,7 @@ class Requests:
 
 
 class Authentications:
-    """Counters of one listener's authentications, by SASL or by TLS: those that succeeded and those that failed."""
+    """Counters of one listener's authentications, by SASL or by TLS: successes and failures."""
 
     __slots__ = ("failed", "succeeded")
 

@@ -1,9 +1,9 @@
-"""The frames of one connection's input, cut from what is read.
+"""The frames of one connection's input, cut from the bytes read.
 
     frame   int32 size (of what follows), then `size` bytes: request header and body
 
-The size is checked before anything is kept. What waits is kept as it came; a large frame is collected apart, in pieces,
-and joined once.
+The size is checked before anything is kept. Waiting bytes are kept unchanged; a large frame is collected separately, in
+pieces, and joined once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import Final
 
-from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.protocol.framing import SIZE_BYTES
 
 _read_size: Final = struct.Struct(">i").unpack_from
@@ -57,7 +57,7 @@ class Frames:
         return not self._missing and len(self._rest) - self._at >= self.needed
 
     def add(self, data: bytes) -> None:
-        """Take what was read, which is not empty."""
+        """Take the bytes read, which are not empty."""
         if self._missing:
             data = self._collect(data)
             if not data:
@@ -73,8 +73,8 @@ class Frames:
         else:
             self._rest, self._at = data, 0
 
-    def complete(self, limits: ConnectionLimits, max_frame_bytes: int) -> Iterator[bytes]:
-        """Yield the complete frames without their sizes; each counts as handled from then on.
+    def complete(self, limits: RequestLimits, max_frame_bytes: int) -> Iterator[bytes]:
+        """Yield the complete frames without their sizes; each one counts as handled afterwards.
 
         Nothing may be added meanwhile. Raises `CloseConnection` for a frame above `max_frame_bytes`, or larger than a
         request with its API key can be.
@@ -97,7 +97,7 @@ class Frames:
             yield rest[begin:stop]
 
     def settle(self) -> None:
-        """Forget what was handled: nothing of a connection that keeps up stays, and never much more than counts."""
+        """Forget handled frames: a connection that keeps up holds nothing, and never much more than is counted."""
         if self._at == len(self._rest):
             self._rest, self._at = b"", 0
         elif self._at * 2 > len(self._rest):
@@ -108,7 +108,7 @@ class Frames:
         self._rest, self._at, self.needed = b"", 0, SIZE_BYTES
         self._parts, self._missing = [], 0
 
-    def _begin_large(self, data: bytes, at: int, size: int, limits: ConnectionLimits) -> None:
+    def _begin_large(self, data: bytes, at: int, size: int, limits: RequestLimits) -> None:
         """Collect a large frame apart, if its request may be that large."""
         key_at = at + SIZE_BYTES
         if limits.largest_of is not None:
@@ -122,7 +122,9 @@ class Frames:
         self._at = len(data)
 
     def _collect(self, data: bytes) -> bytes:
-        """Add to a large frame. Return that frame with its size and what follows it once it is complete, else b""."""
+        """Add to a large frame. Return that frame with its size and the bytes behind it once it is complete, otherwise
+        b"".
+        """
         last = self._parts[-1]
         if len(data) >= SMALL_READ_BYTES:
             self._parts.append(data)

@@ -1,4 +1,4 @@
-"""Sockets: one asyncio protocol for each client connection, and what a listener allows.
+"""Sockets: one asyncio protocol for each client connection, and the limits of a listener.
 
 The protocol only moves bytes; order, parking and memory bounds are the sans-IO `frame_queue.Connection`.
 """
@@ -17,11 +17,12 @@ from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.answers import Buffer, FrameHandler
 from shareq.broker.network.client_lines import UNBOUNDED, ClientLines
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.read_share import LARGE_READ, ReadShare
 from shareq.broker.network.request_budget import RequestBudget
+from shareq.broker.network.request_limits import RequestLimits
+from shareq.broker.network.write_share import LARGE_ANSWER, Rest, WriteShare
 
 if TYPE_CHECKING:
     import socket
@@ -37,13 +38,13 @@ SHORTEST_SWEEP_MS: Final = 50
 
 
 class ListenerLimits(NamedTuple):
-    """The limits of a connection's silence, and of what it makes the broker hold.
+    """The limits of a connection's silence, and of the memory that it makes the broker use.
 
     `max_idle_ms` is `connections.max.idle.ms` (negative: for ever).
     """
 
     max_idle_ms: int = 600_000
-    connection: ConnectionLimits = ConnectionLimits()
+    connection: RequestLimits = RequestLimits()
 
 
 class SocketConnection(asyncio.Protocol):
@@ -56,8 +57,13 @@ class SocketConnection(asyncio.Protocol):
         self.last_read_ms = 0
         self._held = 0  # bytes of answers that the client does not take, as reported to the room
         self._last_write = 0  # bytes; nothing of earlier writes is left unless some are held
+        self._rest = Rest()  # of large answers, which are written in pieces
+        self._full = False  # the system takes nothing more for now
+        self._in_pieces = False  # there was a rest: its connection is paused
+        self._closing = False  # when the rest is written
         self._stopped = False  # its connection takes nothing more
         self._waits_for_turn = False  # others are read first
+        self._takes_much = False  # its last answer was large
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
@@ -75,26 +81,51 @@ class SocketConnection(asyncio.Protocol):
             self.last_read_ms = self._listener.clock.now_ms()
             size = len(data)
             self._listener.bytes_in += size
-            if size >= LARGE_READ and not self._waits_for_turn:
+            if size < LARGE_READ:
+                if not self._takes_much:
+                    self._listener.write_share.requests += 1
+            elif not self._waits_for_turn:
                 self._listener.read_share.note(self, size)
             self.connection.receive(data)
 
+    def eof_received(self) -> bool:
+        """Return whether the socket stays open: until the rest of the answers to a client that sends no more is
+        written.
+        """
+        self._closing = self._rest.size > 0
+        return self._closing
+
     def pause_writing(self) -> None:
+        self._full = True
+        if self._rest.size:
+            return  # its connection is paused, and all of it is held
         if self.connection is not None:
             buffered = self._transport.get_write_buffer_size() if self._transport is not None else 0
             self._hold(max(self._last_write, buffered))
             self.connection.pause_output()
 
     def resume_writing(self) -> None:
+        self._full = False
+        if self._rest.size:
+            self._listener.write_share.write(self)
+        else:
+            self._all_written()
+
+    def _all_written(self) -> None:
+        self._in_pieces = False
         if self.connection is not None:
             self._hold(0)
             self.connection.resume_output()
+        if self._closing:
+            self.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.connection is not None:
+        self._rest.clear()
+        connection, self.connection = self.connection, None  # no circle that only the collector could free
+        if connection is not None:
             self._hold(0)
-            self._listener.forget(self, self.connection)
-            self.connection.lost()
+            self._listener.forget(self, connection)
+            connection.lost()
         else:
             self._listener.delayed.discard(self)
         self._transport = None
@@ -105,6 +136,10 @@ class SocketConnection(asyncio.Protocol):
             return
         size = sum(map(len, buffers))
         self._listener.bytes_out += size
+        self._takes_much = size > LARGE_ANSWER
+        if self._listener.in_pieces and (self._takes_much or self._rest.size):
+            self._write_in_pieces(buffers, size)
+            return
         if self._held:
             self._hold(self._held + size)
         else:
@@ -116,30 +151,61 @@ class SocketConnection(asyncio.Protocol):
         else:
             transport.writelines(buffers)
 
+    def _write_in_pieces(self, buffers: list[Buffer], size: int) -> None:
+        may_begin = not self._rest.size and not self._full
+        self._rest.add(buffers, size)
+        self._last_write = self._held + size
+        if may_begin:
+            self._listener.write_share.write(self)
+        if self._rest.size:
+            self._in_pieces = True
+            self._hold(self._last_write)
+            if self.connection is not None:
+                self.connection.pause_output()
+
+    def write_piece(self, most: int) -> int:
+        """Give the socket up to `most` bytes of the rest (of a `Writer`)."""
+        transport, before = self._transport, self._rest.size
+        if transport is None:
+            return 0
+        transport.writelines(self._rest.take(most))
+        if self._in_pieces and not self._rest.size and not self._full:
+            self._all_written()
+        return before - self._rest.size
+
+    @property
+    def wants_turn(self) -> bool:
+        """True if there is a rest that the system would take."""
+        return self._rest.size > 0 and not self._full
+
     def untaken(self) -> int:
         """Bytes that the client has not taken, those in the system's buffer included where the system says."""
         transport = self._transport
         if transport is None:
             return 0
-        return transport.get_write_buffer_size() + unsent_in_system(transport.get_extra_info("socket"))
+        return (
+            self._rest.size + transport.get_write_buffer_size() + unsent_in_system(transport.get_extra_info("socket"))
+        )
 
     def give_way(self, reason: str) -> None:
         """Close at once, whatever is not sent: others need the memory."""
         if self.connection is not None:
             self.connection.lines.warn(self.connection, reason, "closing: ")
         self._held = 0
+        self._rest.clear()
         transport, self._transport = self._transport, None
         if transport is not None:
             transport.abort()
 
     def _hold(self, size: int) -> None:
-        """Report to the room how much is held here now; nothing is while the client keeps up."""
+        """Report to the budget how much is held here now; nothing while the client keeps up."""
         if size != self._held:
             self._held = size
             self._listener.room.note_unsent(self, size)
 
     def close(self) -> None:
-        if self._transport is not None:
+        self._closing = self._rest.size > 0
+        if self._transport is not None and not self._closing:
             self._transport.close()
 
     def abort(self) -> None:
@@ -179,8 +245,8 @@ class SocketConnection(asyncio.Protocol):
 class FirstRead(asyncio.BufferedProtocol):
     """The first read of a socket, `FIRST_READ_BYTES` at most; then it is a `SocketConnection`.
 
-    Of a frame that is refused by its first bytes nothing more is taken from the system: reading on would have the other
-    side send more, which costs several times what else such a connection does.
+    When the first bytes of a frame are refused, the rest is left unread: reading it would make the other side send
+    more, at several times the remaining cost of such a connection.
     """
 
     def __init__(self, socket: SocketConnection) -> None:
@@ -217,7 +283,7 @@ class FirstRead(asyncio.BufferedProtocol):
 
 
 def unsent_in_system(sock: socket.socket | None) -> int:
-    """Bytes in a socket's send buffer that the other side has not taken; 0 where that is not known."""
+    """Bytes in a socket's send buffer that the other side has not received; 0 if that is unknown."""
     if sock is None:
         return 0
     try:
@@ -232,11 +298,11 @@ def unsent_in_system(sock: socket.socket | None) -> int:
 class Listener:
     """The connections of one listening address. Owned by the server, on the loop's thread.
 
-    `guard`, if given, is what a new connection has to pass before its requests are handled; `encrypted`, if given, puts
-    TLS between a socket and its connection. `quotas` are those of all listeners; without, there are no limits. So is
-    `read_share`; without, it is the listener's own.
-    `accepted` and `refused` count connections, `bytes_in` and `bytes_out` what was read and what was given to sockets,
-    before it is encrypted.
+    `guard`, if given, must admit a new connection before its requests are handled; `encrypted`, if given, puts TLS
+    between a socket and its connection. `quotas` are those of all listeners; without, there are no limits. So is
+    `read_share` and `write_share`; without, they are the listener's own.
+    `accepted` and `refused` count connections, `bytes_in` and `bytes_out` the bytes read and written, before
+    encryption.
     """
 
     def __init__(
@@ -249,6 +315,7 @@ class Listener:
         room: AnswerBudget,
         request_budget: RequestBudget | None = None,
         read_share: ReadShare | None = None,
+        write_share: WriteShare | None = None,
         next_id: Callable[[], int],
         guard: Callable[[Connection], None] | None = None,
         encrypted: Callable[[SocketConnection], asyncio.Protocol] | None = None,
@@ -261,11 +328,13 @@ class Listener:
         self.room = room
         self._request_budget = request_budget
         self.read_share = read_share or ReadShare(clock)
+        self.write_share = write_share or WriteShare(clock)
         self._handler_for = handler_for
         self._limits = limits
         self._next_id = next_id
         self._guard = guard
         self._encrypted = encrypted
+        self.in_pieces: Final = encrypted is None  # are large answers written; a TLS stream has turns of its own
         self.authentications = authentications or Authentications()
         self.certificate_ends_s: Callable[[], int] | None = None
         self._lines = lines
@@ -287,9 +356,7 @@ class Listener:
         return FirstRead(socket) if self._encrypted is None else self._encrypted(socket)
 
     def admit(self, socket: SocketConnection, host: str) -> Connection | None:
-        """Return the connection of a new socket, or None (logged) when a limit is reached: the
-        socket is closed then.
-        """
+        """Return the connection of a new socket, or None (logged) at a limit: the socket is closed then."""
         refusal, wait_ms = self._quotas.admit(self.name, host, self.clock.now_ms())
         if refusal:
             self._lines.refused(host, self.name, refusal)
@@ -319,7 +386,7 @@ class Listener:
         return connection
 
     def _refuse(self, socket: SocketConnection, wait_ms: int) -> None:
-        """Close a socket after a wait, of which nothing is read; at once when there are many that wait."""
+        """Close a socket after a wait, without reading from it; at once when many already wait."""
         if not wait_ms or len(self.delayed) >= MOST_DELAYED:
             socket.abort()
             return
@@ -341,7 +408,7 @@ class Listener:
         return min(LONGEST_SWEEP_MS, max(SHORTEST_SWEEP_MS, self._limits.max_idle_ms // 4))
 
     def close_idle(self) -> None:
-        """Close connections from which nothing was read for `max_idle_ms`; at once those that do not close."""
+        """Close connections from which nothing was read for `max_idle_ms`; abort those that do not close."""
         before = self.clock.now_ms() - self._limits.max_idle_ms
         for socket in [socket for socket in self._sockets if socket.last_read_ms <= before]:
             connection = socket.connection

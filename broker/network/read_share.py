@@ -2,8 +2,8 @@
 time.
 
 A socket is read until nothing is left in it, several megabytes in one go, and a request of some bytes in another one
-waits for that. Here large reads are counted: once `MOST_READ` were read in a tick, each socket that brings another one
-is not read until its turn comes, some in each tick, in the order in which they were stopped. Small ones cost a compare.
+waits for that. Here large reads are counted: once `MOST_READ` bytes were read in a tick, each socket with another large
+read is stopped until its turn, a few in each tick, in the order in which they were stopped. Small ones cost a compare.
 """
 
 from __future__ import annotations

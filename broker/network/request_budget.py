@@ -6,11 +6,11 @@ A connection that keeps up holds nothing between two reads, and is never stopped
   is free of half of that part: a few may hold much, many hold little each, and something is left for the next one.
 * One that holds more is not read any further, and waits. Its reading goes on when there is room, the oldest first, or
   when its turn comes.
-* One connection at a time has its turn: it is read to the end of its frame, whatever is held. Turns go to the oldest of
-  those that wait, and to the oldest of those with the smallest frames, alternately: no flood of large frames keeps a
-  small one waiting, nor the other way round.
-* A turn in which nothing comes for `SILENT_MS`, or that takes longer than `TURN_MS`, ends with its connection if others
-  wait. So a frame that is never completed gives way.
+* One connection at a time has its turn: it is read to the end of its frame, whatever is held. Turns go to the oldest
+  waiting connection, and to the oldest with the smallest frame, alternately: no flood of large frames keeps a small one
+  waiting, nor the other way round.
+* A turn without input for `SILENT_MS`, or one longer than `TURN_MS`, ends with its connection if others wait. So a
+  frame that is never completed gives way.
 * A large request that goes on for more than a tick is held until it is answered, and has its turn as long. After
   another `TURN_MS` its turn ends if others wait, and nothing else.
 * Of each connection one read is always taken: the other half is for those. When more is held than the whole budget,
@@ -48,7 +48,7 @@ class Receiver(Protocol):
 
     @property
     def frame_to_come(self) -> int:
-        """Bytes of the frame whose beginning is here, its size included; 0 when none is being waited for."""
+        """The size of the frame whose beginning has arrived, including its size field; 0 if none is incomplete."""
 
     def stop_reading(self) -> None: ...
 
@@ -104,7 +104,7 @@ class RequestBudget:
     def note(self, connection: Receiver, change: int) -> None:
         """Note that the connection holds `change` bytes more than it did; fewer if negative.
 
-        May stop its reading, or close it or others.
+        Its reading may stop, and it or others may be closed.
         """
         self.held += change
         if self.held >= LARGE_BYTES:
@@ -137,7 +137,7 @@ class RequestBudget:
             connection.go_on_reading()
 
     def _let_go_on(self) -> None:
-        """Let waiting connections that fit go on, the oldest first, as there is more room."""
+        """Let waiting connections that fit continue, the oldest first, as memory is freed."""
         if not self._waiting:
             return
         left = self._left()
@@ -157,7 +157,9 @@ class RequestBudget:
     # -- turns
 
     def _in_turn(self, connection: Receiver, change: int) -> None:
-        """Something came of the frame whose turn it is, or it is complete, or its connection has ended."""
+        """Note that bytes of the frame whose turn it is have arrived, or that it is complete, or that its connection
+        has ended.
+        """
         now = self._clock.now_ms()
         if connection.under_way:
             if not self._handled:  # its frame has just been completed

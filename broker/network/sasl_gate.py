@@ -33,7 +33,7 @@ class SaslGates:
     """Makes the gates of one listener's connections.
 
     `credential` gives the SCRAM credential of a mechanism and user, also of users who do not exist, in equal time.
-    `secret_bytes` gives so many bytes that cannot be guessed; `authentications` counts what came of attempts.
+    `secret_bytes` returns so many bytes that cannot be guessed; `authentications` counts the outcomes of attempts.
     `begin_oauth` is given where the listener has OAUTHBEARER.
     """
 
@@ -63,7 +63,7 @@ class SaslGates:
 
 
 class SaslGate:
-    """The gate of one connection. Lets through what may come, and takes itself away when it has nothing to watch."""
+    """The gate of one connection. Lets allowed frames through, and removes itself when nothing is left to watch."""
 
     __slots__ = ("_clock", "_connection", "_gates", "_handle", "_security", "session")
 
@@ -106,12 +106,12 @@ class SaslGate:
         return reply
 
     def handshake(self, mechanism: str, *, raw: bool) -> bool:
-        """Take the mechanism, an enabled one, that the client has chosen. False where this is not the time for it."""
+        """Set the mechanism, an enabled one, that the client has chosen; return False if it may not be set now."""
         return self.session.handshake(mechanism, self._clock.now_ms(), raw=raw)
 
     def after_failure(self, answer: T) -> Pending[T]:
         """Return the answer to an attempt that failed, when `connection.failed.authentication.delay.ms` are over, so
-        that guessing takes time. The connection takes nothing more, and is closed behind it.
+        that guessing takes time. The connection accepts nothing more, and is closed after it.
         """
         delay_ms = self._security.failed_delay_ms
         if not delay_ms:
@@ -122,7 +122,7 @@ class SaslGate:
         return pending
 
     def token(self, token: bytes) -> Answer:
-        """Answer a token. Raises AuthenticationFailed, and closes the connection behind what `after_failure` gives."""
+        """Answer a token. Raises AuthenticationFailed, and closes the connection after `after_failure`."""
         try:
             answer = self.session.token(token, self._clock.now_ms())
         except AuthenticationFailed as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.process.allocator import keep_freed_memory
 from shareq.broker.process.open_files import raise_file_limit
 from shareq.broker.process.server import SEAMS, MakeGround, Seams, Server
@@ -119,8 +119,7 @@ async def _serve(server: Server, ready: Callable[[Server, str | None], None], co
     loop.set_exception_handler(_on_loop_error)
     if not await _started(server, stopping):
         return
-    gc.freeze()  # the objects of now stay: the collector need not look at them again
-    gc.enable()
+    COLLECTOR.begin()  # the objects of now stay
     if console is not None:
         await console.start(server.addresses, server.records_api_url)
     ready(server, None if console is None else console.url)

@@ -32,15 +32,24 @@ from shareq.broker.metadata.features import FeatureError
 from shareq.broker.network.answers import FrameHandler
 from shareq.broker.network.client_lines import ClientLines
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.connection_quotas import ConnectionQuotas
 from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.broker.network.read_share import ReadShare
+from shareq.broker.network.request_limits import RequestLimits
+from shareq.broker.network.write_share import WriteShare
 from shareq.broker.process.allocator import FreedMemory
 from shareq.broker.process.exposure import check_exposure
 from shareq.broker.process.open_files import FileShares, file_limit, file_shares
-from shareq.broker.process.sockets import Address, ServeError, address_text, begin_to_listen, bind, set_buffers
+from shareq.broker.process.sockets import (
+    Address,
+    ServeError,
+    address_text,
+    begin_to_listen,
+    bind,
+    note_backlog,
+    set_buffers,
+)
 from shareq.broker.quotas.entity import CONNECTION_CREATION_RATE
 from shareq.broker.quotas.limits import Limits
 from shareq.broker.quotas.rate import Windows
@@ -327,8 +336,10 @@ class Server:
         limits = _listener_limits(self._config)
         quotas = _connection_quotas(services, max_connections)
         lines = ClientLines(services.client_lines)
-        read_share = ReadShare(services.env.clock)
+        read_share, write_share = ReadShare(services.env.clock), WriteShare(services.env.clock)
         handler_for = self._seams.handlers(broker)
+        backlog = self._config.socket_listen_backlog_size
+        note_backlog(backlog)
         for name, bound in self._sockets.items():
             port = self._tls.port(name) if self._tls is not None and self._config.security[name].tls else None
             authentications = Authentications() if port is None else port.authentications
@@ -341,6 +352,7 @@ class Server:
                 room=broker.services.answer_budget,
                 request_budget=broker.services.request_budget,
                 read_share=read_share,
+                write_share=write_share,
                 next_id=lambda: next(self._ids),
                 guard=_guard(broker.services, self._config.security[name], authentications, oauth),
                 encrypted=None if port is None else port.protocol,
@@ -351,7 +363,6 @@ class Server:
             if port is not None and self._tls is not None:
                 listener.certificate_ends_s = partial(self._tls.certificate_ends_s, name)
             self._listeners.append(listener)
-            backlog = self._config.socket_listen_backlog_size
             begin_to_listen(bound, backlog, "listen")
             server = await loop.create_server(listener.protocol, sock=bound, backlog=backlog)
             self._asyncio_servers.append(server)
@@ -457,7 +468,7 @@ def _connection_quotas(services: Services, max_connections: int) -> ConnectionQu
 def _listener_limits(config: BrokerConfig) -> ListenerLimits:
     return ListenerLimits(
         max_idle_ms=config.connections_max_idle_ms,
-        connection=ConnectionLimits(max_frame_bytes=config.socket_request_max_bytes, largest_of=largest_frame),
+        connection=RequestLimits(max_frame_bytes=config.socket_request_max_bytes, largest_of=largest_frame),
     )
 
 

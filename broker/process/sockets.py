@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import errno
+import logging
 import socket
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
+
+logger = logging.getLogger(__name__)
+
+_MOST_UNACCEPTED: Final = "/proc/sys/net/core/somaxconn"  # Linux
 
 
 class ServeError(Exception):
@@ -57,6 +62,17 @@ def begin_to_listen(bound: socket.socket, backlog: int, purpose: str) -> None:
         bound.listen(backlog)
     except OSError as error:
         raise ServeError(f"cannot {purpose} on {address}: {_reason(error)}") from error
+
+
+def note_backlog(backlog: int) -> None:
+    """Log how many connections are held unaccepted where the system allows fewer than `backlog`."""
+    try:
+        with open(_MOST_UNACCEPTED, "rb", buffering=0) as file:
+            allowed = int(file.read(32))
+    except (OSError, ValueError):
+        return
+    if allowed < backlog:
+        logger.info("socket.listen.backlog.size=%d: the system allows %d (net.core.somaxconn)", backlog, allowed)
 
 
 def _reason(error: OSError) -> str:

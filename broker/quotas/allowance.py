@@ -37,12 +37,12 @@ class Usage:
 
 
 class Allowance:
-    """The rate of those who share a quota. `unit` is what one that is used counts as in terms of the quota.
+    """The rate of those who share a quota. `unit` is the amount by which one use counts towards the quota.
 
-    What was used at one moment is `pending` until the next one, and nothing has to be looked at while it is at most
-    `room`: `begin` the moment, add to `pending`, and call `throttle_ms` when it is more. Rates, and waits, are those of
-    a `Rate` that is looked at each time. What was used, but for what is pending, and the waits are added to `usage`,
-    the waits to `throttles`, those of all clients, too.
+    The use at one moment is `pending` until the next one, and no check is needed while it is at most `room`: call
+    `begin` for the moment, add to `pending`, and call `throttle_ms` when it is more. Rates, and waits, equal those of a
+    `Rate` that is checked each time. Use that is no longer pending is added to `usage`. Waits are added to `usage` and
+    to `throttles`, which has those of all clients.
     """
 
     __slots__ = (
@@ -80,14 +80,14 @@ class Allowance:
         self._now_ms = -1
 
     def limit(self, bound: float, usage: Usage) -> None:
-        """Change the quota from now on. What was used counts on."""
+        """Change the quota from now on. Past use still counts."""
         self.usage = usage
         if bound != self.bound:
             self.bound = bound
             self.room = -inf  # it is looked at with the next request
 
     def begin(self, now_ms: int) -> None:
-        """Date to this moment what is added to `pending` from now on."""
+        """Record additions to `pending` from now on at this moment."""
         if now_ms != self._now_ms:
             if self._now_ms >= 0:
                 self._record()
@@ -116,7 +116,7 @@ class Allowance:
         return throttle_ms
 
     def is_idle(self, now_ms: int) -> bool:
-        """Return True if nothing that was used counts any more."""
+        """Return True if no earlier use counts any longer."""
         return self._now_ms < 0 or self._record().is_idle(now_ms, self._windows)
 
     def _record(self) -> Rate:

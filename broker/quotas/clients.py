@@ -27,7 +27,7 @@ _LEAST_SWEEP: Final = 1000  # allowances and buckets: with fewer there is nothin
 class Account:
     """One client's quotas and its use of them; None for a quota that does not apply.
 
-    Ask for it again once `generation` is not that of the quotas any more.
+    Get a new one once `generation` differs from that of the quotas.
     """
 
     __slots__ = ("_full_ms", "consumer", "generation", "producer", "requests")
@@ -82,10 +82,10 @@ class Account:
 class ClientQuotas:
     """The quotas of users and client ids at work.
 
-    `active`: whether there are any; nothing is to be recorded without. `throttles` are counted by key. Names of users
-    are those behind their type; a client id that is not given is "". What nobody uses any more is forgotten.
-    `usages` are kept by quota and whom it was set for, `allowances` by quota, user and client id, "" where these do not
-    matter. `generation`: of the accounts that may be used.
+    `active`: there are quotas; without any, nothing need be recorded. `throttles` are counted by key. Names of users
+    are those behind their type; a client id that is not given is "". Unused entries are forgotten. `usages` are kept by
+    quota and whom it was set for, `allowances` by quota, user and client id, "" where these do not matter.
+    `generation`: of the accounts that may be used.
     """
 
     def __init__(self, windows: Windows = Windows(), mutation_windows: Windows = Windows()) -> None:  # noqa: B008
@@ -107,7 +107,7 @@ class ClientQuotas:
         return len(self.allowances) + len(self._buckets)
 
     def replace(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
-        """Replace the quotas. What was used counts on."""
+        """Replace the quotas. Past use still counts."""
         self._limits = {key: Limits(key, quotas) for key in KEYS}
         before, self.usages = self.usages, {}
         for key, limits in self._limits.items():
@@ -128,7 +128,7 @@ class ClientQuotas:
     def mutations(self, user: str, client_id: str, now_ms: int, *, strict: bool) -> Mutations | None:
         """Return a request's budget for creating or deleting partitions; None if nothing limits it.
 
-        `strict`: its version knows the error for what may not be done now.
+        `strict`: the request's version has the error for mutations that may not be made now.
         """
         limit = self._limits[CONTROLLER_MUTATION_RATE].of_client(user, client_id)
         if limit is None:
@@ -179,7 +179,7 @@ class ClientQuotas:
 
 
 class Mutations:
-    """The partitions that one request creates and deletes. `throttle_ms`: for how long to read nothing more then."""
+    """The partitions that one request creates and deletes. `throttle_ms`: how long to stop reading then."""
 
     __slots__ = ("_bound", "_bucket", "_now_ms", "_strict", "_throttles", "_usage", "_windows", "throttle_ms")
 

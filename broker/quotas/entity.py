@@ -23,9 +23,9 @@ CONNECTION_CREATION_RATE: Final = "connection_creation_rate"
 
 
 class QuotaEntity(NamedTuple):
-    """The entity a quota is for: a name of each kind, DEFAULT, or None if the kind does not matter.
+    """The entity a quota is for. Each kind has a name, is DEFAULT, or is None if it does not matter.
 
-    There is a user, a client id, both, or an address (in text), and at least one of them.
+    It has a user, a client id, both, or an address (in text), at least one of them.
     """
 
     user: str | None = None
@@ -60,7 +60,7 @@ _EPSILON: Final = 1e-6
 
 
 def entity_of(names: Mapping[str, str | None]) -> QuotaEntity | str:
-    """Return the entity of names by kind (None: the default), or the fault in it, as Apache Kafka says it."""
+    """Return the entity of names by kind (None: the default), or its fault, in Apache Kafka's words."""
     if not names:
         return "Invalid empty client quota entity"
     for kind, name in names.items():

@@ -1,8 +1,8 @@
-"""A limit of the whole broker, in parts for the owners of what it counts. Pure.
+"""A limit of the whole broker, divided among the owners of the counted objects. Pure.
 
-While there is room, the first to ask gets it, as in Apache Kafka. When there is none, an owner that has less than its
-part, the limit divided by the owners, may still make one: what exists is never taken from its owner, so the limit is
-exceeded by that. Of k owners there are at most `limit` x (1 + 1/2 + ... + 1/k) + k.
+While there is room, the first to ask gets it, as in Apache Kafka. At the limit, an owner that has less than its part,
+the limit divided by the number of owners, may still make one: existing ones are never taken from their owner, so the
+limit is exceeded by that. k owners have at most `limit` x (1 + 1/2 + ... + 1/k) + k.
 """
 
 from __future__ import annotations

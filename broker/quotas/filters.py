@@ -16,7 +16,7 @@ Filter = Mapping[str, tuple[int, str]]
 
 
 def matches(entity: QuotaEntity, wanted: Filter, *, strict: bool) -> bool:
-    """Return True if the filter selects the entity. `strict`: it has no other kinds than those of the filter."""
+    """Return True if the filter selects the entity. `strict`: it has no other kinds than the filter."""
     if not wanted:
         return not strict
     kinds = entity.by_kind()
@@ -26,7 +26,7 @@ def matches(entity: QuotaEntity, wanted: Filter, *, strict: bool) -> bool:
 
 
 def filter_problem(kinds: list[str]) -> str | None:
-    """Return the fault in a filter's kinds, all of which are known; None without any."""
+    """Return the fault in a filter's kinds, all of which are known; None without a fault."""
     repeated = next((kind for kind in KINDS if kinds.count(kind) > 1), None)
     if repeated is not None:
         return f"Entity type {repeated} cannot appear more than once in the filter."

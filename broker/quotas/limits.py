@@ -11,7 +11,7 @@ from shareq.broker.quotas.entity import DEFAULT, QuotaEntity
 class Limit(NamedTuple):
     """A quota that holds, as it was set for `entity`.
 
-    Who share it: all clients of `user`, or with `client_id`; "" where that does not matter.
+    All clients of `user`, or with `client_id`, share it; "" where that does not matter.
     """
 
     user: str
@@ -36,7 +36,7 @@ class Limits:
         return bool(self._bounds)
 
     def of_client(self, user: str, client_id: str) -> Limit | None:
-        """Return the limit for a user's client: of the user before that of all users, before that of the client id.
+        """Return the limit for a user's client: the user's before that of all users, before that of the client id.
 
         One for a user and a client id is before that for the user alone. Without a client id ("") none for client ids
         holds.

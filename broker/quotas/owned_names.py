@@ -1,8 +1,8 @@
 """Owners of names, counted so that one owner's do not become too many. Pure: time comes in as a number.
 
-An owner is a user, or the machine of clients that did not authenticate. A name is counted where it would be made. One
-that is gone is found later: at each new name a few are looked at, of its owner's and of one other's in turn, and an
-owner at its bound has its names looked through. Other owners' names are not counted: they refuse this owner nothing.
+An owner is a user, or the machine of clients that did not authenticate. A name is counted where it would be made. Names
+that no longer exist are found later: each new name checks a few names, in turn of its owner and of one other, and an
+owner at its limit has all its names checked. Other owners' names are not counted: they refuse this owner nothing.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Rate:
         return int(min((rate - bound) / bound * span_ms + 0.5, LONGEST_THROTTLE_MS))  # infinite at the tiniest bounds
 
     def is_idle(self, now_ms: int, windows: Windows) -> bool:
-        """Return True if nothing that was recorded counts any more."""
+        """Return True if no recorded use counts any longer."""
         return all(now_ms - sample.last_ms >= windows.span_ms for sample in self._samples)
 
     def _advance(self, now_ms: int, windows: Windows) -> _Sample:
@@ -102,7 +102,7 @@ class TokenBucket:
         self._last_ms = 0
 
     def take(self, tokens: float, bound: float, now_ms: int, windows: Windows) -> None:
-        """Take tokens whether or not they are there."""
+        """Take tokens even if there are too few."""
         self._tokens = self.left(bound, now_ms, windows) - tokens
 
     def left(self, bound: float, now_ms: int, windows: Windows) -> float:

@@ -6,7 +6,7 @@
     /api/v1/share-groups/GROUP/partitions                         ?after= &limit=
     /api/v1/share-groups/GROUP/topics/TOPIC/partitions/N/records  ?from= &limit= &state= &member=
 
-Answers are made one at a time, with pauses for others on the loop; what they have is described in docs/records-api.md.
+Answers are made one at a time, with pauses for other work on the loop; docs/records-api.md describes their content.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any, Final
 from shareq import __version__
 from shareq.broker.http.server import Answer, Request
 from shareq.broker.records_api import views
+from shareq.broker.records_api.limits import MOST_NAMES, NAMES, PARTITIONS
 from shareq.broker.records_api.query import (
-    MOST_NAMES,
     ROOT,
     Refused,
     bad,
@@ -94,14 +94,14 @@ class RecordsApi:
             case ["share-groups"]:
                 given = parameters_of(query, ("after", "limit"))
                 return await views.share_groups(
-                    services, times, given.get("after", ""), number(given, "limit", 1_000, 1, MOST_NAMES)
+                    services, times, given.get("after", ""), number(given, "limit", NAMES, 1, MOST_NAMES)
                 )
             case ["share-groups", group]:
                 parameters_of(query, ())
                 return await views.share_group(services, group)
             case ["share-groups", group, "partitions"]:
                 given = parameters_of(query, ("after", "limit"))
-                limit = number(given, "limit", 500, 1, MOST_NAMES)
+                limit = number(given, "limit", PARTITIONS, 1, MOST_NAMES)
                 return await views.partitions(services, times, group, _behind(given.get("after", "")), limit)
             case ["share-groups", group, "topics", topic, "partitions", text, "records"]:
                 partition = number({"partition": text}, "partition", 0, 0, _HIGHEST_PARTITION)

@@ -1,4 +1,4 @@
-"""Requests as values: paths and queries, and refusals of what makes no sense."""
+"""Requests as values: paths and queries, and refusals of invalid ones."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
+from shareq.broker.records_api.limits import MOST_PARAMETERS, MOST_RANGES, RANGES
 from shareq.broker.share.core.window.ranges import STATES
 
 ROOT: Final = "/api/v1"
-MOST_RANGES: Final = 10_000
-"""Ranges in one answer at most."""
-MOST_NAMES: Final = 1_000
-"""Groups or partitions in one answer at most: they are sorted."""
 _HIGHEST_OFFSET: Final = 2**63 - 1
-_MOST_PARAMETERS: Final = 20
 
 
 class Refused(Exception):
@@ -39,7 +35,7 @@ def not_found(message: str) -> Refused:
 class RecordsQuery(NamedTuple):
     """A choice of ranges of a share partition: from the offset `first` on, at most `limit`.
 
-    Only those in `states` (empty: all) and held by `member` (None: all).
+    Only records in `states` (empty: all) and locked by `member` (None: any).
     """
 
     first: int
@@ -62,7 +58,7 @@ def segments_of(path: str) -> list[str]:
 def parameters_of(query: str, known: tuple[str, ...]) -> dict[str, str]:
     """Return the parameters of a query, each given once, and of those that are `known`."""
     try:
-        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_PARAMETERS, errors="strict")
+        pairs = parse_qsl(query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS, errors="strict")
     except ValueError:
         raise bad("the query is not understood") from None
     found: dict[str, str] = {}
@@ -94,7 +90,7 @@ def records_query(query: str) -> RecordsQuery:
         raise bad(f"state={min(unknown)[:40]}: must be of {', '.join(STATES)}, with commas in between")
     return RecordsQuery(
         number(given, "from", 0, 0, _HIGHEST_OFFSET),
-        number(given, "limit", 1_000, 1, MOST_RANGES),
+        number(given, "limit", RANGES, 1, MOST_RANGES),
         states,
         given.get("member") or None,
     )

@@ -1,4 +1,4 @@
-"""The answers of the records API, made of what this broker has in memory.
+"""The answers of the records API, made from the state in this broker's memory.
 
 Each answer is a coroutine that returns bytes of JSON, and pauses for others on the loop. What it reads between two
 pauses is of one moment; the whole need not be. Nothing is changed by being looked at.
@@ -121,7 +121,9 @@ def _partitions_of(group: ShareGroup) -> int:
 
 
 class _Totals:
-    """Sums over the share partitions of a group. `held` is None where more than `MOST_COUNTED` had to be looked at."""
+    """Sums over the share partitions of a group. `held` is None if more than `MOST_COUNTED` records would have to be
+    counted.
+    """
 
     __slots__ = ("accepted", "deliveries", "held", "in_flight", "lag", "loaded", "oldest_ms", "redeliveries")
 
@@ -155,7 +157,7 @@ async def _add_up(services: Services, totals: dict[str, _Totals]) -> None:
 
 
 async def _count_held(leaders: Sequence[SharePartitionLeader], totals: dict[str, _Totals], breathe: Breathe) -> None:
-    """Count what members have."""
+    """Count the records that members hold."""
     left = MOST_COUNTED
     for leader in leaders:
         total = totals[leader.key.group_id]
@@ -173,7 +175,7 @@ async def _count_held(leaders: Sequence[SharePartitionLeader], totals: dict[str,
 
 
 async def _add_up_persisted(services: Services, group: ShareGroup, total: _Totals) -> None:
-    """Add what no leader has in memory: a group whose members have all left, or died."""
+    """Add states that no leader has in memory: of a group whose members have all left, or died."""
     keys = [
         SharePartitionKey(group.group_id, topic_id, number)
         for topic_id, topic in group.initialized.items()

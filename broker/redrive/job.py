@@ -1,9 +1,9 @@
 """One redrive at work: rounds of a few letters, each sent back once, whatever comes in between.
 
-Of each round is committed, before anything is appended, up to which letter it goes, to which logs, and where those end.
+Before a round appends anything, it commits its last letter, the logs that its letters go to, and where those logs end.
 Then one batch for each log is appended under the redrive's own producer id; the commit of the next round says that this
-one is done. After a crash, or an append that failed, these logs are searched from the ends that were committed: what of
-the round is in them is not sent again.
+one is done. After a crash, or a failed append, these logs are searched from the committed ends: letters of the round
+found in them are not sent again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from shareq.broker.foundation.bounded_log import BoundedLog
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.loop.coroutines import Begin, Waiting
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.redrive.ports import RedriveWorld
 from shareq.broker.redrive.progress import PartitionProgress, Place, State, UnderWay, What, stayed_length
+from shareq.broker.redrive.rate_limit import records_of_a_round, wait_ms
 from shareq.broker.redrive.reading import sent_back
 from shareq.broker.redrive.rounds import MOST_RECORDS, Round, RoundMaker, SentBefore
 from shareq.broker.redrive.spec import RedriveSpec, Target
@@ -32,7 +34,6 @@ logger = logging.getLogger(__name__)
 MOST_STAYED_TEXT: Final = 350  # characters, some 80 ranges; a round has no more than 100 of them
 _TOO_MANY: Final = "too many letters stay between those sent back; name the topic with --source-topic"
 
-_ROUND_MS: Final = 100  # what a round sends back is at most what the rate allows in this time, but one always
 
 # A record as it is will never be taken by the log; everything else may be better later.
 _FOR_GOOD: Final = frozenset(
@@ -50,9 +51,9 @@ _Act = Callable[[], Waiting[None]]
 
 
 class Redrive:
-    """A redrive that runs. `progress` is of each partition of the queue it is about, as it was committed.
+    """A redrive that runs. `progress` has the committed progress of each partition of its queue.
 
-    `trouble` is what it waits for. `ended` is called once, when it is over and that is durable.
+    `trouble` is the reason why it waits. `ended` is called once, when it is over and that is durable.
     """
 
     def __init__(
@@ -92,7 +93,7 @@ class Redrive:
         self._soon(self._step)
 
     def cancel(self) -> Pending[ErrorCode]:
-        """End it behind the round that is under way; the answer comes when that is durable."""
+        """End it after the current round; the answer comes when that is durable."""
         pending: Pending[ErrorCode] = Pending()
         self._cancelled.append(pending)
         if not self._busy:
@@ -104,7 +105,7 @@ class Redrive:
         self._answer_cancels(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     def close(self) -> None:
-        """Do nothing more; the next start of the broker goes on."""
+        """Do nothing more; the next start of the broker continues."""
         self._closed = True
         self._stop_timer()
 
@@ -132,10 +133,16 @@ class Redrive:
             await self._look_for(progress)
             return
         alone = progress.next_offset < self._alone_upto
-        most = 1 if alone else max(1, min(MOST_RECORDS, self.spec.per_second * _ROUND_MS // 1_000))
+        most = 1 if alone else records_of_a_round(self.spec.per_second, MOST_RECORDS)
         made = self._maker.next_round(progress, self._sent, most, self._env.clock.wall_ms())
         if made is None:
             self._soon(self._step)
+        elif isinstance(made, BeingRead):
+            self._busy = True
+            await made.arrived
+            self._busy = False
+            if not self._closed:
+                self._soon(self._step)
         elif isinstance(made, ErrorCode):
             self._again(f"{self.spec.queue}-{progress.partition} cannot be read: {made.name}", self._step)
         elif not made.batches:
@@ -144,7 +151,7 @@ class Redrive:
             await self._announce(progress, made)
 
     def _refused(self) -> str | None:
-        """Return why the owner may not go on; None if it may."""
+        """Return why the owner may not continue; None if it may."""
         owner, spec = self.spec.owner, self.spec
         if not self._world.may(owner, READ_TOPIC, spec.queue):
             return f"{owner.principal} may not read {spec.queue}"
@@ -244,7 +251,7 @@ class Redrive:
         )
 
     async def _finish(self, progress: PartitionProgress, made: Round, started_ms: int) -> None:
-        """Finish the round; the next commit says so."""
+        """Finish the round; the next commit records this."""
         if self.trouble is not None:
             logger.info("redrive %s: goes on", self.spec.name)
         self._attempts, self.trouble = 0, None
@@ -256,16 +263,16 @@ class Redrive:
         self._uncommitted.add(progress)
         if progress.under_way is None:
             self._sent.clear()
-        wait_ms = -(-made.records * 1_000 // self.spec.per_second)
-        if made.records and wait_ms:
-            self._at(started_ms + wait_ms, self._step)
+        pause_ms = wait_ms(made.records, self.spec.per_second)
+        if pause_ms:
+            self._at(started_ms + pause_ms, self._step)
         else:
             self._soon(self._step)
 
     # -- what may have been done
 
     async def _look_for(self, progress: PartitionProgress) -> None:
-        """Find out what of the round that was under way is in the logs."""
+        """Find the letters of the unfinished round that are already in the logs."""
         found: set[int] = set()
         trouble = ""
         try:
@@ -298,7 +305,7 @@ class Redrive:
     # -- the end, and time
 
     async def _wind_up(self, state: State, trouble: str | None = None) -> None:
-        """End it, although letters are left. Of a round under way, what is in the logs that can be read is counted."""
+        """End it, although letters are left. A round under way counts the letters that can be found in the logs."""
         progress = next((each for each in self.progress if each.under_way is not None), None)
         if progress is not None and progress.under_way is not None:
             found: set[int] = set()
@@ -376,7 +383,9 @@ class Redrive:
 
 
 def _together(earlier: UnderWay | None, now: UnderWay) -> UnderWay:
-    """Both: a log is searched from the lower end on, for it may have been shortened, or made again, since the first."""
+    """Combine both: a log is searched from the lower end on, for it may have been shortened, or created again, since
+    the first.
+    """
     if earlier is None:
         return now
     logs = dict(earlier.logs)

@@ -1,6 +1,6 @@
 """A dead letter read again, and the record that is made of it. Pure.
 
-A redriven record has the letter's key, value and headers, without those that begin with `__dlq.`, and behind them:
+A redriven record has the letter's key, value and headers, without those that begin with `__dlq.`, followed by:
 
     __redrive.name              the redrive
     __redrive.timestamp         when, in milliseconds
@@ -71,7 +71,7 @@ class Letter(NamedTuple):
 
 
 def letter_of(record: Record) -> Letter | None:
-    """Return the record as a dead letter; None: it is none. Of several deaths the last one counts."""
+    """Return the record as a dead letter; None if it is not one. If it died several times, the last death counts."""
     said = dict(record.headers)
     topic, group = said.get(DLQ_TOPIC), said.get(DLQ_GROUP)
     partition, offset = _number(said.get(DLQ_PARTITION)), _number(said.get(DLQ_OFFSET))
@@ -151,7 +151,9 @@ def redriven(spec: RedriveSpec, queue_partition: int, letter: Letter, source: Re
 
 
 def place_of(record: Record) -> tuple[int, int] | None:
-    """Partition and offset in the queue of the letter that a redriven record was made of; None: it does not say."""
+    """Return partition and offset in the queue of the letter from which a redriven record was made; None if the record
+    does not contain them.
+    """
     said = dict(record.headers)
     partition, offset = _number(said.get(REDRIVE_QUEUE_PARTITION)), _number(said.get(REDRIVE_QUEUE_OFFSET))
     return None if partition is None or offset is None else (partition, offset)

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import OnDurable
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.redrive.progress import PartitionProgress, State
 from shareq.broker.redrive.spec import Owner, RedriveSpec
@@ -49,7 +50,7 @@ class RedriveLog(Protocol):
 
     def read(
         self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None
-    ) -> ReadResult | ErrorCode: ...
+    ) -> ReadResult | ErrorCode | BeingRead: ...
     def unreadable_range(self, offset: int) -> tuple[int, int] | None: ...
     def next_header(self, offset: int) -> BatchHeader | None: ...
 
@@ -83,7 +84,7 @@ class RedriveWorld(Protocol):
         """Return True if the owner has the right now. The audit log gets the answer."""
 
     def new_producer_id(self) -> Pending[int | ErrorCode]:
-        """One that nobody else has."""
+        """Return an unused producer id."""
 
     def begins_at_the_start(self, group_id: str) -> bool:
         """Return True if the share group reads a topic that is new to it from the first record on."""
@@ -100,9 +101,10 @@ class RedriveWorld(Protocol):
     def commit(
         self, spec: RedriveSpec, state: State, progress: Sequence[PartitionProgress], why: str = ""
     ) -> Pending[ErrorCode]:
-        """Commit, all at once; the answer comes when it is durable, the first error if there are any. What is RUNNING
-        does not expire, nor what has sent back letters that are still in the queue; the rest as other groups' offsets
-        do.
+        """Commit all together; the answer comes when that is durable, and is the first error if there is one.
+
+        A RUNNING redrive does not expire, nor one that has sent back letters still in the queue; others expire as
+        groups' offsets do.
         """
 
     def load(self, group_id: str) -> Pending[Sequence[Committed] | ErrorCode]:

@@ -4,11 +4,11 @@
      "stayed": [4, 1, 2, 1], "upto": 9, "logs": [["orders", 0, 120], ...]}
 
 `by` is the broker's signature of partition, offset and all the rest: a client may commit offsets of any group it may
-read, and would otherwise begin redrives in the name of others. `end` is exclusive. `upto` and `logs` are there only
-while records may be under way that the committed offset does not cover: of the letters below `upto`, and behind these
-ends of the logs that they go to. `why` is there only if the redrive has failed. `stayed` are the letters below the
-offset that the filter takes and that were not sent back, as ranges: how far each begins behind the end of the one
-before, and how many it has. `beyond` are, in the same form, those above the offset that were.
+read, and would otherwise begin redrives in the name of others. `end` is exclusive. `upto` and `logs` exist only while
+records may have been sent that the committed offset does not cover: for letters below `upto`, and behind these ends of
+the logs that they are sent to. `why` is there only if the redrive has failed. `stayed` are the letters below the offset
+that the filter accepts and that were not sent back, as ranges: the distance from the end of the previous range, and the
+length. `beyond` are, in the same form, those above the offset that were.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ Place = tuple[str, int]
 
 
 class UnderWay(NamedTuple):
-    """Letters from the committed offset to `upto` (exclusive) may have been sent back already: then what was made of
-    them is in these logs, at these offsets or behind.
+    """Letters from the committed offset to `upto` (exclusive) may have been sent back already: then their records are
+    in these logs, at these offsets or later.
     """
 
     upto: int
@@ -106,7 +106,7 @@ class PartitionProgress:
         return self.beyond[-1][1] + 1 if self.beyond else self.next_offset
 
     def sent(self, offset: int) -> bool:
-        """Return whether a letter that the filter takes was sent back, or may be under way."""
+        """Return True if a letter that the filter accepts was sent back, or may have been."""
         upto = self.next_offset if self.under_way is None else max(self.next_offset, self.under_way.upto)
         return (offset < upto and not within(offset, self.stayed)) or within(offset, self.beyond)
 

@@ -1,4 +1,4 @@
-"""Reading a queue page by page, dead records from where they were, and what of a redrive is in a log already."""
+"""Reading a queue page by page, dead records from their topics, and a redrive's records already in a log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.turn_budget import LOOK, Breath
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.redrive.letter import Letter, place_of
 from shareq.broker.redrive.ports import RedriveLog, RedriveWorld
 from shareq.broker.redrive.progress import What
@@ -28,7 +29,7 @@ class Page(NamedTuple):
     counts: dict[What, int]
 
 
-def read_page(log: RedriveLog, first: int, end: int) -> Page | ErrorCode:
+def read_page(log: RedriveLog, first: int, end: int) -> Page | ErrorCode | BeingRead:
     """Read letters from `first` up to `end` (exclusive): at most one batch more than `PAGE_BYTES`.
 
     Gaps of a cleaned log count as nothing; damaged or removed letters are passed over. Error: KAFKA_STORAGE_ERROR.
@@ -37,6 +38,8 @@ def read_page(log: RedriveLog, first: int, end: int) -> Page | ErrorCode:
         upto = min(log.log_start_offset, end)
         return Page([], upto, {What.UNREADABLE: upto - first})
     read = log.read(first, PAGE_BYTES, upto=log.high_watermark)  # whole batches: the last one may end behind `end`
+    if isinstance(read, BeingRead):
+        return read
     if isinstance(read, ErrorCode):
         damaged = log.unreadable_range(first) if read is ErrorCode.CORRUPT_MESSAGE else None
         if damaged is None:
@@ -75,31 +78,36 @@ class DeadRecords:
         self._records: dict[int, Record] = {}
         self.reads = 0
 
-    def find(self, letter: Letter) -> Record | None:
-        """Return the dead record; None if it has left the log, or another has its place."""
+    def find(self, letter: Letter) -> Record | BeingRead | None:
+        """Return the dead record; None if it is no longer in the log, or another one has its place."""
         log = self._world.log(letter.topic, letter.partition)
         if isinstance(log, ErrorCode) or not log.log_start_offset <= letter.offset < log.high_watermark:
             return None
         if log is not self._log or not self._first <= letter.offset <= self._last:
-            self._open(log, letter.offset)
+            being_read = self._open(log, letter.offset)
+            if being_read is not None:
+                return being_read
         found = self._records.get(letter.offset)
         if found is None or letter.is_bare:
             return found
         return found if (found.key, found.value) == (letter.record.key, letter.record.value) else None
 
-    def _open(self, log: RedriveLog, offset: int) -> None:
+    def _open(self, log: RedriveLog, offset: int) -> BeingRead | None:
         self._log, self._first, self._last, self._records = log, 0, -1, {}
-        self.reads += 1
         read = log.read(offset, 1, upto=log.high_watermark, max_records=1)
+        if isinstance(read, BeingRead):
+            return read
+        self.reads += 1
         if isinstance(read, ErrorCode) or not read.batches:
-            return
+            return None
         span = read.batches[0]
         self._first, self._last = min(offset, span.base_offset), span.last_offset  # a cleaner leaves gaps
         if span.attributes & CONTROL:
-            return
+            return None
         batch = memoryview(read.records)[span.position : span.position + span.size]
         with suppress(MalformedMessage):
             self._records = {record.offset: record for record in decode_records(batch, MOST_OPENED, exact=True)}
+        return None
 
 
 async def sent_back(
@@ -115,7 +123,8 @@ async def sent_back(
         if header.producer_id != producer_id:
             await breathe(_HEADER_ELEMENTS)
             continue
-        read = log.read(header.base_offset, 1, upto=log.log_end_offset, max_records=1)
+        while isinstance(read := log.read(header.base_offset, 1, upto=log.log_end_offset, max_records=1), BeingRead):
+            await read.arrived
         if isinstance(read, ErrorCode):
             raise OSError(f"offset {header.base_offset} cannot be read: {read.name}")
         if not read.batches:

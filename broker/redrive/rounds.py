@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Final
 
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.redrive.letter import Letter, is_meant, letter_of, redriven
 from shareq.broker.redrive.ports import RedriveWorld
 from shareq.broker.redrive.progress import STAYS, PartitionProgress, Place, Ranges, What
@@ -29,8 +30,8 @@ _PLACE_OVERHEAD: Final = 32  # partition, offset and punctuation
 class Round:
     """The letters sent back together: `batches` by the log they go to, of the letters below `upto` (exclusive).
 
-    `counts`: the outcomes of all letters of the round if every batch is appended. `stayed`: the ranges of those that
-    are not sent back although the filter takes them; others that it does not take may be among them.
+    `counts`: the outcomes of all letters of the round if every batch is appended. `stayed`: the ranges of letters that
+    are not sent back although the filter accepts them; letters that it does not accept may be among them.
     """
 
     __slots__ = ("_apart", "_bytes", "_places", "_record", "batches", "counts", "records", "stayed", "upto")
@@ -47,7 +48,7 @@ class Round:
         self._places = 0
 
     def add(self, offset: int, outcome: tuple[Place, RecordData] | What) -> bool:
-        """Add the next letter, and what becomes of it. False: there is no room, it goes into the next round."""
+        """Add the next letter, and its outcome. False: there is no room, it goes into the next round."""
         if isinstance(outcome, What):
             self.count(outcome)
             if outcome in STAYS:
@@ -115,11 +116,11 @@ class RoundMaker:
 
     def next_round(
         self, progress: PartitionProgress, sent: Collection[int], most_records: int, now_ms: int
-    ) -> Round | ErrorCode | None:
+    ) -> Round | ErrorCode | BeingRead | None:
         """Return the next letters of a partition, at most so many to send back, few enough for one turn.
 
-        Those in `sent`, by their offsets, have been sent back. `now_ms` by the wall. None: more is to be done for them,
-        in the next turn.
+        Those in `sent`, by their offsets, have been sent back. `now_ms` by the wall. None: work remains for the next
+        turn; BeingRead: when that has arrived.
         """
         if self._partition != progress.partition or not self._page:
             error = self._read(progress)
@@ -136,6 +137,9 @@ class RoundMaker:
                 return None
             record = self._page[0]
             outcome = What.REDRIVEN if record.offset in sent else turn.judge(record, progress.partition, now_ms)
+            if isinstance(outcome, BeingRead):
+                self._begun = made
+                return outcome
             if not made.add(record.offset, outcome):
                 break
             self._page.popleft()
@@ -146,13 +150,13 @@ class RoundMaker:
                 made.count(what, number)
         return made
 
-    def _read(self, progress: PartitionProgress) -> ErrorCode:
+    def _read(self, progress: PartitionProgress) -> ErrorCode | BeingRead:
         self.forget()
         log = self._world.log(self._spec.queue, progress.partition)
         if isinstance(log, ErrorCode):
             return log
         page = read_page(log, progress.next_offset, progress.end_offset)
-        if isinstance(page, ErrorCode):
+        if isinstance(page, ErrorCode | BeingRead):
             return page
         self._partition = progress.partition
         self._page.extend(page.records)
@@ -172,7 +176,7 @@ class _Turn:
         self._reads: dict[str, bool] = {}
         self.reads_before = sources.reads
 
-    def judge(self, record: Record, queue_partition: int, now_ms: int) -> tuple[Place, RecordData] | What:
+    def judge(self, record: Record, queue_partition: int, now_ms: int) -> tuple[Place, RecordData] | What | BeingRead:
         """Return the destination and content of a letter, or why it stays."""
         letter = letter_of(record)
         if letter is None:
@@ -190,6 +194,8 @@ class _Turn:
         if not self._may_write(topic):
             return What.NOT_AUTHORIZED
         source = self._source(letter)
+        if isinstance(source, BeingRead):
+            return source
         if source is None and letter.is_bare:
             return What.WITHOUT_CONTENT
         data = redriven(self._spec, queue_partition, letter, source, now_ms)
@@ -203,9 +209,9 @@ class _Turn:
             allowed = self._writes[topic] = self._world.may(self._spec.owner, WRITE_TOPIC, topic)
         return allowed
 
-    def _source(self, letter: Letter) -> Record | None:
-        """Return the dead record where it was, for what the letter lacks: content, or as Apache Kafka has them,
-        headers.
+    def _source(self, letter: Letter) -> Record | BeingRead | None:
+        """Return the dead record from its topic, for the parts that the letter lacks: content, or the headers in Apache
+        Kafka's form.
         """
         if letter.kept and not letter.is_bare:
             return None

@@ -59,14 +59,14 @@ class RedriveNumbers(NamedTuple):
 
 
 class _Beginning(NamedTuple):
-    """A redrive that does not run yet: whose it is, and what its beginning is answered."""
+    """A redrive that does not run yet: its owner, and the answer to its start."""
 
     owner: str
     answer: Pending[ApiError]
 
 
 class RedriveService(Service):
-    """All redrives of the broker. Those that are over are known as long as what they have committed."""
+    """All redrives of the broker. Finished redrives are known as long as their committed state."""
 
     def __init__(self, env: Environment, begin: Begin, world: RedriveWorld) -> None:
         self._env = env
@@ -83,10 +83,9 @@ class RedriveService(Service):
     async def start(self, spec: RedriveSpec) -> ApiError:
         """Begin a redrive; the answer comes when it would survive a crash.
 
-        INVALID_REQUEST, DUPLICATE_RESOURCE (the name was used), POLICY_VIOLATION (too many at a time, and the owner has
-        its part of them: its user's, or its machine's without authentication), INVALID_CONFIG
-        (the group would not see what was sent to it), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and what
-        keeps progress from being committed.
+        INVALID_REQUEST, DUPLICATE_RESOURCE (the name was used), POLICY_VIOLATION (too many at a time, and the owner,
+        its user or without authentication its machine, has its part of them), INVALID_CONFIG (the group would not see
+        the records), UNKNOWN_TOPIC_OR_PARTITION, INVALID_TOPIC_EXCEPTION, and errors of the commit of progress.
         """
         problem = problem_of(spec)
         if problem is not None:
@@ -148,7 +147,7 @@ class RedriveService(Service):
         return isinstance(log, ErrorCode) or log.log_start_offset < progress.sent_upto
 
     def _sent_before(self, spec: RedriveSpec) -> SentBefore:
-        """Return whether another redrive than that of `spec` has sent a letter of its queue back, or is about to."""
+        """Return True if another redrive than that of `spec` has sent a letter of its queue back, or is about to."""
 
         def sent(partition: int, letter: Letter) -> bool:
             running = ((each.spec, each.progress) for each in self._running.values())
@@ -162,7 +161,7 @@ class RedriveService(Service):
         return sent
 
     async def describe(self, names: Iterable[str] | None) -> list[tuple[str, RedriveReport | ApiError]]:
-        """Return redrives by name, None: all that are known, but at most `MOST_DESCRIBED`, and first those that run.
+        """Return redrives by name (None: all known ones), at most `MOST_DESCRIBED`, running ones first.
         RESOURCE_NOT_FOUND.
         """
         if names is None:
@@ -172,7 +171,7 @@ class RedriveService(Service):
 
     async def cancel(self, name: str) -> ApiError:
         """End a redrive; the answer comes when that is durable. RESOURCE_NOT_FOUND, COORDINATOR_NOT_AVAILABLE (the
-        broker stops); one that is over stays as it is, and of one that is just beginning the beginning is awaited.
+        broker is stopping); a finished redrive stays unchanged, and one that is just starting is waited for.
         """
         await self._begun(name)
         running = self._running.get(name)
@@ -187,7 +186,7 @@ class RedriveService(Service):
             await beginning.answer
 
     def owner_of(self, name: str) -> str | None:
-        """Return the principal that began a redrive that runs; None: it does not."""
+        """Return the principal that started a running redrive; None if it does not run."""
         running = self._running.get(name)
         return None if running is None else running.spec.owner.principal
 
@@ -275,7 +274,7 @@ class RedriveService(Service):
         return progress
 
     async def _group_topic(self, spec: RedriveSpec) -> ApiError:
-        """Make the topic of a group, if it does not exist; refuse where the group would not see what is sent to it."""
+        """Create the topic of a group, if it is missing; refuse if the group would not see the records."""
         group_id, name = spec.letters.group_id or "", target_topic(spec) or ""
         problem = name_error(name)
         if problem is not None:

@@ -1,4 +1,4 @@
-"""The task of a redrive: which letters of which queue, where to, how fast, by whose rights. Pure."""
+"""The task of a redrive: which letters of which queue, their target, the rate, and the owner's rights. Pure."""
 
 from __future__ import annotations
 

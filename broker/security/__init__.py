@@ -1,1 +1,1 @@
-"""A client's identity, and what it may do: principals, authentication, access control lists."""
+"""A client's identity and its rights: principals, authentication, access control lists."""

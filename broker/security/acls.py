@@ -1,4 +1,4 @@
-"""Access control lists as values: an ACL, a filter over ACLs, and what makes either invalid. Pure.
+"""Access control lists as values: an ACL, a filter over ACLs, and the faults of either. Pure.
 
 The numbers are those of the protocol (KIP-140, KIP-290).
 """
@@ -114,7 +114,7 @@ class Acl(NamedTuple):
 
 
 class AclFilter(NamedTuple):
-    """A filter of ACLs; ANY and None let everything pass.
+    """A filter of ACLs; ANY and None match everything.
 
     The pattern MATCH finds every ACL that concerns the named resource: literal, wildcard and prefixed ones.
     """

@@ -1,8 +1,8 @@
 """The decision whether a principal may do something, as Apache Kafka's StandardAuthorizer makes it. Pure.
 
 * A super user may do everything.
-* An ACL concerns a request when its principal and host are the client's or every client's, its operation is the one
-  asked for or ALL, and its resource is the one asked for: by name, by prefix, or every one (`*`).
+* An ACL applies to a request when its principal and host are the client's or mean every client, its operation is the
+  requested one or ALL, and its resource is the requested one: by name, by prefix, or every one (`*`).
 * One refusing ACL that concerns the request is enough to refuse; else one granting is enough to grant.
 * Granted READ, WRITE, DELETE or ALTER also grants DESCRIBE; granted ALTER_CONFIGS also grants DESCRIBE_CONFIGS. What is
   refused implies nothing.
@@ -56,13 +56,13 @@ class Authorizer:
         return acl in self._acls
 
     def replace(self, acls: Iterable[Acl]) -> None:
-        """Go by these ACLs from now on."""
+        """Use these ACLs from now on."""
         self._acls, self._literal, self._prefixed = {}, {}, {}
         self._lengths.clear()
         self.change((acl, True) for acl in acls)
 
     def change(self, changes: Iterable[tuple[Acl, bool]]) -> None:
-        """Go by each ACL from now on (True), or no more, in this order; what is so already stays as it is."""
+        """Add each ACL (True) or remove it (False), in this order; nothing happens where that is already so."""
         for acl, goes_by in changes:
             if (acl in self._acls) == goes_by:
                 continue
@@ -118,8 +118,8 @@ class Authorizer:
         """Return True if `principal` may do `operation` to some resource of the kind, existing or not.
 
         A granted pattern counts unless it is refused as a whole: by the same name, by a refused prefix of it, or by a
-        refusal for every resource. Operations imply nothing here, as in Apache Kafka 4.3.1, which begins with a name
-        that hardly any topic has: a client that may touch that may touch something.
+        refusal for every resource. No operation implies another here, as in Apache Kafka 4.3.1, which tests with a name
+        that hardly any topic has: a client with a right on that name has a right on something.
         """
         if self.allows(principal, host, operation, kind, "hardcode"):
             return True

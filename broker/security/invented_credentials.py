@@ -1,9 +1,9 @@
 """Credentials for SCRAM users who do not exist, so that the first answer does not show which users do. Pure.
 
-A salt has a form: how long it is, and how it is made. It depends on the tool by which a user was added, and stands in
-the first answer, as the iterations do. A user who does not exist gets salt and iterations of a form that some user of
-the mechanism has, the same ones as long as there are users of that form, and keys that fit no password that could be
-known.
+A salt has a form: its length, and the way it is made. It depends on the tool that added the user, and is visible in the
+first answer, as the iterations are. A user that does not exist gets salt and iterations in a form that some existing
+user of the mechanism has, always the same ones as long as users of that form exist, and keys that match no known
+password.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class Form(NamedTuple):
-    """`salt_bytes`: how many random bytes a salt has; None for text as Apache Kafka's tools make it."""
+    """`salt_bytes`: how many random bytes a salt has; None for text, as Apache Kafka's tools make it."""
 
     salt_bytes: int | None
     iterations: int
@@ -50,9 +50,9 @@ class InventedCredentials:
         self._forms: dict[str, Counter[Form]] = {}  # how many users of each mechanism have it; none that no user has
 
     def follow(self, changes: Iterable[tuple[CredentialKey, ScramCredential | None]]) -> None:
-        """Users have these credentials from now on, or none any more: invent what looks like all there are then.
+        """Note that users have these credentials from now on, or none: invented ones then resemble all existing ones.
 
-        The work is that of the changes, however many users there are.
+        The cost depends on the number of changes, not on the number of users.
         """
         for key, credential in changes:
             forms = self._forms.setdefault(key.mechanism, Counter())

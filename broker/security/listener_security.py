@@ -26,7 +26,7 @@ class ListenerSecurity:
 
     `max_reauth_ms` is `connections.max.reauth.ms` by mechanism, 0 for never; `max_receive_bytes` is the largest request
     before authentication; `failed_delay_ms` is how long a failed attempt takes. `tls` is None where connections are not
-    encrypted, `oauth` where OAUTHBEARER is not one of the mechanisms.
+    encrypted, `oauth` where OAUTHBEARER is not enabled.
     """
 
     __slots__ = (

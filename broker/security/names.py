@@ -1,4 +1,4 @@
-"""Names that access control gives a meaning: principals are TYPE:NAME texts, `*` stands for everything."""
+"""Names with a meaning for access control: principals are TYPE:NAME texts, `*` means everything."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A right is an operation on a kind of resource; the resource's name comes from the request. Handlers ask through
 `RequestContext.may` and answer a refusal with the right's `error`, for the whole request or for the item concerned.
-What is asked, and what is answered, follows KIP-932's table for share groups, and Apache Kafka 4.3.1 where that says
-more or nothing. A handler must not ask for what its row does not name; a test listens.
+Checked rights and errors follow KIP-932's table for share groups, and Apache Kafka 4.3.1 where that goes further. A
+handler must only check rights that its row names; a test verifies this.
 """
 
 from __future__ import annotations

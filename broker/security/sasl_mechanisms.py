@@ -1,4 +1,4 @@
-"""SASL mechanisms of the server's side: a token in, a token out, until the user is known. Sans-IO.
+"""SASL mechanisms on the server's side: a token in, a token out, until the user is known. Sans-IO.
 
 PLAIN       RFC 4616: [authzid] NUL username NUL password
 SCRAM-*     RFC 5802: client-first -> server-first, client-final -> server-final
@@ -19,7 +19,7 @@ _LEAST_SALT_BYTES: Final = 12  # scramp wants as many, and only passes them on: 
 
 
 class AuthenticationFailed(Exception):
-    """The text is for the client: it says nothing of which users there are, and nothing that was sent.
+    """The text is for the client: it does not reveal which users exist, nor any part of the input.
 
     `reason` is for the log, the text itself unless given. `noted`: it was logged and counted when it was found out.
     """
@@ -51,11 +51,11 @@ class Exchange(Protocol):
 
     @property
     def lifetime_ms(self) -> int | None:
-        """The time from now for which the proof is valid; None if it has no end of its own."""
+        """The milliseconds for which the proof is valid from now on; None if it has no end of its own."""
 
     @property
     def refusal(self) -> str | None:
-        """The reason of a failure, for the log, while the client still has to be given the last word; else None."""
+        """The reason of a failure, for the log, while the client must still get a last answer; otherwise None."""
 
     def respond(self, token: bytes) -> bytes:
         """Return the answer to the client's token. Raises AuthenticationFailed; the exchange is over then."""
@@ -100,7 +100,7 @@ class PlainExchange:
 
 
 class ScramExchange:
-    """A SCRAM mechanism. `find` returns what a user is known by, and invents it for one that is not known.
+    """A SCRAM mechanism. `find` returns a user's credentials, and invents them for an unknown user.
 
     `nonce` are printable characters without commas that were never used before; `again`: it is a re-authentication.
     """
@@ -149,7 +149,7 @@ class ScramExchange:
 
 
 class RefusedExchange:
-    """One that cannot succeed: the answer to the client's first token says so."""
+    """An exchange that cannot succeed: the answer to the client's first token says so."""
 
     __slots__ = ("_reason", "claimed", "user")
     lifetime_ms: Final = None

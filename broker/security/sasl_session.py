@@ -1,12 +1,13 @@
-"""SASL of one connection: which requests may come when, and what becomes of tokens. Sans-IO, time is an argument.
+"""SASL of one connection: which requests are allowed at which time, and the handling of tokens. Sans-IO, time is an
+argument.
 
     START ----------- ApiVersions --> VERSIONS_KNOWN
     START, VERSIONS_KNOWN -- SaslHandshake --> TOKENS (v0: raw tokens, v1: in SaslAuthenticate)
     TOKENS ---------- last token ---> DONE
     DONE ------------ SaslHandshake --> TOKENS    (re-authentication, KIP-368: same mechanism, same user)
 
-Everything else, and every failure, closes the connection. A session that is past its lifetime takes nothing but a
-SaslHandshake. One re-authentication begins a second after the one before at the earliest, as at Apache Kafka.
+Everything else, and every failure, closes the connection. A session past its lifetime accepts only a SaslHandshake. One
+re-authentication begins a second after the one before at the earliest, as at Apache Kafka.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class SaslSession:
 
     @property
     def attempt(self) -> tuple[str, str]:
-        """The mechanism of the authentication under way, and the user's name that the client gave; "" for neither."""
+        """The mechanism of the current authentication, and the user name from the client; "" for either if unknown."""
         claimed = "" if self._exchange is None else self._exchange.claimed
         return self._mechanism or "", claimed[:MOST_NAME_CHARACTERS]
 
@@ -144,5 +145,5 @@ class SaslSession:
 
     @property
     def for_ever(self) -> bool:
-        """True if nothing is to be watched any more: authenticated, and for as long as the connection lasts."""
+        """True if nothing is left to watch: authenticated, for as long as the connection lasts."""
         return self.state is SaslState.DONE and self._expires_ms is None

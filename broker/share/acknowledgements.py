@@ -12,15 +12,20 @@ from shareq.broker.share.core.partition import Acknowledged
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.coordinator.ports import MetadataImage
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.ack_delays import Later
 from shareq.protocol.errors import ErrorCode
 
 
 class PartitionAcks(NamedTuple):
-    """The acknowledgements of one partition in a request. No batches: the partition is only named."""
+    """The acknowledgements of one partition in a request. No batches: the partition is only named.
+
+    `later`: the times with which some are released, ascending and disjoint; None if they cannot be read.
+    """
 
     topic_id: bytes
     partition: int
     batches: Sequence[Acknowledged]
+    later: Sequence[Later] | None = ()
 
 
 MOST_BATCHES: Final = 20_000
@@ -64,12 +69,16 @@ class ShareAcknowledgements:
         """
         breathe = self._budget.breathe
         merged: dict[tuple[bytes, int], Sequence[Acknowledged]] = {}
+        later: dict[tuple[bytes, int], Sequence[Later] | None] = {}
         for ack in acks:
             key = (ack.topic_id, ack.partition)
             merged[key] = [*merged[key], *ack.batches] if key in merged else ack.batches
+            if ack.later is None or ack.later:
+                later[key] = None if key in later else ack.later
         refused: AckResults = {}
         for key, batches in merged.items():
-            error = ErrorCode.INVALID_REQUEST if len(batches) > MOST_BATCHES else ErrorCode.NONE
+            wrong = len(batches) > MOST_BATCHES or later.get(key, ()) is None
+            error = ErrorCode.INVALID_REQUEST if wrong else ErrorCode.NONE
             for some in _pieces(batches) if error is ErrorCode.NONE else ():
                 error = error or validate_ack_batches(some, renew_request=renew_request, renew_version=renew_version)
                 await breathe(1 + len(some) // _BATCHES_OF_AN_ELEMENT)
@@ -83,7 +92,8 @@ class ShareAcknowledgements:
             if key in refused:
                 answers.append(completed(refused[key]))
             else:
-                answers.append(self._acknowledge(SharePartitionKey(group_id, *key), member_id, batches))
+                times = later.get(key) or ()
+                answers.append(self._acknowledge(SharePartitionKey(group_id, *key), member_id, batches, times))
                 await breathe(1 + len(batches) // _BATCHES_OF_AN_ELEMENT)
         keys = list(merged)
         return gather(answers).then(lambda codes: self._results(keys, codes))
@@ -106,14 +116,14 @@ class ShareAcknowledgements:
         return ErrorCode.NONE if 0 <= partition < topic.partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def _acknowledge(
-        self, key: SharePartitionKey, member_id: str, batches: Sequence[Acknowledged]
+        self, key: SharePartitionKey, member_id: str, batches: Sequence[Acknowledged], later: Sequence[Later]
     ) -> Pending[ErrorCode]:
         if not batches:
             return completed(ErrorCode.NONE)
         leader = self._partitions.get(key)
         if leader is None:  # also after a restart, until the next fetch loads it
             return completed(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return self._partitions.acknowledge(leader, member_id, batches)
+        return self._partitions.acknowledge(leader, member_id, batches, later)
 
 
 def _pieces(batches: Sequence[Acknowledged]) -> Iterable[Sequence[Acknowledged]]:

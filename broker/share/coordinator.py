@@ -109,8 +109,8 @@ class ShareCoordinatorService(Service):
         *,
         again: bool = False,
     ) -> Pending[ApiError]:
-        """Initialize the state like `initialize`, unless one of that epoch exists, or, with `again`, also over an older
-        one.
+        """Initialize the state like `initialize`, unless one of that epoch exists; with `again`, replace an older one,
+        too.
 
         `replaced` is called at once if a state was created, before anything else is done with it.
         """

@@ -60,7 +60,7 @@ class ShareEvents:
             )
 
     def locks_ran_out(self, leader: SharePartitionLeader, write: WriteState) -> None:
-        """Take note that the acquisition locks of what is written have run out."""
+        """Record that the acquisition locks of these records have expired."""
         if not logger.isEnabledFor(logging.DEBUG):
             return
         ranges = [(row.first_offset, row.last_offset) for row in write.batches]

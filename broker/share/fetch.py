@@ -1,30 +1,39 @@
-"""A share fetch under way: look, read, acquire; park on the share partitions until there is something or time is up.
+"""A share fetch in progress: look, read, acquire; then wait at the share partitions until there are records or the time
+is up.
 
-Follows Apache Kafka 4.3.1's delayed share fetch, with four differences: a fetch that acquired nothing goes on waiting
-instead of answering empty-handed before its time; one whose topic is deleted answers so at once, not at its time;
-rights are looked at again before anything is acquired, not only when the request comes; and a member that lets locks
-run out waits until its time is up, if there are others.
+Follows Apache Kafka 4.3.1's delayed share fetch, with four differences: a fetch that acquired nothing continues to wait
+instead of returning an empty answer early; one whose topic is deleted is answered at once; rights are checked again
+before records are acquired, not only on arrival; and a member that lets locks expire waits until its time is up, if
+there are other members.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS, AnswerBudget
+from shareq.broker.share.core.dates import NOTHING_DATED
 from shareq.broker.share.core.fetch_plan import slice_bounds, split_bytes
 from shareq.broker.share.core.partition import AcquiredRange
 from shareq.broker.share.core.values import NO_KEYS
-from shareq.broker.share.leader import LeaderState, SharePartitionLeader
+from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.share.ports import NotHereYet
 from shareq.coordinator.ports import IsolationLevel, MetadataImage
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcquireMode
+
+MOST_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of records read in one turn of the loop: 4 ms. A record batch that is larger comes whatever its size."""
+_NEWS: Final = 500  # share partitions with news that one look takes, 3 µs each, 30 µs with records
 
 
 class ShareFetchHost(NamedTuple):
@@ -80,12 +89,42 @@ class FetchedPartition(NamedTuple):
 
 
 class ShareFetch:
-    """One ShareFetch's search for records. `start` once; `cancel` when its connection is gone.
+    """One ShareFetch's search for records. `start` or `wait` once; `cancel` when its connection is gone.
 
     The isolation level is the group's when the fetch came: one that is changed meanwhile holds for the next ShareFetch.
     `refuse` returns why records of a topic may not be handed out now, NONE when they may; None where every client may
-    have them.
+    have them. `everything` are the share partitions of a large session, including the wanted ones: those with new
+    records are looked at, too, and new records there also end the wait.
     """
+
+    __slots__ = (
+        "_after",
+        "_asked",
+        "_awaited",
+        "_began_ns",
+        "_being_read",
+        "_clock",
+        "_committed",
+        "_everything",
+        "_expected",
+        "_expired",
+        "_host",
+        "_leaders",
+        "_manager",
+        "_open",
+        "_params",
+        "_passed_over",
+        "_refuse",
+        "_refused",
+        "_room_timer",
+        "_takes_nothing",
+        "_timer",
+        "_waited_ns",
+        "_wanted",
+        "group_id",
+        "member_id",
+        "pending",
+    )
 
     def __init__(
         self,
@@ -94,7 +133,9 @@ class ShareFetch:
         params: ShareFetchParams,
         wanted: Sequence[WantedPartition],
         refuse: Callable[[str], ErrorCode] | None = None,
+        everything: Sequence[SharePartitionLeader] = (),
     ) -> None:
+        self._everything = everything
         self._host = host
         self._clock = host.env.clock
         self._manager = host.partitions
@@ -103,9 +144,11 @@ class ShareFetch:
         self._refuse = refuse
         self._leaders: list[SharePartitionLeader] = []
         self._refused: list[FetchedPartition] = []
-        self._asked: set[SharePartitionLeader] = set()  # to write their start offsets, once in a fetch
+        self._asked: set[SharePartitionLeader] | None = None  # to write their start offsets, once in a fetch
         self._timer: TimerHandle | None = None
         self._room_timer: TimerHandle | None = None
+        self._being_read: list[Pending[None]] | None = None  # of this attempt
+        self._awaited: set[Pending[None]] | None = None  # of them, those after which it looks again
         self._passed_over = False  # records that no member gets: there may be others behind them
         self._committed = isolation_level is IsolationLevel.READ_COMMITTED
         self._expired = params.max_wait_ms <= 0
@@ -114,47 +157,81 @@ class ShareFetch:
         self._began_ns = self._clock.now_ns()
         self._waited_ns: int | None = None  # until a partition was open to this fetch
         self._takes_nothing = params.max_records <= 0 or params.max_bytes < 0
-        self._expected: list[tuple[SharePartitionLeader, int]] = []  # with order by key, and how many bytes
+        self._expected: list[tuple[SharePartitionLeader, int]] | None = None  # with order by key, and how many bytes
         self._open = 0  # partitions that were open to the last attempt
         self._after: Pending[Any] | None = None
         self.pending: Pending[list[FetchedPartition]] = Pending()
 
     def start(self, after: Pending[Any] | None = None) -> Pending[list[FetchedPartition]]:
         """Try at once, or when `after` has come; park when there is nothing yet."""
-        params = self._params
+        params, now_ms = self._params, self._clock.now_ms()
         for wanted in self._wanted:
             if wanted.topic is None:
                 self._refused.append(FetchedPartition(wanted.topic_id, wanted.partition, wanted.error))
             elif params.max_records and params.max_bytes:  # negative ones load and look, too
                 key = SharePartitionKey(params.group_id, wanted.topic_id, wanted.partition)
                 self._leaders.append(leader := self._manager.get_or_load(key, wanted.topic))
-                leader.visited(params.member_id, self._clock.now_ms())
+                leader.visited(params.member_id, now_ms)
         self._expired = self._expired or not self._leaders
         if after is not None and not after.done and self._leaders:
             self._after = after
             self._park()
             after.on_complete(lambda _: self._clock.call_soon(self._look_behind))  # others have waited longer
+        elif self._can_only_wait():
+            self._open, self._waited_ns = len(self._leaders), 0
+            self._park()
         elif not self._attempt(last=self._expired):
             self._park()
         return self.pending
 
+    def _can_only_wait(self) -> bool:
+        """Return True if it is certain that an attempt finds nothing."""
+        if self._expired or self._refused or self._everything or self._refuse is not None or self.is_eager:
+            return False
+        return self._are_quiet()
+
+    def _are_quiet(self) -> bool:
+        return all(leader.is_quiet for leader in self._leaders)
+
+    def wait(self, leaders: Sequence[SharePartitionLeader]) -> Pending[list[FetchedPartition]]:
+        """Park on share partitions which are all quiet; there is nothing to try. No other ones are wanted, and those
+        that stay so are not in the result.
+        """
+        params, now_ms = self._params, self._clock.now_ms()
+        self._leaders = list(leaders)
+        self._open, self._waited_ns = len(leaders), 0
+        for leader in leaders:
+            leader.left = False
+            leader.visited(params.member_id, now_ms)
+        self._park()
+        return self.pending
+
     def cancel(self) -> None:
-        """Stop waiting without an answer: nothing is acquired for a client that is gone."""
-        self._unpark()
+        """Stop waiting without an answer: nothing is acquired for a client that has disconnected."""
+        self._unpark(self._everything or self._leaders)
 
     def finish(self) -> None:
         """Stop waiting and answer without records: the broker stops."""
         if not self.pending.done:
-            self._complete(self._errors())
+            self._complete(self._errors(self._leaders))
 
     # -- waiting
 
+    @property
+    def is_eager(self) -> bool:
+        """True if it is answered as soon as a share partition is open, with or without records."""
+        return self._params.min_bytes <= 0 or self._takes_nothing
+
     def _park(self) -> None:
-        self._manager.purgatory.park(self, self._leaders)
+        purgatory = self._manager.purgatory
+        purgatory.park(self, self._everything or self._leaders)
+        for leader in self._everything:
+            if leader.has_news:  # more than could be looked at in one turn
+                purgatory.wake(leader)
         self._timer = self._clock.call_at(self._clock.now_ms() + self._params.max_wait_ms, self._on_expiry)
 
-    def _unpark(self) -> None:
-        self._manager.purgatory.unpark(self, self._leaders)
+    def _unpark(self, leaders: Sequence[SharePartitionLeader]) -> None:
+        self._manager.purgatory.unpark(self, leaders)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -162,10 +239,10 @@ class ShareFetch:
             self._room_timer.cancel()
             self._room_timer = None
 
-    def look_again(self) -> None:
-        """Look again for records: there may be some on one of the share partitions."""
+    def look_again(self, at: SharePartitionLeader | None = None) -> None:
+        """Look again for records: there may be some `at` one share partition. In a large session look there alone."""
         if not self.pending.done and not self._is_held:
-            self._attempt(last=self._expired)
+            self._attempt(last=self._expired, at=at if self._everything and not self._expired else None)
 
     @property
     def _is_held(self) -> bool:
@@ -184,13 +261,18 @@ class ShareFetch:
         if not self.pending.done:
             self._manager.counters.expired_fetches += not self._expired  # else there was nothing to wait for
             self._expired = True
-            if not self._is_held:
+            if not self._wanted and self._are_quiet():
+                self._complete([])
+            elif not self._is_held:
                 self._attempt(last=True)
 
     def _complete(self, fetched: list[FetchedPartition]) -> bool:
-        self._unpark()
-        self._count({each.topic_id for each in fetched if each.error is not ErrorCode.NONE})
+        in_many = bool(self._everything) and self._manager.purgatory.is_parked(self)
+        self._unpark(() if self._everything else self._leaders)
+        self._count(fetched)
         self.pending.complete(fetched)
+        if in_many:  # behind the answer: that is on its way in the same turn
+            self._clock.call_soon(lambda: self._unpark(self._everything))
         if self._expected:
             self._expect_next()
         return True
@@ -199,58 +281,128 @@ class ShareFetch:
         from shareq.broker.share.ordered.ahead import NextFetch  # for groups with order by key alone
 
         params, ahead = self._params, self._manager.ahead()
-        for leader, max_bytes in self._expected:
+        for leader, max_bytes in self._expected or ():
             ahead.expect(leader, NextFetch(params.mode, params.batch_size, params.max_records, max_bytes))
 
-    def _count(self, failed: set[bytes]) -> None:
-        """Count this fetch as answered, with an error in the failed topics."""
+    def _count(self, fetched: Sequence[FetchedPartition]) -> None:
+        """Count this fetch as answered, with an error in the topics that failed."""
         counters, metadata = self._manager.counters, self._host.metadata
-        topics = {leader.key.topic_id for leader in self._leaders}
+        failed = {each.topic_id for each in fetched if each.error is not ErrorCode.NONE}
+        topics: set[bytes] = set()
+        of_known_group = False
+        for leader in self._leaders:
+            topics.add(leader.key.topic_id)
+            of_known_group = of_known_group or leader.key in counters.partitions
+        if self._everything:
+            topics.update(each.topic_id for each in fetched if each.acquired)
         topics = {topic_id for topic_id in topics if metadata.topic_by_id(topic_id) is not None}
         counters.fetched(topics, topics & failed)
-        if any(leader.key in counters.partitions for leader in self._leaders):
+        if of_known_group:
             group = counters.of_group(self._params.group_id)
             group.answered += 1
-            group.ratio_sum += self._open / len(self._wanted)
+            group.ratio_sum += self._open / (len(self._wanted) or len(self._leaders))
             waited_ns = self._waited_ns
             group.waited_ns += self._clock.now_ns() - self._began_ns if waited_ns is None else waited_ns
 
     # -- one attempt
 
-    def _attempt(self, *, last: bool) -> bool:
-        """Fetch what can be fetched; True when the fetch is answered."""
+    def _attempt(self, *, last: bool, at: SharePartitionLeader | None = None) -> bool:
+        """Fetch the partitions that can be fetched, or one share partition if `at` is given; return True when the fetch
+        is answered.
+        """
         if self._refuse is not None and not self._leave_refused(self._refuse):
-            return self._complete(self._errors())
-        last = last or any(leader.is_gone for leader in self._leaders)
-        ready = [leader for leader in self._leaders if self._is_ready(leader)]
-        self._open = len(ready)
+            return self._complete(self._errors(()))
+        leaders, ready = self._looked_at() if at is None else self._looked_at_alone(at)
+        last = last or any(leader.fails_waiters for leader in leaders)
         if ready and self._waited_ns is None:
             self._waited_ns = self._clock.now_ns() - self._began_ns
-        if any(leader in self._asked and leader.start_write_id is not None for leader in self._leaders):
+        if self._asked and any(leader in self._asked and leader.start_write_id is not None for leader in leaders):
             return False  # a moment, also when time is up: then all partitions are answered together
         if not ready:
-            return self._complete(self._errors()) if last else False
+            return self._complete(self._errors(leaders)) if last else False
         if self._params.max_bytes < 0:  # Apache Kafka cannot split it between the partitions
             failed = [self._failed(leader, ErrorCode.UNKNOWN_SERVER_ERROR) for leader in ready]
-            return self._complete(self._errors() + failed)
+            return self._complete(self._errors(leaders) + failed)
+        if not self._may_bring(ready):
+            for leader in ready:
+                leader.may_have_records()  # notes that there is no news
+            if last or self._params.min_bytes <= 0:
+                return self._complete(self._errors(leaders) + [self._nothing(each) for each in ready])
+            return False
+        return self._read_and_answer(leaders, ready, last=last)
+
+    def _read_and_answer(
+        self, leaders: Sequence[SharePartitionLeader], ready: list[SharePartitionLeader], *, last: bool
+    ) -> bool:
+        """Read from the share partitions that are open, if there is room; True when the fetch is answered."""
         if not self._host.answer_budget.has_room():
             if not last and self._room_timer is None:
                 self._room_timer = self._clock.call_at(self._clock.now_ms() + ROOM_WAIT_MS, self._look_for_room)
-            return self._complete(self._errors()) if last else False
-        max_bytes = min(self._params.max_bytes, self._host.answer_budget.grant())
+            return self._complete(self._errors(leaders)) if last else False
+        max_bytes = min(self._params.max_bytes, self._host.answer_budget.grant(), MOST_BYTES)
         budgets = split_bytes(max_bytes, len(ready), self._host.env.rng)
-        if not last and not self._enough_bytes(ready, budgets):
+        if self._params.min_bytes > 1 and not last and not self._enough_bytes(ready, budgets):
             return False
         fetched = self._fetch(ready, budgets)
-        if last or self._params.min_bytes <= 0 or self._takes_nothing or any(each.says_something for each in fetched):
-            return self._complete(self._errors() + fetched)
+        if self._waits_for_disk(fetched):
+            return False
+        if last or self.is_eager or any(each.says_something for each in fetched):
+            return self._complete(self._errors(leaders) + fetched)
         if self._passed_over:
             self._passed_over = False
             self._clock.call_soon(self._look_behind)
         return False
 
+    def _waits_for_disk(self, fetched: list[FetchedPartition]) -> bool:
+        """Return whether to look again when a thread has read records, since there is nothing else: whatever the time
+        to wait, they exist.
+        """
+        being_read, self._being_read = self._being_read, None
+        if not being_read or any(each.says_something for each in fetched):
+            return False
+        if self._awaited is None:
+            self._awaited = set()
+        for arrived in being_read:
+            if arrived not in self._awaited:
+                self._awaited.add(arrived)
+                arrived.on_complete(partial(self._arrived, arrived))
+        return True
+
+    def _arrived(self, arrived: Pending[None], _value: None) -> None:
+        if self._awaited is not None:
+            self._awaited.discard(arrived)
+        self._clock.call_soon(self._look_behind)
+
+    def _is_here(self, leader: SharePartitionLeader, _value: None) -> None:
+        """Let all waiting fetches look: the one for which it was read may be answered, or its client gone."""
+        self._manager.purgatory.wake(leader)
+
+    def _looked_at(self) -> tuple[Sequence[SharePartitionLeader], list[SharePartitionLeader]]:
+        """Return the share partitions to look at, and those that are open."""
+        ready = [leader for leader in self._leaders if self._is_ready(leader)]
+        self._open = len(ready)
+        if not self._everything:
+            return self._leaders, ready
+        news = self._with_news()
+        return [*self._leaders, *news], ready + [leader for leader in news if self._is_ready(leader)]
+
+    def _looked_at_alone(
+        self, at: SharePartitionLeader
+    ) -> tuple[list[SharePartitionLeader], list[SharePartitionLeader]]:
+        may_have = self._may_have(at)
+        return [at] if may_have else [], [at] if may_have and self._is_ready(at) else []
+
+    def _with_news(self) -> list[SharePartitionLeader]:
+        """Return other share partitions with changes since an empty look, as many as one turn can take."""
+        looked_at = set(self._leaders)
+        news = (each for each in self._everything if each.has_news and each not in looked_at)
+        return [each for each in islice(news, _NEWS) if self._manager.may_find(each) and self._may_have(each)]
+
+    def _may_have(self, leader: SharePartitionLeader) -> bool:
+        return self._refuse is None or self._refuse(leader.topic) is ErrorCode.NONE
+
     def _leave_refused(self, refuse: Callable[[str], ErrorCode]) -> bool:
-        """Give up what may not be read any more; False when that was all there was."""
+        """Drop partitions that may no longer be read; return False when none is left."""
         errors = {topic: refuse(topic) for topic in {leader.topic for leader in self._leaders}}
         gone = [leader for leader in self._leaders if errors[leader.topic] is not ErrorCode.NONE]
         for leader in gone:
@@ -261,12 +413,14 @@ class ShareFetch:
         return not gone or len(self._leaders) > 0
 
     def _is_ready(self, leader: SharePartitionLeader) -> bool:
-        if leader.state is not LeaderState.ACTIVE:
+        if not leader.hands_out:
             return False
         self._manager.refresh_settings(leader)
         core = leader.core
-        if not core.start_is_durable and not self._takes_nothing and core.next_fetch_offset() < self._upto(leader):
-            if leader in self._asked:
+        if not core.start_is_durable and self._wants_records_of(leader):
+            if self._asked is None:
+                self._asked = set()
+            elif leader in self._asked:
                 return False  # it could not be written
             self._asked.add(leader)  # only now that there is something to acquire: an idle subscription writes nothing
             return self._manager.start_is_durable(leader)
@@ -274,29 +428,40 @@ class ShareFetch:
             return False
         return self._expired or not leader.is_for_others(self._params.member_id, self._clock.now_ms())
 
-    def _errors(self) -> list[FetchedPartition]:
-        failed = [self._failed(each, each.error) for each in self._leaders if each.error is not ErrorCode.NONE]
+    def _errors(self, leaders: Sequence[SharePartitionLeader]) -> list[FetchedPartition]:
+        failed = [self._failed(each, each.error) for each in leaders if each.error is not ErrorCode.NONE]
         return self._refused + failed
 
     @staticmethod
     def _failed(leader: SharePartitionLeader, error: ErrorCode) -> FetchedPartition:
         return FetchedPartition(leader.key.topic_id, leader.key.partition, error)
 
-    def _upto(self, leader: SharePartitionLeader) -> int:
-        return leader.upto(committed=self._committed)
+    @staticmethod
+    def _nothing(leader: SharePartitionLeader) -> FetchedPartition:
+        return FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE)
+
+    def _wants_records_of(self, leader: SharePartitionLeader) -> bool:
+        """Return whether there are records that it would acquire."""
+        return not self._takes_nothing and leader.core.next_fetch_offset() < leader.upto(committed=self._committed)
+
+    def _may_bring(self, ready: list[SharePartitionLeader]) -> bool:
+        """Return whether a read would bring records, an error, or a start offset that has moved."""
+        for leader in ready:
+            log, offset = leader.log, leader.core.next_fetch_offset()
+            if offset < leader.upto(committed=self._committed) or offset < log.log_start_offset or log.refusal:
+                return True
+        return False
 
     def _enough_bytes(self, ready: list[SharePartitionLeader], budgets: list[int]) -> bool:
         needed = min(self._params.min_bytes, sum(budgets))
-        if needed <= 0:
-            return True
         for leader, budget in zip(ready, budgets, strict=True):
-            log, offset, upto = leader.log, leader.core.next_fetch_offset(), self._upto(leader)
+            log, offset, upto = leader.log, leader.core.next_fetch_offset(), leader.upto(committed=self._committed)
             if offset < log.log_start_offset or log.refusal:
                 return True  # the read finds out, and moves the start offset or returns the error
             if offset < upto:
-                if needed > 1 and not log.in_one_segment(offset, upto):
+                if not log.in_one_segment(offset, upto):
                     return True  # as Apache Kafka: a read ends with its segment, whatever is awaited
-                needed -= min(log.available_bytes(offset, upto), budget) if needed > 1 else 1
+                needed -= min(log.available_bytes(offset, upto), budget)
                 if needed <= 0:
                     return True
         return False
@@ -312,7 +477,7 @@ class ShareFetch:
             if left <= 0 and taken < rounded and self._is_alone_at(leader):
                 left = min(asked, rounded - taken)
             result = self._fetch_one(leader, budget, left) if left > 0 else None
-            fetched.append(result or FetchedPartition(leader.key.topic_id, leader.key.partition, ErrorCode.NONE))
+            fetched.append(result or self._nothing(leader))
             if result is not None:
                 taken += sum([last - first + 1 for first, last, _ in result.acquired])
                 rounded = max(rounded, result.rounded)
@@ -332,15 +497,24 @@ class ShareFetch:
             offset, read = self._read(leader, max_bytes, max_records)
             if read is ErrorCode.OFFSET_OUT_OF_RANGE:
                 return None  # beyond the log end: never shown to a consumer
-        if read is ErrorCode.CORRUPT_MESSAGE and self._manager.skips_unreadable(leader, offset, self._upto(leader)):
+        if read is ErrorCode.CORRUPT_MESSAGE and self._manager.skips_unreadable(
+            leader, offset, leader.upto(committed=self._committed)
+        ):
             self._passed_over = True
             return None
         if isinstance(read, NotHereYet):
-            return None  # the source wakes this fetch
+            leader.has_news = False  # the source announces it
+            return None
+        if isinstance(read, BeingRead):
+            self._being_read = [*(self._being_read or ()), read.arrived]
+            leader.has_news = False
+            read.arrived.on_complete(partial(self._is_here, leader))
+            return None
         if isinstance(read, ErrorCode):
             return self._failed(leader, read)
         leader.unreadable = None
         kept = self._manager.kept_reads() if core.settings.order_by_key else None
+        dated = self._manager.dated(leader, read) if core.settings.delay.enabled else NOTHING_DATED
         acquired = core.acquire(
             member_id=params.member_id,
             mode=params.mode,
@@ -351,7 +525,10 @@ class ShareFetch:
             now_ms=now,
             aborted=leader.aborted(read) if self._committed else (),
             keys=NO_KEYS if kept is None else kept.key_hashes(read, core.keys_wanted(read.batches)),
+            waiting=dated.waiting,
         )
+        if dated.refused and acquired:
+            acquired = self._manager.refuse(leader, params.member_id, acquired, dated.refused)
         if kept is not None and core.take_freed():
             self._manager.purgatory.wake(leader)
         self._manager.arm(leader)
@@ -360,7 +537,7 @@ class ShareFetch:
             return None
         rounded = 0
         if kept is not None:
-            self._expected.append((leader, max_bytes))
+            self._expected = [*(self._expected or ()), (leader, max_bytes)]
             records = kept.cut_to(leader.key, read, acquired)
             if params.mode is AcquireMode.BATCH_OPTIMIZED:
                 rounded = kept.size_of_last(read, acquired)
@@ -372,9 +549,9 @@ class ShareFetch:
 
     def _read(
         self, leader: SharePartitionLeader, max_bytes: int, max_records: int
-    ) -> tuple[int, ReadResult | ErrorCode | NotHereYet]:
-        """Return the next fetch offset, and what the log has from there on, as far as it may be acquired."""
-        core, log, upto = leader.core, leader.log, self._upto(leader)
+    ) -> tuple[int, ReadResult | ErrorCode | NotHereYet | BeingRead]:
+        """Read the next fetch offset, and the records from there, as far as they may be acquired."""
+        core, log, upto = leader.core, leader.log, leader.upto(committed=self._committed)
         if not core.settings.order_by_key:
             offset, until = core.next_read(self._params.mode, max_records)
             return offset, log.read(offset, max_bytes, upto=upto, max_records=until - offset + 1)

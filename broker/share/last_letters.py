@@ -1,7 +1,7 @@
 """Dead letters owed by share partitions whose state is about to be removed, by altered or deleted offsets or the like.
 
-The state alone says which are owed (it has the records as *archiving*), so they have to be in the queue before it is
-removed: a crash at any moment leaves either the state or the letters.
+The state alone shows which letters are still to be written (it has the records as *archiving*), so they have to be in
+the queue before it is removed: a crash at any moment leaves either the state or the letters.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class LastLetters:
         self._trouble = trouble
 
     def written(self, key: SharePartitionKey) -> Pending[ApiError]:
-        """Wait until no dead letter of the share partition is owed: NO_ERROR in that turn, at once if none is.
+        """Wait until all dead letters of the share partition are written: NO_ERROR in that turn, at once if there are
+        none.
 
         A state that no leader has in memory and that owes some is loaded for it. COORDINATOR_NOT_AVAILABLE when it
         cannot be loaded, and when the letters are not written after `LONGEST_WAIT_MS`.
@@ -62,7 +63,7 @@ class LastLetters:
     def write_orphaned(
         self, owed: Mapping[SharePartitionKey, Sequence[StateBatch]], deleted: Mapping[bytes, str]
     ) -> None:
-        """Have letters written of states that are removed in this turn with their topics, or with the topic of states,
+        """Write the letters of states that are removed in this turn with their topics, or with the topic of states,
         unless a leader does. `owed`: their archiving batches; `deleted`: names of deleted topics, by id.
 
         A crash before they are written loses them: a topic is not kept for them. Those of a topic whose name is

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.share.core.aborted import aborted_ranges
 from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.ports import RecordSource
+from shareq.coordinator.ports import IsolationLevel
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.records.header_values import HeaderValues
 
 NO_VISIT: Final = ("", -(2**62))
 
@@ -28,6 +30,16 @@ class LeaderState(Enum):
     ACTIVE = auto()
     FAILED = auto()  # could not be loaded; gone from the cache
     FENCED = auto()  # dropped from the cache; references that are left finish what is under way
+
+
+class OpenedBatch(NamedTuple):
+    """The times in the compressed batch that was opened last: one of which few records are acquired at a time is read
+    again and again.
+    """
+
+    base_offset: int
+    crc: int
+    found: HeaderValues
 
 
 @dataclass(slots=True)
@@ -46,9 +58,11 @@ class SharePartitionLeader:
         "armed_at",
         "core",
         "error",
+        "has_news",
         "key",
         "left",
         "log",
+        "opened",
         "orphaned",
         "quiet",
         "reasons",
@@ -82,7 +96,9 @@ class SharePartitionLeader:
         self.left = False  # by the group's last member, while there were some
         self.orphaned = False  # the state was removed: no later leader will find the dead letters that are owed
         self.quiet: list[Callable[[], None]] = []  # called when no dead letter is owed, or the leader is dropped
+        self.has_news = True  # since a look found that there is nothing to read
         self.unreadable: Unreadable | None = None  # where the last read failed
+        self.opened: OpenedBatch | None = None
         self.visits = (NO_VISIT, NO_VISIT)  # the last two members that fetched, the latest first
         self.waiters: dict[Parked, None] = {}  # in the order they came
         self.writes: dict[int, Callable[[ErrorCode], None]] = {}  # acknowledgements by the state write they wait for
@@ -117,18 +133,50 @@ class SharePartitionLeader:
         return self.state is LeaderState.ACTIVE
 
     @property
+    def hands_out(self) -> bool:
+        """It is loaded, and no other leader has begun since."""
+        return self.state is LeaderState.ACTIVE and self.error is ErrorCode.NONE
+
+    @property
+    def is_quiet(self) -> bool:
+        """True if all that its log has was looked at: a fetch that comes now can only wait."""
+        if self.has_news or self.state is not LeaderState.ACTIVE or self.error is not ErrorCode.NONE:
+            return False
+        return self.log.refusal is ErrorCode.NONE
+
+    @property
     def owes_letters(self) -> bool:
         """True while dead letters are still to be written, or a state write is under way that makes records dead."""
         return bool(self.unburied) or self.core.has_dying
 
     @property
     def is_gone(self) -> bool:
-        """Waiters must be failed: its topic was deleted, or another broker leads it. `error` says which."""
+        """Its topic was deleted, or another broker leads it. `error` says which."""
         return self.state is LeaderState.FENCED and self.error is not ErrorCode.NONE
+
+    @property
+    def fails_waiters(self) -> bool:
+        """It is gone, or another leader has begun."""
+        return self.is_gone or (self.is_active and not self.hands_out)
 
     def upto(self, *, committed: bool) -> int:
         """Readers see up to here (exclusive): the last stable offset where they read committed records alone."""
         return self.log.last_stable_offset if committed else self.log.high_watermark
+
+    def may_have_records(self) -> bool:
+        """Return False if no fetch of the group could acquire anything from the log now, nor find an error there.
+
+        Looks no more, where there is nothing to read, until there is news.
+        """
+        core, log = self.core, self.log
+        if not self.has_news or not core.can_acquire():
+            return False
+        offset = core.next_fetch_offset()
+        if offset >= log.high_watermark and log.refusal is ErrorCode.NONE:
+            self.has_news = False
+            return False
+        committed = core.settings.isolation_level is IsolationLevel.READ_COMMITTED
+        return not committed or offset < log.last_stable_offset or log.refusal is not ErrorCode.NONE
 
     def aborted(self, read: ReadResult) -> Sequence[tuple[int, int]]:
         """Return the record batches of the read that a read_committed group must not get."""
@@ -144,8 +192,12 @@ class Parked(Protocol):
     @property
     def group_id(self) -> str: ...
 
-    def look_again(self) -> None:
-        """Look again for records: there may be some now."""
+    @property
+    def is_eager(self) -> bool:
+        """True if it is answered as soon as a share partition is open, with or without records."""
+
+    def look_again(self, at: SharePartitionLeader | None = None) -> None:
+        """Look for records again: there may be some now, on one share partition if one is given."""
 
     def finish(self) -> None:
         """Answer now, with nothing."""
@@ -157,13 +209,13 @@ class DeadLetterWriter(Protocol):
     def write(
         self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], done: Callable[[int, int], None]
     ) -> None:
-        """Write the letters; `done` with the first and last offset (inclusive) of each part that is finished with.
+        """Write the letters; call `done` with the first and last offset (inclusive) of each finished part.
 
         Once for each offset, unless the leader is dropped before.
         """
 
     def records_came(self, leader: SharePartitionLeader) -> None:
-        """Look again at letters whose records had to be fetched: some of its partition can be read now."""
+        """Check letters again whose records had to be fetched: a part of the partition can be read now."""
 
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
         """Log and count letters that can never be written."""
@@ -179,7 +231,7 @@ class NoDeadLetters:
             done(letter.first_offset, letter.last_offset)
 
     def records_came(self, leader: SharePartitionLeader) -> None:
-        """Do nothing: no letter is owed."""
+        """Do nothing: there are no letters to write."""
 
     def give_up(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter], reason: str) -> None:
         """Do nothing: no letter is owed."""

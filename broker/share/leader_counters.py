@@ -10,7 +10,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
 
 
 class TopicShareRequests:
-    """The share consumers' requests for one topic: those that named it, and those that failed for it."""
+    """The share consumers' requests for one topic: all that named it, and the failed ones."""
 
     __slots__ = ("acknowledgements", "failed_acknowledgements", "failed_fetches", "fetches")
 
@@ -41,8 +41,8 @@ class ShareCounters:
     """Counters by share partition, topic and group.
 
     Those of a share partition outlive its leader, so that a group whose consumers come and go is counted on; they end
-    with its state. `ended` is the sum of those that have ended. Only what exists is counted by name: a client that
-    makes up groups and topics makes nothing grow.
+    with its state. `ended` is the sum of those that have ended. Only existing groups and topics are counted by name: a
+    client that invents names makes nothing grow.
     """
 
     def __init__(self) -> None:
@@ -50,6 +50,7 @@ class ShareCounters:
         self.ended = SharePartitionCounters()
         self.topics: dict[bytes, TopicShareRequests] = {}
         self.groups: dict[str, GroupShareFetches] = {}
+        self.breakers: dict[str, int] = {}  # by group, how often its breaker has paused it
         self.loads = Durations()
         self.expired_fetches = 0
 
@@ -85,6 +86,7 @@ class ShareCounters:
         """Forget these share partitions, whose states are gone."""
         for key in keys:
             self.groups.pop(key.group_id, None)
+            self.breakers.pop(key.group_id, None)
             counters = self.partitions.pop(key, None)
             if counters is not None:
                 self.ended.add(counters)

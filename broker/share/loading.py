@@ -1,4 +1,4 @@
-"""Loading a share partition: what is persisted of it, and where one begins of which no start offset is.
+"""Loading a share partition: its persisted state, and the start offset of one without such a state.
 
 The start offset of a new one is written down at the first acquire. Apache Kafka resolves it again after a crash, and
 with `latest` skips what came in between. Within a state epoch the stored start offset never moves back.
@@ -17,6 +17,7 @@ from shareq.broker.log.append import Ends
 from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.broker.share.persister import PersistedState, Persister, surfaced_error
+from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.protocol.errors import ErrorCode
 
@@ -24,8 +25,8 @@ logger = logging.getLogger(__name__)
 
 
 class Loads:
-    """The share partitions that are being loaded. `ended` is called with each, and why it failed, if it did; not with
-    one that was dropped meanwhile.
+    """The share partitions that are being loaded. `ended` is called with each loaded share partition, and with the
+    error if it failed; not with one that was dropped in the meantime.
 
     A state that reaches beyond the log's end shows records that a power loss took: it is cut, and written again.
     Without `believes_absence` the log may have them elsewhere, and the load waits until it shows them here; a state
@@ -54,7 +55,7 @@ class Loads:
         self._begin(self._load(leader))
 
     def look_again(self, leader: SharePartitionLeader) -> None:
-        """Go on with one that waits: its log has grown or was cut, or it was dropped. Harmless for others."""
+        """Continue with one that waits: its log has grown or was cut, or it was dropped. Harmless for others."""
         waiting = self.waiting.pop(leader, None)
         if waiting is not None:
             waiting.complete(None)
@@ -65,7 +66,7 @@ class Loads:
             self._ended(leader, error)
 
     async def _loaded(self, leader: SharePartitionLeader) -> ErrorCode:
-        """Return why the share partition cannot be loaded, or NONE; anything for one that was dropped meanwhile."""
+        """Return why the share partition cannot be loaded, or NONE; any value for one that was dropped meanwhile."""
         state = await self._persister.read_state(leader.key, leader.log.leader_epoch)
         error = self._surfaced(state.error)
         if error is not ErrorCode.NONE or not _is_loading(leader):
@@ -85,7 +86,7 @@ class Loads:
             log_end_offset=end,
             persisted=state.start_offset >= 0,
             now_ms=clock.now_ms(),
-            delays=_monotonic(clock, state.delays, core.settings.redelivery.max_ms) if state.delays else (),
+            delays=_monotonic(clock, state.delays, _longest_ms(core.settings)) if state.delays else (),
         )
         if error is ErrorCode.NONE and core.lost_tail:
             return surfaced_error(await self._rewritten(leader, state, end))
@@ -144,7 +145,7 @@ class Loads:
             await waiting
 
     async def _rewritten(self, leader: SharePartitionLeader, found: PersistedState, log_end: int) -> ErrorCode:
-        """Replace a state that reaches beyond the log's end by what was loaded of it.
+        """Replace a state that reaches beyond the log's end by the loaded part of it.
 
         Else the coordinator would go on reporting the lost records when others have got their offsets.
         """
@@ -174,6 +175,11 @@ def _monotonic(clock: Clock, delays: Sequence[Delay], longest_ms: int) -> list[D
     now, wall = clock.now_ms(), clock.wall_ms()
     left = ((each, min(each.not_before_ms - wall, longest_ms)) for each in delays)
     return [each._replace(not_before_ms=now + wait) for each, wait in left if wait > 0]
+
+
+def _longest_ms(settings: ShareGroupSettings) -> int:
+    longest_ms = settings.redelivery.max_ms
+    return max(longest_ms, settings.delay.max_ms) if settings.delay.enabled else longest_ms
 
 
 async def _ends(leader: SharePartitionLeader) -> Ends | ErrorCode:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.share.core.aborted import cut_out
+from shareq.broker.share.core.dates import Dated, reason_of
 from shareq.broker.share.core.effects import (
     DeadLetter,
     DeadLetters,
@@ -22,8 +25,10 @@ from shareq.broker.share.core.effects import (
     WriteState,
 )
 from shareq.broker.share.core.partition import AckBatch, Acknowledged, AcquiredRange, SharePartition
+from shareq.broker.share.core.sessions import InMemory, PartitionId, ShareSession
 from shareq.broker.share.events import ShareEvents
 from shareq.broker.share.leader import (
+    MOST_REASONS,
     DeadLetterWriter,
     LeaderState,
     NoDeadLetters,
@@ -38,22 +43,31 @@ from shareq.broker.share.purgatory import ShareFetchPurgatory
 from shareq.broker.topics.leaders import Leaders
 from shareq.coordinator.ports import ShareGroupSettingsSource, TopicImage
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.ack_delays import Later
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.share import AcknowledgeType
 
 if TYPE_CHECKING:
+    from shareq.broker.share.dlq.breakers import Breakers, PauseGroup
     from shareq.broker.share.ordered.ahead import Ahead
     from shareq.broker.share.ordered.kept_reads import KeptReads
 
 logger = logging.getLogger(__name__)
 
 
+class LeadersOfGroup(dict[PartitionId, SharePartitionLeader]):
+    """The share partitions of a group that are in memory; `changes` says how often others were."""
+
+    changes = 0
+
+
 class SharePartitionManager:
     """The cache of share partitions this broker leads, and everything that happens to them.
 
-    `sources` has their records, `settings` those of their groups, `persister` keeps their state; `other_leaders` has
-    what this broker does not lead; `dead_letters` writes to the groups' dead-letter queues.
+    `sources` has the records, `settings` the properties of groups, `persister` stores states; `other_leaders` names the
+    brokers that lead the other partitions; `dead_letters` writes to the groups' dead-letter queues; `pause` pauses
+    groups whose breaker wants that.
     """
 
     def __init__(
@@ -64,6 +78,8 @@ class SharePartitionManager:
         other_leaders: Leaders,
         persister: Persister,
         dead_letters: DeadLetterWriter = NoDeadLetters(),  # noqa: B008 it has no state
+        *,
+        pause: PauseGroup | None = None,
     ) -> None:
         self._env = env
         self._sources = sources
@@ -71,8 +87,10 @@ class SharePartitionManager:
         self._other_leaders = other_leaders
         self._persister = persister
         self._dead_letters = dead_letters
+        self._pause = pause
         self._leaders: dict[SharePartitionKey, SharePartitionLeader] = {}
         self._by_topic: dict[tuple[bytes, int], dict[SharePartitionKey, SharePartitionLeader]] = {}
+        self._by_group: dict[str, LeadersOfGroup] = {}
         self._deadlines: list[tuple[int, int, SharePartitionLeader]] = []
         self._sequence = 0
         self._timer: TimerHandle | None = None
@@ -81,8 +99,9 @@ class SharePartitionManager:
         self._loads = Loads(env, persister, self._load_ended, believes_absence=sources.believes_absence)
         self._kept_reads: KeptReads | None = None
         self._ahead: Ahead | None = None
+        self._breakers: Breakers | None = None
         self.counters = ShareCounters()
-        self.purgatory = ShareFetchPurgatory(env.clock)
+        self.purgatory = ShareFetchPurgatory(env.clock, self.may_find)
 
     def kept_reads(self) -> KeptReads:
         """Return the kept reads of share partitions with order by key."""
@@ -91,6 +110,32 @@ class SharePartitionManager:
 
             self._kept_reads = KeptReads()
         return self._kept_reads
+
+    def dated(self, leader: SharePartitionLeader, read: ReadResult) -> Dated:
+        """Return what is dated of a read, for a share partition of a group with delays."""
+        from shareq.broker.share.dated_records import dated_in  # for these groups alone
+
+        return dated_in(leader, read, self._env.clock)
+
+    def refuse(
+        self,
+        leader: SharePartitionLeader,
+        member_id: str,
+        acquired: Sequence[AcquiredRange],
+        refused: Sequence[tuple[int, bytes]],
+    ) -> list[AcquiredRange]:
+        """Reject what has just been acquired of the refused records in the member's place; return what is left to hand
+        out. The group's dead-letter queue gets them, if it has one.
+        """
+        from shareq.broker.share.dated_records import refused_of  # for groups with delays alone
+
+        rejections = refused_of(acquired, refused)
+        if not rejections:
+            return list(acquired)
+        for offset, value in refused[-MOST_REASONS:]:
+            leader.note_reason(offset, reason_of(value, leader.core.settings.delay.max_ms))
+        self.acknowledge(leader, member_id, rejections)
+        return cut_out(acquired, [(each.first_offset, each.last_offset) for each in rejections])
 
     def ahead(self) -> Ahead:
         """Return the work ahead for share partitions with order by key, done when a fetch of them was answered."""
@@ -105,6 +150,13 @@ class SharePartitionManager:
         others = self._other_leaders
         return others.is_alone or others.may_hand_out(leader.topic, leader.key.partition)
 
+    def may_find(self, leader: SharePartitionLeader) -> bool:
+        """Return False if no fetch that looks at the share partition now could find anything there."""
+        if not leader.hands_out:
+            return leader.fails_waiters
+        self.refresh_settings(leader)
+        return leader.may_have_records() and self.may_hand_out(leader)
+
     # -- looking up and loading
 
     def get(self, key: SharePartitionKey) -> SharePartitionLeader | None:
@@ -114,6 +166,18 @@ class SharePartitionManager:
     def leaders(self) -> list[SharePartitionLeader]:
         """Return the leaders that are in memory and loaded."""
         return [each for each in self._leaders.values() if each.is_active]
+
+    def of_group(self, group_id: str) -> LeadersOfGroup:
+        """Return the share partitions of a group that are in memory; not to be changed."""
+        return self._by_group.get(group_id) or LeadersOfGroup()
+
+    def of_session(self, session: ShareSession) -> Sequence[SharePartitionLeader]:
+        """Return the share partitions of a session that are in memory."""
+        known, kept = self.of_group(session.group_id), session.in_memory
+        if kept is None or kept.known is not known or kept.changes != known.changes:
+            found = [known[place] for place in session.partitions if place in known]
+            kept = session.in_memory = InMemory(known, known.changes, found)
+        return kept.found
 
     def get_or_load(self, key: SharePartitionKey, topic: str) -> SharePartitionLeader:
         """Return the share partition; begin to load it when it is not in memory."""
@@ -130,7 +194,11 @@ class SharePartitionManager:
         leader = SharePartitionLeader(key, topic, log, core, self._env.clock.now_ns())
         leader.truncated_to = truncated_to
         self._leaders[key] = leader
-        self._by_topic.setdefault((key.topic_id, key.partition), {})[key] = leader
+        place = (key.topic_id, key.partition)
+        self._by_topic.setdefault(place, {})[key] = leader
+        of_group = self._by_group.setdefault(key.group_id, LeadersOfGroup())
+        of_group[place] = leader
+        of_group.changes += 1
         self._loads.begin(leader)
         return leader
 
@@ -149,7 +217,7 @@ class SharePartitionManager:
         if unfinished:
             self._bury(leader, unfinished)
         self.arm(leader)
-        self.purgatory.wake(leader)
+        self.purgatory.wake(leader, everybody=True)
         if leader.left or leader.quiet:
             self._letters_done(leader)
 
@@ -164,27 +232,46 @@ class SharePartitionManager:
         if self._leaders.get(leader.key) is leader:
             leader.core.counters.oldest_since_ms = leader.core.oldest_since_ms()
             del self._leaders[leader.key]
-            siblings = self._by_topic[(leader.key.topic_id, leader.key.partition)]
-            siblings.pop(leader.key, None)
+            place = (leader.key.topic_id, leader.key.partition)
+            siblings, of_group = self._by_topic[place], self._by_group[leader.key.group_id]
+            del siblings[leader.key]
             if not siblings:
-                del self._by_topic[(leader.key.topic_id, leader.key.partition)]
-        self.purgatory.wake(leader)
+                del self._by_topic[place]
+            del of_group[place]
+            of_group.changes += 1
+            if not of_group:
+                del self._by_group[leader.key.group_id]
+        self.purgatory.wake(leader, everybody=True)
         _notify_quiet(leader)
 
     def fence_if_needed(self, leader: SharePartitionLeader, error: ErrorCode) -> None:
-        """Drop the share partition when the error says that another broker leads it, or that it was deleted."""
+        """Drop the share partition when the error means that another broker leads it, or that it was deleted."""
         if error in FENCING and leader.state is LeaderState.ACTIVE:
             logger.info("%s: dropped after %s; the next fetch loads it", leader.key.text(), error.name)
             self._drop(leader, LeaderState.FENCED)
 
+    def leader_begun(self, key: SharePartitionKey, leader_epoch: int) -> None:
+        """Hand out no more of a share partition if a leader of a higher epoch has read its state. The next write is
+        refused, and drops it.
+        """
+        leader = self._leaders.get(key)
+        if leader is not None and leader.is_active and leader.core.leader_epoch < leader_epoch:
+            logger.info("%s: a leader of epoch %d has read its state", key.text(), leader_epoch)
+            leader.error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            self.purgatory.wake(leader, everybody=True)
+
     # -- acting on a share partition
 
     def acknowledge(
-        self, leader: SharePartitionLeader, member_id: str, batches: Sequence[Acknowledged]
+        self,
+        leader: SharePartitionLeader,
+        member_id: str,
+        batches: Sequence[Acknowledged],
+        later: Sequence[Later] = (),
     ) -> Pending[ErrorCode]:
-        """Acknowledge; the code comes when the state is durable, at once when nothing had to be written."""
+        """Acknowledge records; the code arrives when the state is durable, at once when nothing had to be written."""
         self.refresh_settings(leader)
-        outcome = leader.core.acknowledge(member_id, batches, self._env.clock.now_ms())
+        outcome = leader.core.acknowledge(member_id, batches, self._env.clock.now_ms(), later)
         if outcome.write_id is None:
             self.perform(leader, outcome.effects)
             return completed(outcome.error)
@@ -194,15 +281,15 @@ class SharePartitionManager:
         return pending
 
     def release(self, key: SharePartitionKey, member_id: str) -> None:
-        """Give back what the member holds: its share session ended."""
+        """Release all records of the member: its share session ended."""
         leader = self._leaders.get(key)
         if leader is not None and leader.state is LeaderState.ACTIVE:
             self.refresh_settings(leader)
             self.perform(leader, leader.core.release_acquired_records(member_id, self._env.clock.now_ms()))
 
     def give_back(self, key: SharePartitionKey, member_id: str, acquired: Iterable[AcquiredRange]) -> None:
-        """Release what a fetch of the member has just acquired, and its answer leaves without; nothing if it does not
-        hold all of it any more.
+        """Release records that a fetch of the member has just acquired but that its answer will not contain; nothing if
+        the member no longer holds all of them.
         """
         leader = self._leaders.get(key)
         if leader is not None and leader.state is LeaderState.ACTIVE:
@@ -244,7 +331,7 @@ class SharePartitionManager:
         """Forget the share partitions of a group whose last share session ended; their state is
         read again when needed.
         """
-        for leader in [leader for key, leader in self._leaders.items() if key.group_id == group_id]:
+        for leader in list(self.of_group(group_id).values()):
             if leader.owes_letters:
                 leader.left = True  # the next leader would write its dead letters once more
             else:
@@ -253,9 +340,9 @@ class SharePartitionManager:
     def state_replaced(self, keys: Iterable[SharePartitionKey]) -> None:
         """Another operation is rewriting or deleting their states: forget what was read of them.
 
-        Called together with the share coordinator's operation, it leaves no gap: a write that is under way comes
-        before that operation, a dropped share partition begins none, and the next load reads what comes after.
-        State epochs alone would not do: those of a group that never had members are all equal.
+        Called together with the share coordinator's operation, it leaves no gap: a pending write comes before that
+        operation, a dropped share partition begins none, and the next load reads the state after it. State epochs alone
+        would not do: those of a group that never had members are all equal.
         """
         for key in keys:
             leader = self._leaders.get(key)
@@ -300,7 +387,7 @@ class SharePartitionManager:
     # -- effects and time
 
     def perform(self, leader: SharePartitionLeader, effects: Sequence[Effect]) -> None:
-        """Do what the core asked for."""
+        """Carry out the effects that the core returned."""
         for effect in effects:
             if isinstance(effect, WriteState):
                 self._write(leader, effect)
@@ -308,9 +395,23 @@ class SharePartitionManager:
                 self._events.given_up(leader, effect.ranges)
             elif isinstance(effect, DeadLetters):
                 self._bury(leader, effect.letters)
+                if leader.core.settings.breaker.letters and self._pause is not None:
+                    self._count(leader.key.group_id, effect.letters, self._pause)
             else:
                 self.purgatory.wake(leader)
         self.arm(leader)
+
+    def _count(self, group_id: str, letters: Sequence[DeadLetter], pause: PauseGroup) -> None:
+        if self._breakers is None:
+            from shareq.broker.share.dlq.breakers import Breakers  # for groups that have one alone
+
+            self._breakers = Breakers(self._env.clock, self._settings, pause, self.counters)
+        self._breakers.count(group_id, letters)
+
+    def config_changed(self, group_id: str | None) -> None:
+        """Take note of other properties of the group, or of all of them."""
+        if self._breakers is not None:
+            self._breakers.config_changed(group_id)
 
     def _bury(self, leader: SharePartitionLeader, letters: Sequence[DeadLetter]) -> None:
         """Have dead letters written. A leader that is dropped meanwhile leaves its dead to the next one."""
@@ -328,8 +429,8 @@ class SharePartitionManager:
     def bury_orphans(
         self, key: SharePartitionKey, topic: str, batches: Iterable[StateBatch], lost_because: str = ""
     ) -> None:
-        """Have the dead letters written of a state that is being removed, and that no leader has loaded. `batches` are
-        its archiving ones: no later leader will find them. `lost_because`: why they cannot be written.
+        """Write the dead letters of a state that is being removed, and that no leader has loaded. `batches` are its
+        archiving ones: no later leader will find them. `lost_because`: why they cannot be written.
         """
         leader = self._orphan(key, topic)
         letters = [leader.core.letter_of(first, last, count) for first, last, _state, count in batches]
@@ -352,8 +453,8 @@ class SharePartitionManager:
         return leader
 
     def _letters_done(self, leader: SharePartitionLeader) -> None:
-        """Once no dead letter is owed: notify those that wait for it, and drop a share partition without members that
-        only its dead kept in memory.
+        """Once no letter is left to write, notify those that wait for this, and drop a share partition without members
+        that only its dead records kept in memory.
         """
         if leader.owes_letters:
             return
@@ -375,7 +476,7 @@ class SharePartitionManager:
         answer = leader.writes.pop(write_id, None)
         if write_id == leader.start_write_id:
             leader.start_write_id = None
-            self.purgatory.wake(leader)
+            self.purgatory.wake(leader, everybody=True)
         self.perform(leader, effects)
         if error is not ErrorCode.NONE:
             logger.warning("%s: state write %d failed: %s", leader.key.text(), write_id, persisted.name)
@@ -445,8 +546,8 @@ class SharePartitionManager:
     # -- news of the logs
 
     def on_high_watermark(self, log: RecordSource) -> None:
-        """Look again at the fetches parked on the partition's share partitions, at once, and at their dead: it has new
-        records.
+        """Let the fetches parked on the partition's share partitions look again at once, and retry its dead letters: it
+        has new records.
         """
         siblings = self._by_topic.get((log.topic_id, log.partition))
         if siblings:
@@ -458,8 +559,8 @@ class SharePartitionManager:
                     self._dead_letters.records_came(leader)
 
     def on_truncated(self, log: RecordSource) -> None:
-        """Forget what was read of records from the partition's high watermark on, which were lost, and cut the states
-        that know them: others may get their offsets.
+        """Forget the lost records from the partition's high watermark on, and cut the states that contain them: other
+        records may get their offsets.
         """
         end = log.high_watermark
         for key, leader in list(self._by_topic.get((log.topic_id, log.partition), {}).items()):
@@ -474,8 +575,8 @@ class SharePartitionManager:
                 self._load(key, leader.topic, truncated_to=end)
 
     def close(self) -> None:
-        """Stop the timer and what is done ahead; nothing is released: locks are not durable, so a restart gives the
-        records out again.
+        """Stop the timer and the work done ahead; release nothing: locks are not durable, so the records are handed out
+        again after a restart.
         """
         if self._timer is not None:
             self._timer.cancel()

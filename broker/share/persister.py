@@ -1,6 +1,6 @@
 """The share-group state persister: how the leaders of share partitions keep durable state (KIP-932).
 
-The port is what ReadShareGroupState and WriteShareGroupState can do. `ShareCoordinatorService` serves it in this
+The port has the operations of ReadShareGroupState and WriteShareGroupState. `ShareCoordinatorService` serves it in this
 process, without a connection to itself.
 """
 

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.log.append import Ends, Traffic
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.log.segments.reader import Found, ReadResult
 from shareq.broker.log.segments.txn_index import AbortedTransaction
 from shareq.broker.topics.ports import NOT_HERE_YET, NotHereYet, ReadLog
@@ -16,21 +17,21 @@ __all__ = ["NOT_HERE_YET", "NoRecords", "NotHereYet", "RecordSource", "RecordSou
 
 
 class RecordSource(ReadLog, Protocol):
-    """The records of one partition. `refusal` is why nothing can be read any more, or NONE."""
+    """The records of one partition. `refusal` is the reason why no record can be read any longer, or NONE."""
 
     @property
     def refusal(self) -> ErrorCode: ...
 
     def read(
         self, offset: int, max_bytes: int, *, upto: int, max_records: int | None = None
-    ) -> ReadResult | ErrorCode | NotHereYet:
-        """Whole batches from the one that holds `offset`, below `upto` (exclusive), at most `max_bytes` but always one;
-        with `max_records` up to the batch that holds the last of so many offsets. OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE,
-        KAFKA_STORAGE_ERROR.
+    ) -> ReadResult | ErrorCode | NotHereYet | BeingRead:
+        """Read whole batches from the one that contains `offset`, below `upto` (exclusive), at most `max_bytes` but at
+        least one batch; with `max_records`, up to the batch that contains the last of so many offsets.
+        OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR.
         """
 
     def unreadable_range(self, offset: int) -> tuple[int, int] | None:
-        """Return the offsets around `offset` that cannot be read, the second exclusive; None if none are known."""
+        """Return the unreadable range around `offset`, its end exclusive; None if none is known."""
 
     def in_one_segment(self, offset: int, upto: int) -> bool:
         """Return True if one read may reach from `offset` to `upto`."""
@@ -38,8 +39,8 @@ class RecordSource(ReadLog, Protocol):
     def ends(self) -> Ends | Pending[Ends | ErrorCode]:
         """Return the ends as they are now.
 
-        A source that learns of them later asks for them, and completes with them, or with an error that a member is to
-        be answered; its own ends are at least these then.
+        A source that learns of them later asks for them, and completes with them, or with an error for the member; its
+        own ends are then at least these.
         """
 
     def offset_for_timestamp(self, timestamp_ms: int) -> Found | Pending[Found | ErrorCode | None] | None:

@@ -1,37 +1,59 @@
 """The share fetches that wait for records, and which of them look again: Apache Kafka's purgatory of share fetches.
 
-A fetch waits on all the share partitions that it asks for. Whatever happens to one of these has those fetches look
-again that wait on it, in the order they came, and no others; several reasons of one tick have them look once.
+A fetch waits on all the share partitions that it asks for. An event on one of these lets the fetches that wait on it
+look again, one after the other in their order of arrival, and only as many as there may be records for: a record costs
+one look, even if many wait. One that looks and cannot take passes the turn on and keeps its place. Several reasons of
+one tick have them look once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Final
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.share.leader import Parked, SharePartitionLeader
 
+LOOKS: Final = 100
+"""Looks of one turn of the loop, 50 µs each with the answer; the others come in the next ones."""
+
+WOKEN: Final = 1_000
+"""Share partitions of one turn of the loop, 2 µs each where there is nothing."""
+
 
 class ShareFetchPurgatory:
-    """The parked fetches of all share partitions of this broker."""
+    """The parked fetches of all share partitions of this broker.
 
-    def __init__(self, clock: Clock) -> None:
+    `may_find` returns False for a share partition where no fetch that looks now could find anything.
+    """
+
+    def __init__(self, clock: Clock, may_find: Callable[[SharePartitionLeader], bool]) -> None:
         self._clock = clock
+        self._may_find = may_find
         self._parked: dict[Parked, None] = {}  # in the order they came
-        self._to_wake: dict[SharePartitionLeader, None] = {}
+        self._eager: set[Parked] = set()  # of these, those that are answered without records, too
+        self._to_wake: dict[SharePartitionLeader, bool] = {}  # whether everybody
+        self._turns: dict[
+            SharePartitionLeader, tuple[Iterator[Parked], bool]
+        ] = {}  # of those whose fetches look in several turns
+        self._scheduled = False
 
     def __len__(self) -> int:
         return len(self._parked)
 
     def park(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
-        """Have a fetch look again whenever there may be something on one of the share partitions."""
+        """Let a fetch look again whenever there may be records on one of the share partitions."""
         self._parked[fetch] = None
+        if fetch.is_eager:
+            self._eager.add(fetch)
         for leader in leaders:
             leader.waiters[fetch] = None
 
     def unpark(self, fetch: Parked, leaders: Iterable[SharePartitionLeader]) -> None:
         """Let the fetch wait no more. Harmless for one that does not."""
         self._parked.pop(fetch, None)
+        self._eager.discard(fetch)
         for leader in leaders:
             leader.waiters.pop(fetch, None)
 
@@ -43,25 +65,87 @@ class ShareFetchPurgatory:
         """Return the fetches of a group that wait, in the order they came; of every group without one."""
         return [fetch for fetch in self._parked if group_id in (None, fetch.group_id)]
 
-    def wake(self, leader: SharePartitionLeader) -> None:
-        """Have the fetches of the share partition look again after what is being done now."""
+    def wake(self, leader: SharePartitionLeader, *, everybody: bool = False) -> None:
+        """Let the fetches of the share partition look again after the current operation; with `everybody` even those
+        without records: they also wait for other events.
+        """
+        leader.has_news = True
         if leader.waiters:
-            if not self._to_wake:
-                self._clock.call_soon(self._wake_all)
-            self._to_wake[leader] = None
+            self._to_wake[leader] = everybody or self._to_wake.get(leader, False)
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            self._clock.call_soon(self._wake_all)
 
     def _wake_all(self) -> None:
-        woken, self._to_wake = self._to_wake, {}
-        for leader in woken:
-            self.wake_now(leader)
+        self._scheduled = False
+        woken = list(islice(self._to_wake.items(), WOKEN))
+        for leader, _ in woken:
+            del self._to_wake[leader]
+        turns, self._turns = self._turns, {}
+        left = LOOKS
+        for leader, (turn, everybody) in turns.items():
+            left = self._look(leader, turn, everybody, left)
+        for leader, everybody in woken:
+            if leader in self._turns:
+                self.wake(leader, everybody=everybody)  # when all have had their turn
+            elif leader.waiters:
+                left = self._look(leader, _in_order(leader.waiters), everybody, left)
+        if self._to_wake:
+            self._schedule()
 
     def wake_now(self, leader: SharePartitionLeader) -> None:
         """Have the fetches of the share partition look again at once."""
-        for fetch in list(leader.waiters):
-            if fetch in leader.waiters:  # an earlier one may have completed it
-                fetch.look_again()
+        leader.has_news = True
+        if leader in self._turns:
+            self.wake(leader)
+        elif leader.waiters:
+            self._look(leader, _in_order(leader.waiters), False, LOOKS, is_new=True)
+
+    def _look(
+        self,
+        leader: SharePartitionLeader,
+        turn: Iterator[Parked],
+        everybody: bool,
+        most: int,
+        *,
+        is_new: bool = False,
+    ) -> int:
+        """Let at most `most` of the fetches look, the others in the next turn; return how many more may look in this
+        one.
+
+        `is_new`: there is something for the first, without a doubt.
+        """
+        sure = everybody or is_new
+        for looked in range(most):
+            fetch = next(turn, None)
+            if fetch is None:
+                return most - looked
+            if not sure and not self._may_find(leader) and leader.waiters.keys().isdisjoint(self._eager):
+                return most - looked
+            sure = everybody
+            fetch.look_again(leader)
+        self._turns[leader] = (turn, everybody)
+        self._schedule()
+        return 0
 
     def finish_all(self) -> None:
         """Answer every parked fetch: the broker stops, or share groups are switched off."""
         for fetch in list(self._parked):
             fetch.finish()
+
+
+def _in_order(waiters: dict[Parked, None]) -> Iterator[Parked]:
+    """Yield the fetches in the order they came, each that still waits when its turn comes. Those in front are mostly
+    answered, and then the others are not listed.
+    """
+    while waiters:
+        first = next(iter(waiters))
+        yield first
+        if first in waiters:
+            for fetch in list(waiters)[1:]:
+                if fetch in waiters:
+                    yield fetch
+            return

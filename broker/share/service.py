@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shareq.broker.config.service import GROUP, TOPIC
 from shareq.broker.foundation.environment import Environment
@@ -13,6 +13,8 @@ from shareq.broker.foundation.turn_budget import LOOK, PAUSE
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.share.acknowledgements import ShareAcknowledgements
 from shareq.broker.share.core.effects import DeadLetter
+from shareq.broker.share.core.fetch_plan import fetch_order
+from shareq.broker.share.core.sessions import LOOKED_AT, ShareFetchContext
 from shareq.broker.share.fetch import ShareFetch, ShareFetchHost, ShareFetchParams, WantedPartition
 from shareq.broker.share.last_letters import LastLetters
 from shareq.broker.share.leader import DeadLetterWriter, NoDeadLetters, Parked, SharePartitionLeader
@@ -26,7 +28,15 @@ from shareq.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from shareq.broker.metadata.changes import ResourceName
+    from shareq.broker.share.dlq.breakers import PauseGroup
     from shareq.broker.share.dlq.queues import DeadLetterQueues
+
+
+class WaitingFetch(NamedTuple):
+    """A share fetch that was begun with `ShareService.wait`, within its session."""
+
+    context: ShareFetchContext
+    fetch: ShareFetch
 
 
 class LazyDeadLetters:
@@ -63,7 +73,8 @@ class LazyDeadLetters:
 class ShareService(Service):
     """Share partitions (`partitions`), the sessions of their consumers (`sessions`), how these begin and end with their
     connections (`session_ends`), what they acknowledge (`acknowledgements`), and dead letters. `max_sessions`: so many
-    sessions are kept at most. `make_queues` makes what writes dead letters, None: none are written.
+    sessions are kept at most. `make_queues` makes the writer of dead letters; with None, no letters are written.
+    `pause` pauses groups with too many of them.
     """
 
     def __init__(
@@ -77,12 +88,16 @@ class ShareService(Service):
         answer_budget: AnswerBudget,
         max_sessions: int,
         make_queues: Callable[[], DeadLetterQueues | None] = lambda: None,
+        *,
+        pause: PauseGroup | None = None,
     ) -> None:
         self._env = env
         self._settings = settings
         self._begin = beginner(env.budget, in_ticks(env.clock.call_soon))
         self.dead_letters = LazyDeadLetters(make_queues)
-        self.partitions = SharePartitionManager(env, sources, settings, other_leaders, persister, self.dead_letters)
+        self.partitions = SharePartitionManager(
+            env, sources, settings, other_leaders, persister, self.dead_letters, pause=pause
+        )
         self.last_letters = LastLetters(env, self.partitions, persister, metadata, other_leaders, self._letters_trouble)
         self.session_ends = ShareSessionService(self.partitions, max_sessions)
         self.sessions = self.session_ends.sessions
@@ -94,16 +109,38 @@ class ShareService(Service):
         params: ShareFetchParams,
         wanted: Sequence[WantedPartition],
         refuse: Callable[[str], ErrorCode] | None = None,
+        everything: Sequence[SharePartitionLeader] = (),
     ) -> ShareFetch:
         """Return a new share fetch, not started yet; see `ShareFetch`."""
         isolation_level = self._settings.share_group(params.group_id).isolation_level
-        return ShareFetch(self._fetch_host, isolation_level, params, wanted, refuse)
+        return ShareFetch(self._fetch_host, isolation_level, params, wanted, refuse, everything)
+
+    def wait(self, params: ShareFetchParams, epoch: int) -> WaitingFetch | None:
+        """Begin a ShareFetch that names no partition, where all partitions of its session are quiet; None, and nothing
+        has happened, where they are not, or it is none of the session.
+        """
+        session = self.sessions.get(params.group_id, params.member_id)
+        if session is None:
+            return None
+        leaders = self.partitions.of_session(session)
+        if not 0 < len(leaders) == len(session.partitions) <= LOOKED_AT:
+            return None
+        for leader in leaders:
+            if not leader.is_quiet:
+                return None
+        if not self.sessions.repeat(session, epoch):
+            return None
+        fetch = self.fetch(params, ())
+        fetch.wait(leaders if len(leaders) == 1 else fetch_order(leaders, epoch, LOOKED_AT))
+        return WaitingFetch(ShareFetchContext(session, epoch, session.in_order()), fetch)
 
     def config_changed(self, changed: ResourceName) -> None:
-        """Have fetches that wait look again: what is in effect for their group, or for all of them, has changed."""
+        """Let waiting fetches look again: the properties of their group, or of all groups, have changed."""
         if changed.kind == TOPIC:
             return
-        waiting = self.partitions.purgatory.parked_of(changed.name if changed.kind == GROUP else None)
+        group_id = changed.name if changed.kind == GROUP else None
+        self.partitions.config_changed(group_id)
+        waiting = self.partitions.purgatory.parked_of(group_id)
         if waiting:
             self._begin(self._wake(waiting))
 
@@ -127,7 +164,7 @@ class ShareService(Service):
         self.partitions.leader_moved(topic, partition)
 
     def share_groups_disabled(self) -> None:
-        """Leave nothing in memory but what the coordinators keep."""
+        """Forget everything but the states of the coordinators."""
         self.sessions.clear()
         self.partitions.forget_all()
 

@@ -1,4 +1,4 @@
-"""Share sessions of this broker, and what their end brings about: the member's records are given back."""
+"""The share sessions of this broker, and the consequence of their end: the member's records are released."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class ShareSessionService:
             connection.on_close(lambda: self._on_disconnect(connection.id))
 
     def close(self, session: ShareSession) -> None:
-        """End a session: its last request has been processed. Nothing when the member has opened a newer one meanwhile
-        (on another connection): what it holds belongs to that one.
+        """End a session: its last request has been processed. Do nothing if the member has opened a newer session since
+        (on another connection): its records belong to that one.
         """
         if self.sessions.get(session.group_id, session.member_id) is not session:
             return
@@ -72,14 +72,15 @@ class ShareSessionService:
     def give_back(self, closed: ClosedSession) -> None:
         """Give back the records of a member whose session has ended to make room for another one.
 
-        Logged: the member's client opens a session again, and is refused, or has another client's ended.
+        Log this: the member's client opens a session again, and is refused, or ends the session of another client.
         """
         logger.info("share group %s: the session of member %s gave way", closed.group_id, closed.member_id)
         self._release(closed)
 
     def stop(self) -> None:
-        """Release nothing from now on: the broker closes the connections itself; what members hold is given out again
-        after the start, and a restart is no delivery that failed. Apache Kafka gives nothing back either when it stops.
+        """Release no more records: the broker closes the connections itself; the records of members are handed out
+        again after the start, and a restart does not count as a failed delivery. Apache Kafka gives nothing back either
+        when it stops.
         """
         self._stopping = True
 

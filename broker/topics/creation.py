@@ -99,7 +99,7 @@ def check_partition_total(total: int) -> ApiError:
 
 
 def create_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSpec) -> Pending[ApiError]:
-    """Create a topic that the broker itself needs, unless it exists by then, in a commit of its own; or say why it
+    """Create a topic that the broker itself needs, unless it exists by then, in a commit of its own; or return why it
     cannot be created.
     """
     return metadata.gate.pass_then(lambda: completed(_create_topic(metadata, configs, spec)))
@@ -119,8 +119,8 @@ def _create_topic(metadata: MetadataStore, configs: ConfigService, spec: TopicSp
 
 
 async def auto_create(metadata: MetadataStore, configs: ConfigService, names: Sequence[str]) -> Mapping[str, ApiError]:
-    """Create topics with the broker's defaults, some in a commit, each commit in a turn of its own, because a client
-    asked for their metadata; return why some could not be, by name. `names` has each once.
+    """Create topics with the broker's defaults because a client asked for their metadata, a few in each commit and each
+    commit in a turn of its own; return by name why some could not be created. `names` has each once.
     """
     refused: dict[str, ApiError] = {}
     for some in pieces(names, AUTO_CREATED_TOGETHER):

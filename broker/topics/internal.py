@@ -1,9 +1,9 @@
 """The coordinators' topics: how they are made, before FindCoordinator names a coordinator.
 
-Their definitions follow Apache Kafka 4.3.1 but for `__share_group_state`, which is compacted here, with a policy of its
-own (its update records are deltas). There is one broker, so more than one replica cannot be had: such a configuration
-creates nothing and says so, as Apache Kafka does while it has too few brokers. More replicas in sync than there are
-count as one, as there, and the start has warned of it (`shareq.broker.config.keys.effects`).
+Their definitions follow Apache Kafka 4.3.1 except for `__share_group_state`, which is compacted here, with a policy of
+its own (its update records are deltas). There is one broker, so more than one replica is impossible: such a
+configuration creates nothing and says so, as Apache Kafka does while it has too few brokers. More in-sync replicas than
+exist count as one, as there; the start has warned of it (`shareq.broker.config.keys.effects`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LEAST_SEGMENT_BYTES: Final = 1_048_576  # of the topic property segment.bytes
 
 
 class _Definition(NamedTuple):
-    """Broker properties by what they set, and the topic properties that are fixed."""
+    """Broker properties by the topic property that they set, and the fixed topic properties."""
 
     partitions: str
     replication_factor: str
@@ -75,7 +75,9 @@ def cleaner_rule_for(topic: str) -> Rule:
 
 
 def warn_of_counts_without_effect(metadata: MetadataImage, config: BrokerConfig) -> None:
-    """Log each property that asks for other partitions than its topic has: their number says where records are."""
+    """Log each property that asks for another number of partitions than its topic has: the number determines where
+    records are.
+    """
     for name, definition in _DEFINITIONS.items():
         topic, key = metadata.topic(name), definition.partitions
         if topic is not None and key in config.originals and int_value(config.values, key) != topic.partitions:
@@ -108,7 +110,7 @@ def new_internal_topic(config: BrokerConfig, name: str) -> NewTopic | ApiError:
 class InternalTopics:
     """Creates the coordinators' topics when they are first needed. `config` gives the configuration of the moment.
 
-    Topics that are missing are created in a commit, and so by work that has passed the gate of commits, as `made` does.
+    Missing topics are created in a commit, so only by work that has passed the gate of commits, as `made` does.
     """
 
     def __init__(self, metadata: TopicMetadata, config: Callable[[], BrokerConfig]) -> None:

@@ -1,8 +1,8 @@
 """The leaders of partitions, their epochs, and where clients reach them.
 
-One broker by itself leads everything it has, in epoch 0, for good. What to answer clients where others lead (Metadata
-and its kin, KIP-932's NOT_LEADER_OR_FOLLOWER with the leader's address, NOT_COORDINATOR, FindCoordinator's answer) is
-decided by what `Leaders` says. Share groups, the coordinators, and RPCs that read or write records ask it.
+One broker by itself leads everything it has, in epoch 0, for good. `Leaders` decides the answers for clients of
+partitions that another broker leads (Metadata and its kin, KIP-932's NOT_LEADER_OR_FOLLOWER with the leader's address,
+NOT_COORDINATOR, FindCoordinator's answer). Share groups, the coordinators, and RPCs that read or write records ask it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Leaders(Protocol):
         """The broker that clients are to take for the controller; None: this one."""
 
     def other_leader(self, topic: str, partition: int) -> Leader | None:
-        """Return the other broker that leads the partition; None: this broker does."""
+        """Return the other broker that leads the partition; None if this broker does."""
 
     def own_epoch(self, topic: str, partition: int) -> int:
         """Return the epoch in which this broker leads the partition."""
@@ -67,7 +67,7 @@ class Leaders(Protocol):
 
 
 class LeaderMap:
-    """`Leaders` of a broker that leads what nothing else is said of. A broker by itself leaves it as it is."""
+    """The `Leaders` of a broker that leads every partition not listed here. A broker by itself leaves it as it is."""
 
     knows_epochs: Final = True
 
@@ -98,7 +98,7 @@ class LeaderMap:
         return True
 
     def move(self, topic: str, partition: int, leader: Leader | None, own_epoch: int = 0) -> None:
-        """Let the partition be led by `leader` from now on; None: by this broker again, in this epoch.
+        """Make `leader` the leader of the partition; None makes it this broker again, in this epoch.
 
         Notifies the listeners.
         """

@@ -13,8 +13,8 @@ PRODUCE_IDS_FROM: Final = 13  # the version from which on Produce names topics b
 
 
 class PartitionLookup(Generic[LogT_co]):
-    """Finds logs by what clients call them. `metadata` knows which partitions exist, `logs` has theirs, `leaders` those
-    that other brokers lead.
+    """Finds logs by the names and ids that clients use. `metadata` knows which partitions exist, `logs` has theirs,
+    `leaders` those that other brokers lead.
     """
 
     __slots__ = ("_leaders", "_logs", "_metadata")
@@ -49,7 +49,7 @@ class PartitionLookup(Generic[LogT_co]):
 
 
 def led_log(leaders: Leaders, logs: PartitionLogs[LogT_co], topic: str, partition: int) -> LogT_co | ErrorCode:
-    """Return the log of a partition that this broker leads, for what it writes and reads by itself.
+    """Return the log of a partition that this broker leads, for its own reads and writes.
 
     NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION, KAFKA_STORAGE_ERROR.
     """

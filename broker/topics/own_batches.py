@@ -28,8 +28,8 @@ def append_in_turns(
 ) -> ErrorCode:
     """Append a batch without compression to the log that `find_log` returns, or return why it cannot be.
 
-    NONE: `on_durable` is called once, with NONE when the batch counts, else with why it was lost, or with what a client
-    would be answered where that is found out in a later turn; never when the broker stops before.
+    NONE: `on_durable` is called once, with NONE when the batch counts, or with the cause of its loss, or with the error
+    for a client if that is found in a later turn; never when the broker stops before.
     """
     log = find_log()
     if isinstance(log, ErrorCode):
@@ -71,7 +71,9 @@ async def _append_later(
 
 
 def _other(log: PartitionLog, find_log: _FindLog) -> ErrorCode:
-    """Return why `log` is not the partition's any more; NONE: it is. Another one may have been made under its name."""
+    """Return why `log` no longer belongs to the partition; NONE if it does. Another one may have been made under its
+    name.
+    """
     found = find_log()
     if found is log:
         return ErrorCode.NONE

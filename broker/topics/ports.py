@@ -54,7 +54,7 @@ NOT_HERE_YET: Final = NotHereYet.NOT_HERE_YET
 
 
 class LedLog(Protocol):
-    """The log of a partition that this broker leads. Who looks one up may ask for more than this."""
+    """The log of a partition that this broker leads. Callers that look one up may ask for more than this."""
 
     @property
     def leader_epoch(self) -> int: ...
@@ -83,7 +83,7 @@ class ReadLog(LedLog, Protocol):
     def available_bytes(self, offset: int, upto: int) -> int:
         """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive); 0 without any.
 
-        Those that have to be fetched first count, too, with as many bytes as they may have.
+        Bytes that have to be fetched first count, too, with the most that they may be.
         """
 
     def aborted_transactions(self, first_offset: int, upper_bound: int) -> Sequence[AbortedTransaction]:

@@ -1,8 +1,7 @@
 """The admission of a producer's writes to partitions as part of its transaction (KIP-890).
 
-Older producers have said before which partitions belong to it, and that is verified; those of transaction version 2
-have not, and here the partitions become part of it. Neither is asked again while the partition's log has the
-transaction open.
+Older producers have named the partitions of the transaction before, which is verified; producers of transaction version
+2 have not, and the partitions join it here. Neither is asked again while the partition's log has the transaction open.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def transactional_producer(records: bytes | memoryview | None) -> tuple[Producer
 
 
 class TransactionAdmission:
-    """Asks the transaction coordinator for what the logs do not know.
+    """Asks the transaction coordinator for facts that are not in the logs.
 
     `verifies` is `transaction.partition.verification.enable` of the moment; `begin` is for callers that wait for a
     `Pending`.

@@ -121,7 +121,7 @@ class TransactionCoordinatorService:
         partitions: Iterable[TopicPartition],
         client_version: int,
     ) -> Pending[ErrorCode]:
-        """AddPartitionsToTxn, and what a producer of transaction version 2 leaves to the broker."""
+        """AddPartitionsToTxn, and the same done by the broker for a producer of transaction version 2."""
         added = self._schedule(
             transactional_id,
             lambda shard: shard.add_partitions(
@@ -192,7 +192,7 @@ class TransactionCoordinatorService:
     # -- time
 
     def _watch_timeouts(self) -> None:
-        """Keep a timer that looks for transactions that last too long, while any is under way."""
+        """Run a timer that looks for transactions that last too long, while any is open."""
         if self._closed or self._timeouts.due_ms is not None:
             return
         if any(partition.shard.has_ongoing() for partition in self.partitions):

@@ -73,7 +73,7 @@ class MarkerWriter:
         self.ends_to_retry = 0
 
     def stop(self) -> None:
-        """Try nothing again: what is left is found at the next start."""
+        """Retry nothing: the next start finds the rest."""
         self._stopped = True
 
     def write(self, at: TopicPartition, marker: TransactionMarker) -> Pending[ErrorCode]:
@@ -95,7 +95,7 @@ class MarkerWriter:
 
     def carry_out(self, partition: Partition, markers: WriteMarkers, *, again: bool = False) -> Pending[None]:
         """Write the markers, then have the coordinator note that. Done after the first attempt, whether it succeeded or
-        goes on later. `again`: some may have been written before a crash, and a second one says nothing.
+        goes on later. `again`: some markers may have been written before a crash; a second one changes nothing.
         """
         attempt: Pending[None] = Pending()
         self._begin(self._end(partition, markers, attempt, again=again))
@@ -145,7 +145,7 @@ class MarkerWriter:
         return [at for at, error in zip(order, errors, strict=True) if error not in _NOTHING_TO_END]
 
     async def _complete(self, partition: Partition, markers: WriteMarkers) -> bool:
-        """Have the coordinator note the end; return False if that is to be tried again."""
+        """Have the coordinator record the end; return False if that must be tried again."""
         error = await partition.schedule(lambda: partition.shard.complete(markers), lambda error: error)
         # INVALID_TXN_STATE: that it is complete was noted, and the answer got lost.
         if error in (ErrorCode.NONE, ErrorCode.INVALID_TXN_STATE):

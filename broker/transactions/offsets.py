@@ -36,7 +36,7 @@ def partition_of(each: TxnOffsetCommitRequestPartition) -> OffsetCommitRequestPa
 
 
 class CommitOutcome(NamedTuple):
-    """The error of all partitions, but for those of topics that are `gone` (their ids)."""
+    """The error of all partitions, except those of deleted topics (`gone`, their ids)."""
 
     error: ErrorCode = ErrorCode.NONE
     gone: frozenset[bytes] = frozenset()

@@ -1,4 +1,4 @@
-"""The transactional batches of a Produce request: whether they may be appended, before anything is."""
+"""The transactional batches of a Produce request: whether they may be appended, decided before any append."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _transactional_batches(
 
 
 def _gaps(batches: _Batches, producer: ProducerEpoch) -> dict[TopicPartition, ErrorCode]:
-    """KIP-890: a producer of transaction version 2 begins with sequence 0 where nothing is known of it."""
+    """KIP-890: a producer of transaction version 2 begins with sequence 0 on a partition that does not know it."""
     return {
         at: ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         for at, sequence in batches.sequences.items()

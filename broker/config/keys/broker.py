@@ -1,9 +1,9 @@
 """The broker's properties: Apache Kafka 4.3.1's names, defaults and bounds, for everything this broker acts on.
 
 Where a default differs from Kafka's, a comment says so: one broker cannot hold three replicas, and it listens on the
-loopback interface only unless configured otherwise. A property is declared once, here or beside what it is about: its
-type, bounds and default, the documentation, the attribute of `BrokerConfig`. What groups may set for themselves, and so
-has a default here, is declared with their settings (`shareq.coordinator.ports`).
+loopback interface only unless configured otherwise. A property is declared once, here or in the module that uses it:
+its type, bounds, default, documentation, and the attribute of `BrokerConfig`. What groups may set for themselves, and
+so has a default here, is declared with their settings (`shareq.coordinator.ports`).
 """
 
 from __future__ import annotations
@@ -126,8 +126,12 @@ class ServerProperties:
     socket_receive_buffer_bytes = integer(
         "socket.receive.buffer.bytes", 102_400, "SO_RCVBUF of connections; -1: the system's.", at_least=-1
     )
+    # Apache Kafka's default is 50: of a burst of 500 clients most would try again a second later, as TCP does.
     socket_listen_backlog_size = integer(
-        "socket.listen.backlog.size", 50, "Connections the system may hold unaccepted.", at_least=1
+        "socket.listen.backlog.size",
+        1_024,
+        "Connections the system may hold unaccepted, no more than it allows (`net.core.somaxconn`).",
+        at_least=1,
     )
     max_connections = integer(
         "max.connections", INT_TOP, "The most connections open at a time.", at_least=0, mode=_DYNAMIC
@@ -350,9 +354,10 @@ class MetricsProperties:
 
 
 class OwnerProperties:
-    """Bounds on what one user may have.
+    """Limits for one user.
 
-    Apache Kafka bounds this only if set (members), or not at all; the defaults are far above what honest clients have.
+    Apache Kafka limits this only on request (members), or not at all; the defaults are far above the needs of honest
+    clients.
     """
 
     shareq_audit_max_lines_per_minute = integer(
@@ -365,16 +370,14 @@ class OwnerProperties:
     shareq_max_groups_per_principal = integer(
         "shareq.max.groups.per.principal",
         10_000,
-        "The most groups that one user makes; of clients that did not authenticate, one address. A new group over it "
-        "is refused.",
+        "The most groups that one user (without authentication: one address) makes.",
         at_least=1,
         at_most=100_000,
     )
     shareq_max_members_per_principal = integer(
         "shareq.max.members.per.principal",
         10_000,
-        "The most members of groups that one user has; of clients that did not authenticate, one address. A new member "
-        "over it is refused.",
+        "The most members of groups that one user (without authentication: one address) has.",
         at_least=1,
         at_most=1_000_000,
     )
@@ -389,8 +392,7 @@ class OwnerProperties:
     shareq_max_transactional_ids_per_principal = integer(
         "shareq.max.transactional.ids.per.principal",
         100_000,
-        "The most transactional ids that one user makes; of clients that did not authenticate, one address. A new one "
-        "over it is refused.",
+        "The most transactional ids that one user (without authentication: one address) makes.",
         at_least=1,
         at_most=10_000_000,
     )

@@ -1,6 +1,6 @@
-"""Properties that are set where they have no effect, or not all of it: on one broker those about several, on a node
-those about data of its own. A file that served the one may serve the other, so each is worth a warning, and is no
-reason to refuse the start.
+"""Properties that have no effect, or only a part of it, where they are set: on a single broker those about several
+brokers, on a node those about its own data. A file that served the one may serve the other, so each is worth a warning,
+and is no reason to refuse the start.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MIN_ISRS: Final = (
 
 
 def on_one_broker(originals: Mapping[str, str]) -> list[str]:
-    """Return a warning for each: topics that need more replicas are refused; of replicas in sync one is enough, as in
+    """Return a warning for each: topics that need more replicas are refused; one replica in sync is enough, as in
     Apache Kafka, which takes the smaller of `min.insync.replicas` and the number of replicas.
     """
     warnings: list[str] = []
@@ -44,7 +44,7 @@ def on_one_broker(originals: Mapping[str, str]) -> list[str]:
 
 
 def on_node(originals: Mapping[str, str]) -> list[str]:
-    """Return a warning for each that a node before a cluster does not act on, or acts on differently."""
+    """Return a warning for each that a node in front of a cluster does not act on, or acts on differently."""
     warnings = [
         f"Property {key.name} has no effect on a node: {reason}"
         for keys, reason in _NOT_OF_NODES

@@ -19,7 +19,7 @@ _REMOTE: Final = "Of remote storage, which there is none of: accepted, without e
 
 
 class TopicProperties:
-    """Topics that are created, and what one without properties of its own follows."""
+    """Defaults of topics: the way they are created, and the values of a topic without properties of its own."""
 
     num_partitions = integer(
         "num.partitions", 1, "Partitions of a topic created without a number of its own.", at_least=1

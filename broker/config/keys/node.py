@@ -1,10 +1,10 @@
-"""Properties of a node of `shareq serve --cluster`, our own: a broker without data, before a cluster that keeps it."""
+"""Properties of a node of `shareq serve --cluster`, our own: a broker without data, whose cluster keeps it."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from shareq.protocol.config_def import NamesOrBeginnings, UpdateMode, integer, long, text, words
+from shareq.protocol.config_def import NamesOrBeginnings, OneOf, UpdateMode, integer, long, text, words
 from shareq.protocol.names import DLQ_TOPICS
 
 FIRST_NODE_ID: Final = 1_000_000
@@ -13,8 +13,8 @@ _MIB: Final = 1 << 20
 
 
 class NodeProperties:
-    """The memory that a node has for its cluster's records, the membership of the nodes, the division of state among
-    them, and the topics of the cluster that take dead letters.
+    """A node's memory for records of its cluster, the membership of nodes, the division of state among them, and the
+    topics of the cluster that take dead letters.
     """
 
     shareq_cluster_read_ahead_bytes = long(
@@ -30,6 +30,14 @@ class NodeProperties:
         "on every node, and never another one while they exist.",
         at_least=1,
         at_most=1_000,
+    )
+    shareq_cluster_placement = text(
+        "shareq.cluster.placement",
+        "one",
+        "Of a node: `one`: a single node serves all share groups, the others wait to take over; `topic`: each serves a "
+        "part of the topics, and coordinates a part of the groups, once all nodes are configured so. Nodes then ask "
+        "each other for what concerns groups, at their first listeners (`--node-config`).",
+        valid=OneOf("one", "topic"),
     )
     shareq_cluster_group = text(
         "shareq.cluster.group",

@@ -1,7 +1,7 @@
 """Share-group and share-coordinator properties of the broker (KIP-932), as Apache Kafka 4.3.1 names and bounds them.
 
 The names in the KIP's own table, where they differ, are aliases. `group.share.enable` and `group.share.max.groups` are
-the KIP's alone. Defaults of what share groups may set for themselves are declared with their settings
+the KIP's alone. The defaults of properties that share groups can override are declared with those properties
 (`shareq.coordinator.ports`).
 """
 

@@ -34,8 +34,8 @@ def resolve(
 ) -> tuple[list[dict[str, str]], frozenset[str]]:
     """Return the sources of properties with every reference replaced, and the names of those that had one.
 
-    A later source wins over an earlier one in what is said about providers. ConfigError for a provider that there is
-    not, and for a reference that leads to nothing. A name whose last text has no reference is not among the names.
+    Providers declared in a later source replace those of an earlier one. ConfigError for a provider that there is not,
+    and for a reference that leads to nothing. A name whose last text has no reference is not among the names.
     """
     settings = {name: text for source in sources for name, text in source.items() if name.startswith(PROVIDERS_KEY)}
     providers = _providers(settings, environment)

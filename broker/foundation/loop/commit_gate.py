@@ -18,7 +18,8 @@ T = TypeVar("T")
 class CommitGate:
     """Closed from a commit until the loop's next turn. There is one for a broker's metadata, on the loop's thread.
 
-    Work that commits passes it right before it looks at what it is about to change: between the two nothing else runs.
+    Work that commits passes it right before it reads the data that it is about to change: nothing else runs between the
+    two.
     """
 
     __slots__ = ("_call_soon", "_closed", "_queue", "_waiting")

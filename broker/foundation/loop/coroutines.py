@@ -4,10 +4,8 @@ A coroutine awaits a `Pending`, which suspends it until the value has arrived, o
 suspends it until a later turn of the loop if this one is spent. It runs as far as it can in the call that begins it:
 a short one to its end.
 
-    drive ------> returned a value: that is the answer
-      |
-      +- suspended on a Pending: goes on in the call that completes it
-      +- suspended on a pause:   goes on as work of `Turns`, a step in each turn
+    drive ------> returned a value: that is the answer | +- suspended on a Pending: continues in the call that completes
+    it +- suspended on a pause: continues as work of `Turns`, one step in each turn
 """
 
 from __future__ import annotations
@@ -44,7 +42,7 @@ def drive(
     """Run a coroutine to its end or to its first suspension, and raise what it raises until there.
 
     `in_turns` has later steps done in turns of the loop, as `Turns.run`, and reports what they raise. `failed` is
-    called with what is raised behind a `Pending`.
+    called with an exception raised after a `Pending`.
     """
     budget.begin()
     try:
@@ -88,7 +86,7 @@ def in_ticks(call_soon: Callable[[Callable[[], None]], None]) -> Callable[[Turn,
 
 
 class Begin(Protocol):
-    """`begin` with everything but the coroutine: for parts of the broker that have work of their own."""
+    """`begin` with all arguments but the coroutine: for parts of the broker with work of their own."""
 
     def __call__(self, coroutine: Waiting[T], /) -> Pending[T]: ...
 
@@ -158,7 +156,7 @@ class Driven(Generic[T]):
             self.suspend(waits_for)
 
     def _turn(self) -> bool:
-        """Run to the next suspension. Return whether that is a pause, behind which the next turn goes on."""
+        """Run to the next suspension. Return True if that is a pause, after which the next turn continues."""
         self._budget.renew()
         waits_for = self._step()
         if waits_for is None:
@@ -175,7 +173,7 @@ class Driven(Generic[T]):
         try:
             waits_for = self._coroutine.send(None)
         except StopIteration as end:
-            value = cast(T, end.value)
+            value: T = end.value
             if isinstance(value, Pending):
                 value.on_complete(self._end)
                 return _ENDED
@@ -199,7 +197,7 @@ def result_of(coroutine: Waiting[T]) -> T:
     try:
         coroutine.send(None)
     except StopIteration as end:
-        return cast(T, end.value)
+        return end.value  # type: ignore[no-any-return]  # without a cast, which costs a call
     raise RuntimeError("a coroutine that has to end in this turn is suspended")
 
 
@@ -208,6 +206,13 @@ def sleep(clock: Clock, ms: int) -> Pending[None]:
     slept: Pending[None] = Pending()
     clock.call_at(clock.now_ms() + ms, lambda: slept.complete(None))
     return slept
+
+
+def next_tick(clock: Clock) -> Pending[None]:
+    """Return a pending that is completed in the next tick, after the callbacks already due in it."""
+    ticked: Pending[None] = Pending()
+    clock.call_soon(lambda: ticked.complete(None))
+    return ticked
 
 
 async def gathered(answers: list[Pending[T]], breathe: Callable[[], Breath]) -> list[T]:

@@ -1,4 +1,4 @@
-"""One call back at a time: what waits for time has one of these, in place of a handle that may be none."""
+"""One callback at a time: a part that waits for a time uses this instead of a handle that may be None."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ MOST_GIVES_WAY: Final = 8
 class Turns:
     """Does work one after the other, in the order in which it came, each to its end before the next begins.
 
-    So what at most one of them needs is in memory: what is begun in a turn goes on right behind the work of that turn.
-    Work is called once in each turn, until it returns false. Owned by the broker, on the loop's thread.
+    So the memory for at most one of them is in use: work that begins in a turn continues right after the work of that
+    turn. Work is called once in each turn, until it returns false. Owned by the broker, on the loop's thread.
 
     A turn waits until no request has come for `GIVES_WAY` ticks, so that each of them meets the rest of one turn and
     not one in each tick it takes; and for `MOST_GIVES_WAY` ticks at most.
@@ -59,9 +59,9 @@ class Turns:
         return len(self._waiting)
 
     def run(self, work: Turn, failed: Callable[[Exception], None]) -> None:
-        """Begin with the next tick, or when all that came before is done; within a turn, when that turn's work is.
-        `failed` is called with what a turn raises, which ends the work: its client waits for an answer that nothing
-        else would give.
+        """Begin in the next tick, or when all earlier work is done; called within a turn, when the work of that turn is
+        done. `failed` is called with an exception raised in a turn, which ends the work: its client waits for an answer
+        that it would otherwise never get.
         """
         if self._in_turn:
             self._behind += 1
@@ -72,7 +72,7 @@ class Turns:
             self._call_soon(self._turn)
 
     def close(self) -> None:
-        """Do nothing more: the broker stops. Harmless the second time."""
+        """Do no more work: the broker is stopping. Harmless the second time."""
         self._waiting.clear()
         self._behind = 0
         COLLECTOR.let_go(self)
@@ -107,6 +107,6 @@ class Turns:
                 self._call_soon(self._turn)
 
     def _ended(self) -> None:
-        """Let the collector go in the tick after the end of a work, when nothing holds what it needed."""
+        """Allow garbage collection in the tick after the end of the work, when its data has been released."""
         if not self._waiting or COLLECTOR.has_little_to_look_at():
             COLLECTOR.let_go(self)

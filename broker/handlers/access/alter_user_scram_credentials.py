@@ -1,9 +1,10 @@
 """AlterUserScramCredentials: v0 (KIP-554).
 
-Behaviour: every user stands alone; what can be done is, up to 500 users in one commit. The client sends the salted
-password, never the password; of that only the keys are kept. A user named twice is DUPLICATE_RESOURCE, removing what is
-not there RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, and no salted password,
-UNACCEPTABLE_CREDENTIAL. Any salt is taken. ALTER on the cluster is needed. A client that is connected stays so.
+Behaviour: every user is handled separately; all valid changes are made, up to 500 users in one commit. The client sends
+the salted password, never the password; only the keys derived from it are kept. A user named twice is
+DUPLICATE_RESOURCE, removing what is not there RESOURCE_NOT_FOUND, fewer iterations than 4096 or more than 16384, and no
+salted password, UNACCEPTABLE_CREDENTIAL. Any salt is taken. ALTER on the cluster is needed. A client that is connected
+stays so.
 """
 
 from __future__ import annotations

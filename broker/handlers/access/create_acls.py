@@ -1,8 +1,8 @@
 """CreateAcls: v1-3 (KIP-140, KIP-290).
 
-Behaviour: every entry stands alone; those that can be added are, up to 1,000 in one commit. One that exists already
-succeeds. ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED. They are in force when the answer
-leaves. More than 10,000 get POLICY_VIOLATION, as in Apache Kafka.
+Behaviour: every entry is handled separately; all valid ones are added, up to 1,000 in one commit. One that exists
+already succeeds. ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED. They are in force when the
+answer leaves. More than 10,000 get POLICY_VIOLATION, as in Apache Kafka.
 v3: resources of the kind USER.
 """
 

@@ -1,8 +1,8 @@
 """DeleteAcls: v1-3 (KIP-140, KIP-290).
 
-Behaviour: removes every entry that one of the filters means, up to 1,000 in one commit, and answers by filter what it
-meant; two filters may mean the same entry. ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED.
-More than 10,000 entries get POLICY_VIOLATION, as in Apache Kafka.
+Behaviour: removes every entry that matches a filter, up to 1,000 in one commit, and returns the matches by filter; two
+filters may match the same entry. ALTER on the cluster is needed. Without an authorizer: SECURITY_DISABLED. More than
+10,000 entries get POLICY_VIOLATION, as in Apache Kafka.
 v3: resources of the kind USER.
 """
 
@@ -63,7 +63,7 @@ async def handle(ctx: RequestContext, request: DeleteAclsRequest) -> DeleteAclsR
 async def _find(
     ctx: RequestContext, search: AclSearch, filters: Sequence[DeleteAclsFilter], doomed: dict[Acl, None]
 ) -> ApiError:
-    """Add what the filters mean to `doomed`; return why nothing may be removed."""
+    """Add the matches of the filters to `doomed`; return why nothing may be removed."""
     looked_up: set[AclFilter] = set()
     for each in filters:
         wanted = _filter(each)
@@ -97,7 +97,7 @@ async def _answer(
 
 
 def _found(search: AclSearch, each: DeleteAclsFilter, row: DeleteAclsFilterResult) -> list[Acl]:
-    """Return the ACLs that the filter finds; for one that means nothing put an error into the row."""
+    """Return the ACLs that the filter finds; if the filter means nothing, put an error into the row."""
     wanted = _filter(each)
     if filter_is_known(wanted):
         return search.matching(wanted)

@@ -1,9 +1,9 @@
 """MoveUserScramCredentials: v0 (shareq's own, ADR 20).
 
-Behaviour: without credentials in the request all that there are, with salt and keys, which let their reader log in as
-any of the users: ALTER on the cluster is needed, and a broker without an authorizer shows none (SECURITY_DISABLED).
-With credentials, up to 500 are added in one commit; a user with another one of the mechanism keeps it
-(DUPLICATE_RESOURCE), the same one is no error. What no password could have made is UNACCEPTABLE_CREDENTIAL.
+Behaviour: without credentials in the request, returns all existing ones, with salt and keys, which let their reader log
+in as any of the users: ALTER on the cluster is needed, and a broker without an authorizer returns none
+(SECURITY_DISABLED). With credentials, up to 500 are added in one commit; a user with a different one for the mechanism
+keeps it (DUPLICATE_RESOURCE), an equal one is no error. What no password could have made is UNACCEPTABLE_CREDENTIAL.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ async def _added(ctx: RequestContext, wanted: Sequence[MovedScramCredential]) ->
 
 
 def _look(ctx: RequestContext, wanted: MovedScramCredential, changes: dict[CredentialKey, PutScram]) -> ApiError:
-    """Return why a credential is not added; put it among the changes otherwise, unless it is there."""
+    """Return why a credential is not added; otherwise add it to the changes, unless it exists."""
     mechanism = SCRAM_NUMBERS.get(wanted.mechanism)
     if mechanism is None:
         return ApiError(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")

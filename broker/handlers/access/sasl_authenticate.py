@@ -1,9 +1,9 @@
 """SaslAuthenticate: v0-2 (KIP-152, KIP-368).
 
-Behaviour: carries the tokens of a SASL mechanism; each is answered, the last one of PLAIN with an empty token. A
-failure is SASL_AUTHENTICATION_FAILED with a sentence that says nothing about users, returned after a while
-(connection.failed.authentication.delay.ms), and the connection is closed.
-v1: for how long the session lives; 0: until the connection ends.
+Behaviour: carries the tokens of a SASL mechanism; each one is answered, the last one of PLAIN with an empty token. A
+failure is SASL_AUTHENTICATION_FAILED with a message that reveals nothing about users, returned after a delay
+(connection.failed.authentication.delay.ms), and the connection is closed. v1: the lifetime of the session; 0: until the
+connection ends.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """SaslHandshake: v0-1 (KIP-43, KIP-152, KIP-368).
 
-Behaviour: agrees on a SASL mechanism. One that is not enabled is UNSUPPORTED_SASL_MECHANISM with a list of those that
-are, and the connection is closed. Where the client need not authenticate, or has done it for good: ILLEGAL_SASL_STATE.
-v0: the tokens follow as they are, each behind its size; v1: in SaslAuthenticate.
+Behaviour: agrees on a SASL mechanism. A mechanism that is not enabled gets UNSUPPORTED_SASL_MECHANISM with a list of
+the enabled ones, and the connection is closed. Where the client need not authenticate, or has done it for good:
+ILLEGAL_SASL_STATE. v0: the tokens follow as they are, each behind its size; v1: in SaslAuthenticate.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Behaviour: partitions stand alone.
 v1: a change of the replication factor may be forbidden (KIP-860); no target that is possible here would be one.
 
-Here: moving to this broker is done at once; any other target gets INVALID_REPLICA_ASSIGNMENT, and null, which cancels,
-NO_REASSIGNMENT_IN_PROGRESS.
+Here: a move to this broker is done at once; any other target gets INVALID_REPLICA_ASSIGNMENT, and null, which cancels a
+move, NO_REASSIGNMENT_IN_PROGRESS.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Behaviour: paths are compared as they are, as in Apache Kafka: absolute, and as DescribeLogDirs returns them. A
 partition that is named with several paths is answered for the last. ALTER on the cluster is needed.
 
-Here: moving to the data folder succeeds and changes nothing; any other path is LOG_DIR_NOT_FOUND.
+Here: a move to the data folder succeeds and changes nothing; any other path is LOG_DIR_NOT_FOUND.
 """
 
 from __future__ import annotations

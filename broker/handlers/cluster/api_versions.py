@@ -4,8 +4,8 @@ Behaviour: computed from the handler table and the finalized features. A client 
 form gets INVALID_REQUEST. A request version above 5 never comes here: it is answered in version 0 with the one entry
 (18, 0, 5), before its body is read.
 v3: client software name. Features: before v4 supported ones whose lowest level is 0 are left out, because clients of
-that time fail on them. A feature whose level is 0 is never named as finalized. v5: a client that names the cluster
-names the broker, too (INVALID_REQUEST for one of the two): REBOOTSTRAP_REQUIRED unless this is both.
+that time fail on them. A feature of level 0 is never named as finalized. v5: a client names both the cluster and the
+broker, or neither (INVALID_REQUEST for one of the two); REBOOTSTRAP_REQUIRED unless both are this broker's.
 
 Here: to a client that calls itself `shareq` shareq's own RPCs are named as well (ADR 11).
 """

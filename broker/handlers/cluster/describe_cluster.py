@@ -1,7 +1,7 @@
 """DescribeCluster: v0-2.
 
-Behaviour: the brokers that are alive and have the request's listener; one by itself is the controller, too.
-v1: endpoint types; UNSUPPORTED_ENDPOINT_TYPE for one that does not exist. v2: fenced brokers may be asked for.
+Behaviour: the live brokers that have the request's listener; a single broker is the controller, too. v1: endpoint
+types; UNSUPPORTED_ENDPOINT_TYPE for an unknown one. v2: fenced brokers on request.
 
 Here: controllers have no listener, so their endpoint type is MISMATCHED_ENDPOINT_TYPE. No broker is ever fenced.
 """

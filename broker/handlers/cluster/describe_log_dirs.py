@@ -1,10 +1,9 @@
 """DescribeLogDirs: v1-5.
 
-Behaviour: the one data folder, as an absolute path, with the partitions that were asked for; null topics stand for
-all. Sizes are bytes of segments; a partition without records has 0. Partitions that do not exist are left out, and so
-are topics without any.
-v3: a top-level error code, without which a refusal is an empty list. v4: the file system's total and usable bytes
-(KIP-827). v5: cordoned folders (KIP-1066); none is.
+Behaviour: the single data folder, as an absolute path, with the requested partitions; null topics mean all. Sizes are
+bytes of segments; a partition without records has 0. Partitions that do not exist are left out, and so are topics
+without any. v3: a top-level error code; before, a refusal is an empty list. v4: the file system's total and usable
+bytes (KIP-827). v5: cordoned folders (KIP-1066); there are none.
 """
 
 from __future__ import annotations

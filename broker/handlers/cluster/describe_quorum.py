@@ -1,8 +1,7 @@
 """DescribeQuorum: v0-2 (KIP-595, KIP-836, KIP-853).
 
-Behaviour: leader and voters of `__cluster_metadata`. Anything else than exactly that partition gets
-UNKNOWN_TOPIC_OR_PARTITION.
-v1: when the voter was last heard of, which is now. v2: directory ids, of which there is none, and the listeners.
+Behaviour: leader and voters of `__cluster_metadata`. Any other request gets UNKNOWN_TOPIC_OR_PARTITION. v1: the time
+when the voter was last seen, which is now. v2: directory ids, of which there are none, and the listeners.
 
 Here: the broker is leader and only voter. The metadata is a database and not a log: its offsets are the epoch of the
 features, as in ApiVersions.

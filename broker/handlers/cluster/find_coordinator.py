@@ -1,7 +1,7 @@
 """FindCoordinator: v0-6.
 
-Behaviour: this broker coordinates every group, transaction and share partition, but for those whose partition of the
-coordinator's topic another one leads. It is COORDINATOR_NOT_AVAILABLE where no broker leads the partition, or its
+Behaviour: this broker coordinates every group, transaction and share partition, except those whose partition of the
+coordinator's topic another broker leads. It is COORDINATOR_NOT_AVAILABLE where no broker leads the partition, or its
 leader does not have the request's listener.
 v1: key types (0 group, 1 transaction); others are INVALID_REQUEST. v4: many keys at once.
 v6: key type 2, a share partition as `group:topic id:partition` (KIP-932), which only brokers ask for; before v6, and

@@ -1,9 +1,9 @@
 """AlterClientQuotas: v0-1 (KIP-546).
 
-Behaviour: every entity stands alone; all that can be changed are, up to 250 in one commit. An entity with a key that
-it cannot have, or a value out of bounds, stays as it is; so does one that has a key twice. Of an entity that comes
-twice the first counts, and the one answer says that it is wrong. Removing what is not there is no error. ALTER_CONFIGS
-on the cluster is needed.
+Behaviour: every entity is handled separately; all valid changes are made, up to 250 in one commit. An entity with an
+invalid key or a value out of bounds stays unchanged; so does one with the same key twice. If an entity comes twice, the
+first one counts, and its one answer says that it is wrong. Removing what is not there is no error. ALTER_CONFIGS on the
+cluster is needed.
 
 Here: addresses are IP addresses: Apache Kafka takes host names as well, and looks them up.
 """
@@ -61,7 +61,7 @@ def _planned(
     before: Container[_Entity],
     changes: list[PutQuota],
 ) -> tuple[_Entity, ApiError]:
-    """Return the entity of one entry and what is wrong with it; add what it changes if nothing is."""
+    """Return the entity of one entry and its fault; add its changes if it has none."""
     names = {each.entity_type: each.entity_name for each in entry.entity}
     entity = entity_of(names)
     if isinstance(entity, str):
@@ -78,7 +78,7 @@ def failed(request: rpc.AlterClientQuotasRequest, error: ErrorCode) -> rpc.Alter
 
 
 def _plan(ctx: RequestContext, entity: QuotaEntity, ops: list[rpc.OpData], changes: list[PutQuota]) -> ApiError:
-    """Add what changes, if all of it may be."""
+    """Add the changes, if all of them are valid."""
     for op in ops:
         problem = None if op.remove else value_problem(entity, op.key, op.value)
         if problem is not None:

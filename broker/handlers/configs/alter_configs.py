@@ -40,7 +40,7 @@ def failed(request: AlterConfigsRequest, error: ErrorCode) -> AlterConfigsRespon
 
 
 def _alterations(ctx: RequestContext, resource: AlterConfigsResource) -> list[Alteration]:
-    """Return the alterations that leave the resource with the named properties alone."""
+    """Return the alterations after which the resource has the named properties and no others."""
     alterations = [Alteration(config.name, ConfigOp.SET, config.value) for config in resource.configs]
     stored_as = _STORED_AS.get(resource.resource_type)  # type: ignore[call-overload]
     if stored_as is not None:

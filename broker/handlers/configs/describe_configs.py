@@ -1,7 +1,7 @@
 """DescribeConfigs: v1-4.
 
-Behaviour: topics, brokers (this one by its id; all of them, dynamic properties only, by ""), groups (which need not
-exist). Null or empty configuration keys mean all. Each value comes with its source, and on request with everything
+Behaviour: topics, brokers (this one by its id; all of them, with dynamic properties only, by ""), groups (which need
+not exist). Null or empty configuration keys mean all. Each value comes with its source, and on request with everything
 else that sets it. Errors are per resource.
 v3: documentation and types.
 

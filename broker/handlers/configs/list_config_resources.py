@@ -1,8 +1,8 @@
 """ListConfigResources: v0-1.
 
-Behaviour: resources that can be configured, by type: all topics, the brokers (their loggers likewise), and those
-groups that have properties of their own. v0 lists client metrics alone.
-v1: types are named, none means all; an unknown one is UNSUPPORTED_VERSION.
+Behaviour: configurable resources, by type: all topics, the brokers (and their loggers), and the groups with properties
+of their own. v0 lists client metrics alone. v1: types are named, no types mean all; an unknown one is
+UNSUPPORTED_VERSION.
 
 Here: there are no client metrics, so v0 lists nothing.
 """

@@ -1,8 +1,8 @@
 """ConsumerGroupDescribe: v0-1 (KIP-848).
 
-Behaviour: state, epochs and members of each group asked for, with what they have and are to have; a group of another
-kind, or none, is GROUP_ID_NOT_FOUND. DESCRIBE on the group is needed, and on every topic that is assigned in it: else
-nothing is returned of the group.
+Behaviour: state, epochs and members of each requested group, with their current and target assignment; a group of
+another kind, or none, is GROUP_ID_NOT_FOUND. DESCRIBE on the group is needed, and on every topic that is assigned in
+it: else nothing is returned of the group.
 v1: which protocol a member speaks.
 """
 

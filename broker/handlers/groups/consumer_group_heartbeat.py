@@ -1,11 +1,10 @@
 """ConsumerGroupHeartbeat: v0-1 (KIP-848).
 
-Behaviour: joins (epoch 0), keeps alive, changes the subscription, says what the member owns, leaves (epoch -1, or -2
-for a while). READ on the group is needed, and DESCRIBE on every topic that is named; a pattern matches only topics
-that the client may describe.
-v1: subscriptions by pattern; the member id comes from the client.
+Behaviour: joins (epoch 0), stays alive, changes the subscription, reports the member's partitions, leaves (epoch -1, or
+-2 for a time). READ on the group is needed, and DESCRIBE on every named topic; a pattern matches only topics that the
+client may describe. v1: subscriptions by pattern; the member id comes from the client.
 
-Here: more than 10,000 names are too large a subscription, as one that does not fit into a record is.
+Here: more than 10,000 names are too large a subscription, as is one that does not fit into a record.
 """
 
 from __future__ import annotations

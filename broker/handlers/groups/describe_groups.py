@@ -1,7 +1,7 @@
 """DescribeGroups: v0-6, of classic groups.
 
-Behaviour: state, protocol and members with their assignments. A group of another kind, or none, is Dead. DESCRIBE on
-the group is needed.
+Behaviour: state, protocol and members with their assignments. A group of another kind, or an unknown one, is Dead.
+DESCRIBE on the group is needed.
 v3: authorized operations. v4: instance ids. v6: a group that is Dead has the error GROUP_ID_NOT_FOUND (KIP-1043).
 """
 

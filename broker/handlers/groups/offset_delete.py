@@ -59,7 +59,7 @@ async def handle(ctx: RequestContext, request: OffsetDeleteRequest) -> OffsetDel
 async def _answered(
     ctx: RequestContext, refused: _Topics, unknown: _Topics, existing: _Topics, deleted: DeletedOffsets
 ) -> list[OffsetDeleteResponseTopic]:
-    """Return the rows of the answer: first those that the client may not see, or that do not exist, as in Apache Kafka.
+    """Return the rows of the answer: first those that do not exist or that the client may not see, as in Apache Kafka.
 
     Where something does not exist, each topic has one entry.
     """

@@ -1,11 +1,10 @@
 """OffsetFetch: v1-10 (KIP-88).
 
-Behaviour: the offsets of a group, of the partitions that are named, or of all that it has committed: no topics at all
-(null) ask for the latter, an empty list for nothing. A partition without an offset is -1; so are all of a group that
-does not exist. DESCRIBE on the group is needed, and on each topic that is named; of all, those are returned that the
-client may describe.
-v1: no null list; an error of the group stands in every row. v2: null lists, and a place for such errors. v5: leader
-epochs. v7: `require_stable`. v8: many groups at once. v9: member id and epoch. v10: topics by their ids.
+Behaviour: the committed offsets of a group, for the named partitions or for all: null topics mean all, an empty list
+means none. A partition without an offset is -1; so are all of a group that does not exist. DESCRIBE on the group is
+needed, and on each named topic; a request for all returns the topics that the client may describe. v1: no null list; an
+error of the group is in every row. v2: null lists, and a field for such errors. v5: leader epochs. v7:
+`require_stable`. v8: many groups at once. v9: member id and epoch. v10: topics by their ids.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """DeleteRecords: v0-2 (KIP-107).
 
 Behaviour: the log start offset moves, durably before the answer, and with it every reader: share groups follow when
-they next read. Offset -1 stands for the high watermark; below the log start nothing happens. The low watermark in the
-answer is the log start, -1 with an error: OFFSET_OUT_OF_RANGE beyond the high watermark, POLICY_VIOLATION for topics
-that are only compacted, INVALID_TOPIC_EXCEPTION for the coordinators' topics. Of a partition named twice the last
-offset counts. The timeout is for replicas, of which there is none.
+they next read. Offset -1 means the high watermark; an offset below the log start changes nothing. The low watermark in
+the answer is the log start, -1 with an error: OFFSET_OUT_OF_RANGE beyond the high watermark, POLICY_VIOLATION for
+topics that are only compacted, INVALID_TOPIC_EXCEPTION for the coordinators' topics. If a partition is named twice, the
+last offset counts. The timeout is for replicas, of which there is none.
 """
 
 from __future__ import annotations

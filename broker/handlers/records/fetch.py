@@ -28,7 +28,7 @@ from shareq.broker.fetch.sessions import (
     TopicKey,
 )
 from shareq.broker.fetch.wait import FetchLimits, WaitingFetch
-from shareq.broker.foundation.turn_budget import PIECE, in_pieces
+from shareq.broker.foundation.turn_budget import LOOK, PAUSE, PIECE, in_pieces
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS
 from shareq.broker.security.rights import READ_TOPIC
@@ -80,19 +80,33 @@ async def handle(ctx: RequestContext, request: FetchRequest) -> FetchResponse:
 
 
 async def _read(ctx: RequestContext, partitions: list[SessionPartition], limits: FetchLimits) -> FetchRead:
-    """Read every partition once, few of them without a pause: so nothing is missed before the wait for more."""
-    read = FetchRead(ctx.services.lookup, ctx.services.answer_budget, limits, refusal(ctx))
-    for some in in_pieces(partitions):
-        read.go_on(some)
-        if len(partitions) > PIECE:
-            await ctx.breathe(len(some))
-    return read
+    """Read every partition once, a few small ones without a pause; read all again after threads have read from the
+    disk, even if the time to wait is over, unless enough is in memory.
+    """
+    while True:
+        read = FetchRead(ctx.services.lookup, ctx.services.answer_budget, limits, refusal(ctx))
+        for some in in_pieces(partitions):
+            left = some
+            while left:
+                left = read.go_on(left)
+                if left or len(partitions) > PIECE:
+                    breath = ctx.breathe(read.take_elements())
+                    if breath is PAUSE:
+                        await read.pause(breath)
+        if read.being_read is None or read.is_enough(limits):
+            return read
+        arrived = read.being_read
+        del read  # what is in memory is read again
+        await arrived
+        await ctx.breathe(LOOK)  # others may have waited for the same
 
 
 async def _waited(
     ctx: RequestContext, partitions: list[SessionPartition], limits: FetchLimits, read: FetchRead
 ) -> FetchRead:
-    """Read again when there may be enough, or the time is up; wait on while a log still fetches what is asked for."""
+    """Read again when there may be enough, or the time is up; continue to wait while a log still fetches the wanted
+    records.
+    """
     now_ms = ctx.services.env.clock.now_ms
     deadline_ms = now_ms() + limits.max_wait_ms
     goes_on = True
@@ -114,7 +128,7 @@ async def _waited(
 
 async def _counted(ctx: RequestContext, waiting: WaitingFetch, read: FetchRead, limits: FetchLimits) -> None:
     """Count what is there already, and end the wait if more has come while many partitions were read."""
-    many = len(read.results) > PIECE
+    many = len(read.results) > PIECE or read.paused
     if many or limits.min_bytes > 1:
         for some in in_pieces([log for log in read.logs if log not in read.not_here]):
             waiting.count(some)
@@ -134,7 +148,7 @@ async def _give_back(
 
 
 def failed(request: FetchRequest, error: ErrorCode) -> FetchResponse:
-    """Return the answer when the request could not be handled; before v7 only partitions can say so."""
+    """Return the answer for a request that could not be handled; before v7 only partitions can carry the error."""
     topics = [
         FetchableTopicResponse(
             topic.topic,
@@ -155,9 +169,7 @@ Refusal = Callable[[SessionPartition], ErrorCode]
 
 
 async def opened(ctx: RequestContext, request: FetchRequest) -> FetchContext | ErrorCode:
-    """Return the fetch's context, by the request and its session; of a partition that is named twice the last one
-    counts.
-    """
+    """Return the fetch's context, by the request and its session; the last one counts of a partition named twice."""
     sessions, by_id = ctx.services.fetch_sessions, ctx.api_version >= IDS_FROM
     session_id, epoch = request.session_id, request.session_epoch
     if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
@@ -200,7 +212,7 @@ def _add_requested(
 
 
 def refusal(ctx: RequestContext) -> Refusal | None:
-    """Return a function that refuses partitions that the client may not read; None where every client may."""
+    """Return a function that refuses partitions that the client may not read; None if every client may read them."""
     if ctx.services.authorizer is None:
         return None
     metadata = ctx.services.metadata

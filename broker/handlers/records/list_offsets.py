@@ -1,9 +1,9 @@
 """ListOffsets: v1-11.
 
 Behaviour: -1 latest (the last stable offset for read_committed), -2 earliest, from 0 on the first record at or after
-that time; nothing found is offset -1 without an error. A partition named twice is INVALID_REQUEST.
-v4: leader epochs. v7: -3 record with the largest timestamp, also below the log start as long as its segment exists.
-v8: -4 earliest local. v9: -5 latest tiered.
+that time; no such record is offset -1 without an error. A partition named twice is INVALID_REQUEST. v4: leader epochs.
+v7: -3 record with the largest timestamp, also below the log start as long as its segment exists. v8: -4 earliest local.
+v9: -5 latest tiered.
 v10: timeout (not needed). v11: -6 earliest pending upload.
 
 Here: there is no tiered storage: -4 is the log start, -5 and -6 find nothing.
@@ -133,7 +133,7 @@ def _log(
 
 
 def _named(log: PartitionLog, timestamp: int, upto: int) -> Found | None:
-    """Return the offset that a negative timestamp stands for."""
+    """Return the offset that a negative timestamp means."""
     if timestamp == LATEST:
         return Found(-1, upto)
     if timestamp in (EARLIEST, EARLIEST_LOCAL):

@@ -1,7 +1,7 @@
 """OffsetForLeaderEpoch: v2-4 (KIP-320).
 
-Behaviour: the end offset of the newest epoch not above the one asked for; epoch and offset -1 when there is none.
-v3: replica id, ignored.
+Behaviour: the end offset of the newest epoch not above the requested one; epoch and offset -1 without one. v3: replica
+id, ignored.
 
 Here: one broker has one epoch, so that is the log's end or nothing.
 """

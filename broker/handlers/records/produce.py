@@ -3,10 +3,10 @@
 Behaviour: each partition carries exactly one batch, checked and appended as it came; an error concerns its partition
 alone. acks 1 and -1 are answered when the tick's appends are written (and synced if so configured), acks 0 not at all:
 there an error closes the connection. Does not hold later requests of the connection back.
-Transactional batches have to be part of their producer's transaction; until that is known the connection waits.
-v7: zstd. v8: error messages, and which records are at fault. v10: the leaders of partitions that other brokers lead.
-v11: TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE. v12: transactional batches make their partition part of the
-transaction (KIP-890). v13: topic ids instead of names.
+Transactional batches must belong to their producer's transaction; the connection waits until this is verified. v7:
+zstd. v8: error messages, and the faulty records. v10: the leaders of partitions that other brokers lead. v11:
+TRANSACTION_ABORTABLE instead of INVALID_TXN_STATE. v12: transactional batches add their partition to the transaction
+(KIP-890). v13: topic ids instead of names.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from shareq.broker.transactions.produce import ProduceRefusals
 
 CONTEXT = FolderContext
+FAST_PATH = ProduceFastPath
 
-__all__ = ["ProduceFastPath", "failed", "handle"]
+__all__ = ["failed", "handle"]
 
 
 async def handle(ctx: FolderContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:

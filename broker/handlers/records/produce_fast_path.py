@@ -1,8 +1,8 @@
-"""The short way for a Produce request that is like an earlier one of its connection but for its batch.
+"""The short path for a Produce request that differs from an earlier one of its connection only in its batch.
 
 A producer's requests to a partition repeat everything in front of the records: client id, acks, timeout, topic,
-partition. Those bytes are compared instead of parsed, and the answer is a template with the offsets filled in. Whatever
-is not exactly that, and every error, goes the ordinary way through the codecs; a test sends both ways the same.
+partition. Those bytes are compared instead of parsed, and the answer is a template with the offsets filled in. Any
+other request, and every error, takes the ordinary path through the codecs; a test sends the same requests along both.
 
     frame    key, version, correlation id | head: the rest up to the records | length, records | no tags
     answer   size, correlation id | middle | base offset, log append time, log start offset | end
@@ -192,7 +192,7 @@ class _Template:
         return len(_NO_TAGS) + ((records_size + 1).bit_length() + 6) // 7
 
     def records_at(self, frame: bytes, at: int) -> bytes | memoryview:
-        """Return the records whose length is at `at`, if nothing else follows; else nothing."""
+        """Return the records whose length is at `at`, if nothing else follows; otherwise none."""
         if len(frame) < at + HEADER_SIZE:
             return b""
         if self._flexible:
@@ -264,7 +264,7 @@ def _throttle_at(answer: Buffer, version: int) -> int:
 
 
 def _learned(route: Route, ctx: FolderContext, request: ProduceRequest, topic: TopicProduceData) -> _Template | None:
-    """Build the template of a request to one partition; None if such requests always have to go the ordinary way."""
+    """Build the template of a request to one partition; None if such requests must always take the ordinary path."""
     name_or_id = topic.topic_id if route.version >= PRODUCE_IDS_FROM else topic.name
     log = ctx.ground.lookup.log(name_or_id, topic.partition_data[0].index)
     if isinstance(log, ErrorCode) or log.topic in INTERNAL_TOPICS or not ctx.may(WRITE_TOPIC, log.topic):

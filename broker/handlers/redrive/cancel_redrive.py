@@ -1,6 +1,6 @@
 """CancelRedrive: v0 (shareq's own, ADR 11).
 
-Behaviour: ends a redrive behind the records that are under way, and answers when that is durable; one that is over
+Behaviour: ends a redrive after the records that are being sent, and answers when that is durable; a finished redrive
 stays as it is. The client that began it may; others need ALTER on the cluster. RESOURCE_NOT_FOUND.
 """
 

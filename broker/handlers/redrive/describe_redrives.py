@@ -1,7 +1,8 @@
 """DescribeRedrives: v0 (shareq's own, ADR 11).
 
-Behaviour: how far redrives are that run, or are over and have not expired: by name, of a queue, or all, those that run
-first; at most 100. DESCRIBE on the queue is needed; without it a redrive is RESOURCE_NOT_FOUND, and not among all.
+Behaviour: the progress of redrives that run, or are finished and have not expired: by name, of one queue, or all,
+running ones first; at most 100. DESCRIBE on the queue is needed; without it a redrive is RESOURCE_NOT_FOUND, and not
+among all.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """StartRedrive: v0 (shareq's own, ADR 11).
 
 Behaviour: begins to send dead letters back in the background, and answers when that would survive a crash. READ on the
-queue is needed, and WRITE on the topic: on that of the filter now, on that of each letter when it goes back; with
+queue is needed, and WRITE on the topic: on the filter's topic now, on each letter's topic when it is sent back; with
 target 1 READ on the group instead. A name serves once (DUPLICATE_RESOURCE). Other errors say what is wrong. Its group
-counts as one of the client's user (GROUP_MAX_SIZE_REACHED).
+is counted for the client's user (GROUP_MAX_SIZE_REACHED).
 """
 
 from __future__ import annotations

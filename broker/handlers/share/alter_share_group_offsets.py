@@ -1,9 +1,9 @@
 """AlterShareGroupOffsets: v0 (KIP-932).
 
-Behaviour: share partitions of a group without members begin at new offsets, whatever the log has there (-1: where the
-group's share.auto.offset.reset says); what was acquired or acknowledged is forgotten. A group that does not exist is
-created. READ on the group is needed, and on each topic. NON_EMPTY_GROUP, INVALID_GROUP_ID and GROUP_ID_NOT_FOUND
-(another kind of group) concern the whole request; UNKNOWN_TOPIC_OR_PARTITION one partition.
+Behaviour: gives share partitions of a group without members new start offsets, regardless of the log's content (-1:
+where the group's share.auto.offset.reset says); acquired and acknowledged states are forgotten. A group that does not
+exist is created. READ on the group is needed, and on each topic. NON_EMPTY_GROUP, INVALID_GROUP_ID and
+GROUP_ID_NOT_FOUND (another kind of group) concern the whole request; UNKNOWN_TOPIC_OR_PARTITION one partition.
 """
 
 from __future__ import annotations

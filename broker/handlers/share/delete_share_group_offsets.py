@@ -2,7 +2,7 @@
 
 Behaviour: a group without members forgets whole topics; the next member finds them as if for the first time.
 NON_EMPTY_GROUP, INVALID_GROUP_ID and GROUP_ID_NOT_FOUND concern the whole request. A topic that does not exist, or that
-the group knows nothing of, is UNKNOWN_TOPIC_OR_PARTITION; a group that never knew any topic leaves them out.
+is unknown to the group, is UNKNOWN_TOPIC_OR_PARTITION; a group without any topic leaves them out.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DeleteShareGroupState: v0 (KIP-932).
 
-Behaviour: removes the state of each share partition; there need not be one.
+Behaviour: removes the state of each share partition; there need not be one. A leader of this broker gives it up.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from shareq.protocol.generated.delete_share_group_state import (
 
 
 async def handle(ctx: RequestContext, request: DeleteShareGroupStateRequest) -> DeleteShareGroupStateResponse:
-    coordinator = ctx.services.share_states
+    coordinator, leaders = ctx.services.share_states, ctx.services.share_leaders
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
+        leaders.state_deleted((key,))
         return coordinator.delete(key)
 
     topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)

@@ -1,9 +1,9 @@
 """DescribeShareGroupOffsets: v0-1 (KIP-932).
 
-Behaviour: start offsets as persisted, which trail what the members have done by one write. Null topics mean all that
-the group has state of. DESCRIBE on the group is needed, and on each topic; of all topics, those are shown that may be
-described. The group need not exist, nor the topic: what is not known is -1, without an error.
-v1: lag, the records from the start offset to the high watermark that are not finished (KIP-1226).
+Behaviour: persisted start offsets, which lag behind the members' work by one write. Null topics mean all that the group
+has state of. DESCRIBE on the group is needed, and on each topic; of all topics, those are shown that may be described.
+Neither the group nor the topic need exist: unknown values are -1, without an error. v1: lag, the number of unfinished
+records from the start offset to the high watermark (KIP-1226).
 
 Here: where it cannot be known which topics the group has state of, the group is refused with NOT_COORDINATOR.
 """
@@ -35,7 +35,7 @@ Named = Mapping[str, Sequence[int]]
 
 
 class _Group:
-    """A group that is asked for: the `known` topics of its states are to come, or those to describe are `named`."""
+    """A requested group: the `known` topics of its states are still to come, or those to describe are `named`."""
 
     __slots__ = ("answer", "asked", "known", "named")
 

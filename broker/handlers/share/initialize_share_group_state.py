@@ -1,6 +1,7 @@
 """InitializeShareGroupState: v0 (KIP-932).
 
 Behaviour: gives each share partition a new state and wipes what it had; a smaller state epoch than known is fenced.
+A leader of this broker that has the old state in memory gives it up.
 Sent by the group coordinator; needs CLUSTER_ACTION where access is controlled.
 """
 
@@ -21,9 +22,10 @@ from shareq.protocol.generated.initialize_share_group_state import (
 
 
 async def handle(ctx: RequestContext, request: InitializeShareGroupStateRequest) -> InitializeShareGroupStateResponse:
-    coordinator = ctx.services.share_states
+    coordinator, leaders = ctx.services.share_states, ctx.services.share_leaders
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
+        leaders.state_replaced((key,))
         return coordinator.initialize(key, data.state_epoch, data.start_offset)
 
     topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)

@@ -1,6 +1,7 @@
 """ReadShareGroupState: v0 (KIP-932).
 
-Behaviour: the whole state of each share partition, for a leader that begins; stores a leader epoch that is new.
+Behaviour: the whole state of each share partition, for its new leader; stores a newer leader epoch. This broker's
+leader of an older epoch ends with that; Apache Kafka's hands out records until a write of it is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ async def handle(ctx: RequestContext, request: ReadShareGroupStateRequest) -> Re
     coordinator = ctx.services.share_states
 
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ReadResult]:
-        return coordinator.read(key, data.leader_epoch)
+        read = coordinator.read(key, data.leader_epoch)
+        read.on_complete(lambda result: None if result.error else ended(key, data.leader_epoch))
+        return read
+
+    def ended(key: SharePartitionKey, leader_epoch: int) -> None:
+        share = ctx.services.made.share
+        if share is not None:
+            share.partitions.leader_begun(key, leader_epoch)
 
     topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
     return ReadShareGroupStateResponse(results=[ReadStateResult(*topic) for topic in topics])

@@ -27,11 +27,12 @@ async def handle(ctx: RequestContext, request: ReadShareGroupStateSummaryRequest
     def operate(key: SharePartitionKey, data: PartitionData) -> Pending[SummaryResult]:
         return coordinator.read_summary(key)
 
-    topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
+    topics = await for_each_partition(ctx, request.group_id, request.topics, operate, result_of, PartitionResult)
     return ReadShareGroupStateSummaryResponse(results=[ReadStateSummaryResult(*topic) for topic in topics])
 
 
-def _result(partition: int, result: SummaryResult) -> PartitionResult:
+def result_of(partition: int, result: SummaryResult) -> PartitionResult:
+    """Return the row of a partition."""
     return PartitionResult(
         partition=partition,
         error_code=result.error,

@@ -1,26 +1,33 @@
 """ShareFetch: v1-2 (KIP-932, KIP-1206, KIP-1222).
 
-Behaviour: opens (epoch 0), uses or ends (-1) the member's share session; applies the acknowledgements it carries, and
+Behaviour: opens (epoch 0), uses or ends (-1) the member's share session; applies the request's acknowledgements, and
 fetches from the session's partitions at the same time; answers when both are done. Errors of fetching and of
 acknowledging are apart, for each partition. Records are never null. The answer that opens a session lists every
-partition that was looked at; later ones leave out what has nothing new; the last one lists acknowledgements alone.
-v2: ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
+partition looked at; later ones omit partitions without changes; the last one contains acknowledgements alone. v2:
+ShareAcquireMode, IsRenewAck (renews locks, fetches nothing).
 
-Here: a session has 10,000 partitions at most, else INVALID_REQUEST; each request looks at the next 1,000 of many. The
-most sessions are shared out among users, 100 on a connection.
+Here: a session has at most 10,000 partitions, otherwise INVALID_REQUEST; for a large session each request looks at the
+next 200, and at others with new records. The most sessions are shared out among users, 100 on a connection.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Final
 
 from shareq.broker.dispatch.context import RequestContext
-from shareq.broker.dispatch.named_nodes import add_endpoint, leader_to_name
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.foundation.turn_budget import PIECE
+from shareq.broker.handlers.share.repeated_share_fetch import RepeatedShareFetch
 from shareq.broker.handlers.shared.fetch_bound import most_bytes
-from shareq.broker.handlers.shared.share_fetch_rights import Refusal, refusal, wanted_partitions, without_refused
+from shareq.broker.handlers.shared.share_fetch_response import share_fetch_response
+from shareq.broker.handlers.shared.share_fetch_rights import (
+    Refusal,
+    refusal,
+    wanted_partition,
+    wanted_partitions,
+    without_refused,
+)
 from shareq.broker.handlers.shared.share_requests import acknowledge, requested_acks, share_request_error
 from shareq.broker.security.rights import READ_GROUP
 from shareq.broker.share.acknowledgements import AckResults
@@ -28,17 +35,11 @@ from shareq.broker.share.core.sessions import ListedPartition, ShareFetchContext
 from shareq.broker.share.fetch import FetchedPartition, ShareFetchParams, WantedPartition
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.coordinator.share.keys import SharePartitionKey
-from shareq.protocol.errors import ErrorCode, text_of
-from shareq.protocol.generated.share_fetch import (
-    AcquiredRecords,
-    LeaderIdAndEpoch,
-    NodeEndpoint,
-    PartitionData,
-    ShareFetchableTopicResponse,
-    ShareFetchRequest,
-    ShareFetchResponse,
-)
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.share_fetch import ShareFetchRequest, ShareFetchResponse
 from shareq.protocol.share import AcquireMode
+
+FAST_PATH = RepeatedShareFetch
 
 
 async def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchResponse:
@@ -48,7 +49,7 @@ async def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchR
     group_id, member_id = request.group_id, request.member_id or ""
     if error is not ErrorCode.NONE or group_id is None:
         return ShareFetchResponse(error_code=error)
-    has_acks = any(each.acknowledgement_batches for topic in request.topics for each in topic.partitions)
+    has_acks = _has_acks(request)
     context = _session(ctx, request, group_id, has_acks=has_acks)
     if isinstance(context, ErrorCode):
         if context is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
@@ -60,7 +61,7 @@ async def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchR
         acked = await acknowledge(ctx, group_id, member_id, acks, renew_request=request.is_renew_ack)
     wanted = [] if context.is_final or request.is_renew_ack else wanted_partitions(ctx, context)
     many = len(wanted) > PIECE and request.max_records and request.max_bytes
-    if many and await load(ctx, group_id, wanted):
+    if many and await load(ctx, group_id, context):
         wanted = wanted_partitions(ctx, context)  # others had their turns meanwhile
     refuse = refusal(ctx, group_id)
     fetched: list[FetchedPartition] = []
@@ -68,40 +69,61 @@ async def handle(ctx: RequestContext, request: ShareFetchRequest) -> ShareFetchR
         mode = _mode(request, wanted)
         if mode is None:
             return ShareFetchResponse(error_code=ErrorCode.UNKNOWN_SERVER_ERROR)
-        fetched = await search(ctx, request, mode, wanted, refuse, acked, rounds=context.rounds)
+        fetched = await search(ctx, request, mode, wanted, refuse, acked, context=context)
     results, fetched = ({}, fetched) if acked is None else await acknowledged(ctx, group_id, acked, fetched)
     if context.is_final:
         ctx.services.share.session_ends.close(context.session)
-    fetched = [without_refused(ctx, group_id, member_id, each, refuse) for each in fetched]
-    if any(each.error is READ_GROUP.error for each in fetched):
-        return ShareFetchResponse(error_code=READ_GROUP.error)
-    selected = context.select(fetched)
+    selected = _selected(ctx, group_id, context, fetched, refuse)
     if isinstance(selected, ErrorCode):
         return ShareFetchResponse(error_code=selected)
     return share_fetch_response(ctx, group_id, selected, results)
 
 
+def _has_acks(request: ShareFetchRequest) -> bool:
+    return any(partition.acknowledgement_batches for topic in request.topics for partition in topic.partitions)
+
+
+def _selected(
+    ctx: RequestContext,
+    group_id: str,
+    context: ShareFetchContext,
+    fetched: list[FetchedPartition],
+    refuse: Refusal | None,
+) -> list[FetchedPartition] | ErrorCode:
+    """Return the fetched partitions for the response, without those that may no longer be read."""
+    if refuse is not None:
+        member_id = context.session.member_id
+        fetched = [without_refused(ctx, group_id, member_id, each, refuse) for each in fetched]
+        if any(each.error is READ_GROUP.error for each in fetched):
+            return READ_GROUP.error
+    return context.select(fetched)
+
+
 def _renews_and_fetches(request: ShareFetchRequest) -> bool:  # KIP-1222
-    asked = request.max_bytes, request.min_bytes, request.max_records, request.max_wait_ms
-    return request.is_renew_ack and any(asked)
+    return request.is_renew_ack and any(
+        (request.max_bytes, request.min_bytes, request.max_records, request.max_wait_ms)
+    )
 
 
 def _names_too_many(request: ShareFetchRequest) -> bool:
     return names_too_many(
-        sum(len(topic.partitions) for topic in request.topics),
-        sum(len(topic.partitions) for topic in request.forgotten_topics_data),
+        sum([len(topic.partitions) for topic in request.topics]),
+        sum([len(topic.partitions) for topic in request.forgotten_topics_data]),
     )
 
 
+_MODES: Final = {mode.value: mode for mode in AcquireMode}
+
+
 def _mode(request: ShareFetchRequest, wanted: Sequence[WantedPartition]) -> AcquireMode | None:
-    """Return how records are acquired; None: no mode has this number, and there would be something to fetch.
+    """Return how records are acquired; None if the number is no mode, and there are partitions to fetch.
 
     This is found out late, as by Apache Kafka: the epoch and the acknowledgements have gone through.
     """
-    try:
-        return AcquireMode(request.share_acquire_mode)
-    except ValueError:
-        return None if any(each.topic is not None for each in wanted) else AcquireMode.BATCH_OPTIMIZED
+    mode = _MODES.get(request.share_acquire_mode)
+    if mode is None and all(each.topic is None for each in wanted):
+        return AcquireMode.BATCH_OPTIMIZED
+    return mode
 
 
 def _session(
@@ -140,16 +162,19 @@ _ELEMENTS: Final = 4
 """The elements that loading a share partition counts as: 25 µs."""
 
 
-async def load(ctx: RequestContext, group_id: str, wanted: Sequence[WantedPartition]) -> bool:
-    """Load the share partitions that can be fetched, before they are fetched from; return whether any was loaded."""
+async def load(ctx: RequestContext, group_id: str, context: ShareFetchContext) -> bool:
+    """Load the share partitions of the session, before they are fetched from; return whether any was loaded."""
     partitions = ctx.services.share.partitions
+    known = partitions.of_group(group_id)
+    if len(partitions.of_session(context.session)) == len(context.session.partitions):
+        return False
     loaded = False
-    for each in wanted:
-        key = SharePartitionKey(group_id, each.topic_id, each.partition)
-        if each.topic is not None and partitions.get(key) is None:
-            partitions.get_or_load(key, each.topic)
+    for each in [each for place, each in context.session.partitions.items() if place not in known]:
+        topic = wanted_partition(ctx, each).topic
+        if topic is not None:
+            partitions.get_or_load(SharePartitionKey(group_id, each.topic_id, each.partition), topic)
             loaded = True
-            await ctx.breathe(_ELEMENTS)
+        await ctx.breathe(_ELEMENTS if topic is not None else 1)
     return loaded
 
 
@@ -160,38 +185,45 @@ def search(
     wanted: list[WantedPartition],
     refuse: Refusal | None,
     acked: Pending[AckResults] | None,
-    rounds: int,
+    *,
+    context: ShareFetchContext,
 ) -> Pending[list[FetchedPartition]]:
-    """Begin a search for records in the wanted partitions, which ends when the connection does.
+    """Begin a search for records in the wanted partitions; it ends when the connection does.
 
-    `acked`: what the request acknowledges, if anything. `rounds`: how many requests it takes to look at all partitions
-    of the session, which share the time to wait.
+    `acked`: the acknowledgements of the request, if any. Where some partitions of a large session cannot be fetched,
+    the requests that it takes until each has named its error share the time to wait.
     """
+    group_id = request.group_id or ""
+    rounds, max_wait_ms = context.rounds, request.max_wait_ms
+    everything: Sequence[SharePartitionLeader] = ()
+    if rounds > 1:
+        everything = ctx.services.share.partitions.of_session(context.session)
+        if len(everything) < len(context.session.partitions):
+            max_wait_ms //= rounds
     params = ShareFetchParams(
-        group_id=request.group_id or "",
+        group_id=group_id,
         member_id=request.member_id or "",
         mode=mode,
-        max_wait_ms=request.max_wait_ms // rounds,
+        max_wait_ms=max_wait_ms,
         min_bytes=request.min_bytes,
         max_bytes=most_bytes(ctx, request.max_bytes),  # more is paid for later: it is the member's by then
         max_records=request.max_records,
         batch_size=request.batch_size,
     )
-    fetch = ctx.services.share.fetch(params, wanted, refuse)
+    fetch = ctx.services.share.fetch(params, wanted, refuse, everything)
     # With order by key, what is acknowledged here may free the records that this fetch is for.
     ordered = acked is not None and ctx.services.configs.share_group(params.group_id).order_by_key
     pending = fetch.start(acked if ordered else None)
     if not pending.done:
-        forget = ctx.connection.on_close(fetch.cancel)
-        pending.on_complete(lambda _fetched: forget())
+        pending.on_complete(ctx.connection.on_close(fetch.cancel))
     return pending
 
 
 async def acknowledged(
     ctx: RequestContext, group_id: str, acked: Pending[AckResults], fetched: list[FetchedPartition]
 ) -> tuple[AckResults, list[FetchedPartition]]:
-    """Return what became of the acknowledgements, when they are written, and what was fetched beside them, without
-    records that are not the member's any more: their share partition was dropped meanwhile, and another leader may have
+    """Return the outcome of the acknowledgements when they are written, and the records fetched beside them, without
+    those that the member no longer holds: their share partition was dropped meanwhile, and another leader may have
     given them to others.
     """
     if acked.done:
@@ -210,49 +242,9 @@ async def acknowledged(
 def _holders(
     ctx: RequestContext, group_id: str, fetched: Sequence[FetchedPartition]
 ) -> list[SharePartitionLeader | None]:
-    """Return the share partitions in memory, of those of which something was acquired."""
+    """Return the share partitions in memory among those of which records were acquired."""
     partitions = ctx.services.share.partitions
     return [
         partitions.get(SharePartitionKey(group_id, each.topic_id, each.partition)) if each.acquired else None
         for each in fetched
     ]
-
-
-def share_fetch_response(
-    ctx: RequestContext, group_id: str, fetched: list[FetchedPartition], acked: AckResults
-) -> ShareFetchResponse:
-    """Every partition of either, once. Names the leaders of partitions that others lead."""
-    response = ShareFetchResponse(
-        acquisition_lock_timeout_ms=ctx.services.configs.share_group(group_id).record_lock_duration_ms
-    )
-    topics: dict[bytes, ShareFetchableTopicResponse] = {}
-    for (topic_id, index), row in _rows(fetched, acked).items():
-        if topic_id not in topics:
-            topics[topic_id] = ShareFetchableTopicResponse(topic_id, [])
-        topics[topic_id].partitions.append(row)
-        if row.error_code:
-            topic = ctx.services.metadata.topic_by_id(topic_id)
-            leader = leader_to_name(ctx, topic.name if topic else None, index, row.error_code)
-            if leader is not None:
-                row.current_leader = LeaderIdAndEpoch(leader.node_id, leader.epoch)
-                if leader.address is not None:
-                    add_endpoint(response.node_endpoints, NodeEndpoint(*leader.address))
-    response.responses = list(topics.values())
-    return response
-
-
-def _rows(fetched: list[FetchedPartition], acked: AckResults) -> dict[tuple[bytes, int], PartitionData]:
-    rows: dict[tuple[bytes, int], PartitionData] = {}
-    for result in fetched:
-        rows[result.topic_id, result.partition] = PartitionData(
-            partition_index=result.partition,
-            error_code=result.error,
-            records=result.records,
-            acquired_records=cast("list[AcquiredRecords]", result.acquired),  # tuples: they are written, too
-        )
-    for (topic_id, index), error in acked.items():
-        row = rows.setdefault((topic_id, index), PartitionData(partition_index=index, records=b""))
-        row.acknowledge_error_code = error
-        if error is not ErrorCode.NONE:
-            row.acknowledge_error_message = text_of(error)
-    return rows

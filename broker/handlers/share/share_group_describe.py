@@ -1,6 +1,6 @@
 """ShareGroupDescribe: v1 (KIP-932).
 
-Behaviour: state, epochs and members of each group asked for; a group of another kind, or none, is GROUP_ID_NOT_FOUND.
+Behaviour: state, epochs and members of each requested group; a group of another kind, or none, is GROUP_ID_NOT_FOUND.
 DESCRIBE on the group is needed, and on every topic that is assigned in it: else nothing is returned of the group.
 """
 

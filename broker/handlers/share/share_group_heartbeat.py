@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.groups.names import Joining
+from shareq.broker.handlers.share.repeated_heartbeat import RepeatedHeartbeat
 from shareq.broker.security.rights import DESCRIBE_TOPIC, READ_GROUP
 from shareq.coordinator.group.groups import Client
 from shareq.coordinator.group.share.heartbeat import refusal
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
 from shareq.protocol.share import JOIN_EPOCH
+
+FAST_PATH = RepeatedHeartbeat
 
 
 def refusal_by_size(ctx: RequestContext, frame_bytes: int) -> ShareGroupHeartbeatResponse | None:

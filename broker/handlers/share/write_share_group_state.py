@@ -1,7 +1,7 @@
 """WriteShareGroupState: v0-1 (KIP-932, KIP-1226).
 
-Behaviour: stores what became of records; smaller leader or state epochs than known are fenced.
-v1: DeliveryCompleteCount.
+Behaviour: stores the outcomes of records; smaller leader or state epochs than the known ones are fenced. v1:
+DeliveryCompleteCount.
 """
 
 from __future__ import annotations

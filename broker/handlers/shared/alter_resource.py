@@ -42,7 +42,7 @@ async def altered(
     *,
     validate_only: bool,
 ) -> list[ApiError]:
-    """Change the resources, each all or nothing; return what is wrong with each, or NO_ERROR, in their order.
+    """Change the resources, each completely or not at all; return the error of each, or NO_ERROR, in their order.
 
     Some are stored together in one commit. A broker's properties are stored before the next resource is looked at,
     whose bounds they may be.

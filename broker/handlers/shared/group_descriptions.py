@@ -33,8 +33,8 @@ async def described_groups(
 ) -> list[GroupT]:
     """Return the groups' entries, in front those that need DESCRIBE on the group.
 
-    Where DESCRIBE is missing on one of `topics_of`, the topics assigned in a group, nothing is returned of it.
-    `with_operations`: the client asks what it may do.
+    A group is returned only if the client may DESCRIBE all `topics_of` it, the topics assigned in it.
+    `with_operations`: the client asks for its allowed operations.
     """
     described: list[GroupT] = []
     begun: list[Pending[GroupT]] = []

@@ -180,7 +180,7 @@ class ProduceAppend:
         return response
 
     def _unacceptable(self, records: bytes | memoryview) -> ErrorCode:
-        """Return the error of what this request's version does not take, beyond what every append checks."""
+        """Return the error for records that this request's version forbids, beyond the checks of every append."""
         if len(records) <= ATTRIBUTES_AT:
             return ErrorCode.INVALID_RECORD
         if attributes_of(records) & CODEC_MASK == Compression.ZSTD and self._ctx.api_version < ZSTD_FROM:

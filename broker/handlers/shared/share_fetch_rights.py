@@ -45,13 +45,14 @@ def without_refused(
 
 
 def wanted_partitions(ctx: RequestContext, context: ShareFetchContext) -> list[WantedPartition]:
-    """Return the session's partitions in the order to fetch them, those that cannot be fetched with their errors;
-    `LOOKED_AT` of a session that has more.
+    """Return the session's partitions in the order to fetch them, and errors for those that cannot be fetched;
+    `LOOKED_AT` of them for a larger session.
     """
-    return [_wanted(ctx, each) for each in fetch_order(context.partitions, context.epoch, LOOKED_AT)]
+    return [wanted_partition(ctx, each) for each in fetch_order(context.partitions, context.epoch, LOOKED_AT)]
 
 
-def _wanted(ctx: RequestContext, listed: SessionPartition) -> WantedPartition:
+def wanted_partition(ctx: RequestContext, listed: SessionPartition) -> WantedPartition:
+    """Return one of the session's partitions, with the error if it cannot be fetched."""
     topic_id, partition, name = listed.topic_id, listed.partition, listed.topic
     topic = ctx.services.metadata.topic_by_id(topic_id)
     if name is None and topic is not None:

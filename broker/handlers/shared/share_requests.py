@@ -13,9 +13,11 @@ from shareq.broker.share.acknowledgements import AckResults, PartitionAcks
 from shareq.broker.share.core.values import Acknowledged, AckRanges
 from shareq.coordinator.ports import MAX_MEMBER_ID_LENGTH
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.ack_delays import delays_in
 from shareq.protocol.ack_reasons import reasons_in
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_acknowledge import AcknowledgeTopic
+from shareq.protocol.primitives import Tags
 from shareq.protocol.rows import Rows
 
 _RENEW_FROM = 2
@@ -25,6 +27,7 @@ class WirePartition(Protocol):
     """A partition of either request."""
 
     partition_index: int
+    unknown_tags: Tags
 
     @property
     def acknowledgement_batches(self) -> Sequence[Acknowledged]: ...
@@ -57,7 +60,12 @@ def share_request_error(ctx: RequestContext, group_id: str | None, member_id: st
 def requested_acks(topics: Sequence[WireTopic]) -> list[PartitionAcks]:
     """Return the request's acknowledgements, one entry for every partition it names."""
     return [
-        PartitionAcks(topic.topic_id, partition.partition_index, _acks(partition.acknowledgement_batches))
+        PartitionAcks(
+            topic.topic_id,
+            partition.partition_index,
+            _acks(partition.acknowledgement_batches),
+            delays_in(partition.unknown_tags) if partition.unknown_tags else (),
+        )
         for topic in topics
         for partition in topic.partitions
     ]

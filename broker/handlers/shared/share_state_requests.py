@@ -43,9 +43,9 @@ async def for_each_partition(
 ) -> list[tuple[bytes, list[Out]]]:
     """Run `operate` on every share partition named, in order; return the results by topic, when all are durable.
 
-    Without CLUSTER_ACTION nothing is run, and each one is `refused`. As in Apache Kafka 4.3.1 an empty group id, no
-    topics, or a topic without partitions give an empty list, and a share partition that is named twice is operated on
-    twice but answered once, with the last result.
+    Without CLUSTER_ACTION nothing is run, and each one is `refused`. As in Apache Kafka 4.3.1, an empty group id, no
+    topics, or a topic without partitions give an empty list; a share partition named twice is processed twice but
+    answered once, with the last result.
     """
     if not ctx.may(CLUSTER_ACTION):
         return await _refused(ctx, topics, refused, CLUSTER_ACTION.error)

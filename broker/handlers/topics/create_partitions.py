@@ -1,10 +1,9 @@
 """CreatePartitions: v0-3.
 
-Behaviour: every topic stands alone; those that can grow do, up to 500 in one commit. `count` is the new total. A topic
-named twice gets INVALID_REQUEST; a count that is not larger, or larger than 10,000 new ones, INVALID_PARTITIONS; new
-partitions may be assigned to this broker only. ALTER on the topic is needed. `validate_only` answers the same and
-changes nothing.
-v3: what is over `controller_mutation_rate` is refused.
+Behaviour: every topic is handled separately; all valid changes are made, up to 500 topics in one commit. `count` is the
+new total. A topic named twice gets INVALID_REQUEST; a count that is not larger, or larger than 10,000 new ones,
+INVALID_PARTITIONS; new partitions may be assigned to this broker only. ALTER on the topic is needed. `validate_only`
+answers the same and changes nothing. v3: changes above `controller_mutation_rate` are refused.
 
 Here: the coordinators' topics do not grow (Apache Kafka's do, and lose what is in them).
 """

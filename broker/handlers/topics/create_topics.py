@@ -1,12 +1,12 @@
 """CreateTopics: v2-7.
 
-Behaviour: every topic stands alone; those that can be created are, up to 500 in one commit. A name given twice and
-`__cluster_metadata` get INVALID_REQUEST, whatever else is wrong with them. More than 10,000 partitions in one request
-get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name, existence, properties, partitions and
-replicas. CREATE on the cluster or on the topic is needed. `validate_only` answers the same and creates nothing.
-v4: -1 takes the broker's partition count and replication factor. v5: the answer has counts and effective properties,
-for clients that may DESCRIBE_CONFIGS of the topic. v6: what is over `controller_mutation_rate` is refused.
-v7: and the topic id.
+Behaviour: every topic is handled separately; all valid ones are created, up to 500 in one commit. A name given twice
+and `__cluster_metadata` get INVALID_REQUEST, whatever else is wrong with them. More than 10,000 partitions in one
+request get POLICY_VIOLATION for all topics. Checks run in Apache Kafka's order: name, existence, properties, partitions
+and replicas. CREATE on the cluster or on the topic is needed. `validate_only` answers the same and creates nothing. v4:
+-1 means the broker's partition count and replication factor. v5: the answer has counts and effective properties, for
+clients that may DESCRIBE_CONFIGS of the topic. v6: topics above `controller_mutation_rate` are refused. v7: the answer
+has the topic id.
 """
 
 from __future__ import annotations

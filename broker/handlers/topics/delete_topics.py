@@ -1,6 +1,6 @@
 """DeleteTopics: v1-6.
 
-Behaviour: every topic stands alone; those that can be deleted are, as many in one commit as have 200 partitions.
+Behaviour: every topic is handled separately; all existing ones are deleted, in commits of up to 200 partitions.
 `delete.topic.enable=false` refuses the whole request: INVALID_REQUEST, or TOPIC_DELETION_DISABLED from v3. A topic
 named twice, by name or id, gets one row with INVALID_REQUEST. Unknown ones get UNKNOWN_TOPIC_OR_PARTITION or
 UNKNOWN_TOPIC_ID. The coordinators' topics follow the same rules.

@@ -1,9 +1,9 @@
 """DescribeTopicPartitions: v0 (KIP-966).
 
-Behaviour: the named topics, or all, by name, from the cursor on, until the answer has as many partitions as the client
-or `max.request.partition.size.limit` allows, at least one; the next cursor is where to go on, null at the end. Unknown
-and impossible names get a row with their error. A cursor that is not in the list of names, or has a negative partition,
-is INVALID_REQUEST. Leaders are named, and topics asked for, as in Metadata.
+Behaviour: the named topics, or all, by name, starting at the cursor, until the answer has as many partitions as the
+client or `max.request.partition.size.limit` allows, at least one; the next cursor is the place to continue, null at the
+end. Unknown and impossible names get a row with their error. A cursor that is not in the list of names, or has a
+negative partition, is INVALID_REQUEST. Leaders are named, and topics asked for, as in Metadata.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ async def _page(
     limit: int,
     unheard: Collection[str | bytes] | None,
 ) -> DescribeTopicPartitionsResponse:
-    """Return the rows up to the limit. `unheard`: the names of which nothing could be heard; None: of all topics, those
-    that are missing are left out.
+    """Return the rows up to the limit. `unheard`: the names for which the cluster gave no answer; None when all topics
+    are requested: missing ones are left out.
     """
     response = DescribeTopicPartitionsResponse()
     for name in names:

@@ -3,16 +3,15 @@
 Behaviour: null topics (v0: an empty list) means all, an empty list none. A topic that does not exist is created if the
 request and `auto.create.topics.enable` allow it, and is in the same answer. Otherwise its row says
 UNKNOWN_TOPIC_OR_PARTITION, or UNKNOWN_TOPIC_ID if it was asked for by id. A name that no topic can have gets
-INVALID_TOPIC_EXCEPTION. A broker by itself is the controller and leads everything. Where others lead, those that are
-alive and have the request's listener are named, with their epochs; a leader that is not alive is LEADER_NOT_AVAILABLE,
-one without the listener LISTENER_NOT_FOUND (v6). A node asks its cluster for what it does not know; nothing is heard:
-LEADER_NOT_AVAILABLE.
-v4: the request says whether topics may be created. v8-10: authorized operations of the cluster; v8: of topics.
-v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVALID_REQUEST although they can carry
-them.
+INVALID_TOPIC_EXCEPTION. A broker by itself is the controller and leads everything. Where other brokers lead, the live
+ones with the request's listener are named, with their epochs; a dead leader is LEADER_NOT_AVAILABLE, one without the
+listener LISTENER_NOT_FOUND (v6). A node asks its cluster for unknown topics; without an answer they are
+LEADER_NOT_AVAILABLE. v4: the request says whether topics may be created. v8-10: authorized operations of the cluster;
+v8: of topics. v10: topic ids in answers; v12: in requests, which v10 and v11 refuse with INVALID_REQUEST although they
+can carry them.
 
-Here: a topic that is created is in the same answer. A request creates 50 topics at most, and those of one user 100 at
-once and 5 a second; the others get UNKNOWN_TOPIC_OR_PARTITION.
+Here: a topic that is created is in the same answer. A request creates at most 50 topics, and the requests of one user
+100 at once and 5 a second; the other topics get UNKNOWN_TOPIC_OR_PARTITION.
 """
 
 from __future__ import annotations

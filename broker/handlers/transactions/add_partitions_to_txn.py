@@ -1,10 +1,9 @@
 """AddPartitionsToTxn: v0-5 (KIP-98, KIP-890).
 
-Behaviour: all partitions of a transaction or none; one that cannot be added makes the others OPERATION_NOT_ATTEMPTED.
-Producers of transaction version 2 leave it to the broker.
-v2: a fenced producer gets PRODUCER_FENCED, INVALID_PRODUCER_EPOCH before. v4, v5: brokers among themselves, several
-transactions at a time, to which partitions are added, or which are asked whether they have them; CLUSTER_ACTION instead
-of rights on names.
+Behaviour: adds all partitions to a transaction or none; if one cannot be added, the others are OPERATION_NOT_ATTEMPTED.
+Producers of transaction version 2 leave it to the broker. v2: a fenced producer gets PRODUCER_FENCED, before
+INVALID_PRODUCER_EPOCH. v4, v5: for brokers, several transactions at a time, to add partitions or to ask whether they
+are part of it; CLUSTER_ACTION instead of rights on names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """DescribeProducers: v0 (KIP-664).
 
-Behaviour: what each partition remembers of its producers, by ascending producer id; among them those whose transaction
-is under way, with its first offset. Errors concern their partition alone.
+Behaviour: the producers that each partition remembers, by ascending producer id; those with an open transaction, with
+its first offset. Errors concern their partition alone.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """InitProducerId: v0-5 (KIP-98, KIP-360).
 
-Behaviour: a producer without a transactional id gets a producer id that was never given out before, with epoch 0,
-whatever it had; one with a transactional id gets the id's producer id in a new epoch, which fences all others. A
-transaction that was under way is aborted first, and the answer is CONCURRENT_TRANSACTIONS.
-v3: the producer's current id and epoch. v4: PRODUCER_FENCED, INVALID_PRODUCER_EPOCH before. v6 (two-phase commit) is
-not stable and not served.
+Behaviour: a producer without a transactional id gets a new producer id with epoch 0, whatever it had before; one with a
+transactional id gets the id's producer id in a new epoch, which fences all others. An open transaction is aborted
+first, and the answer is CONCURRENT_TRANSACTIONS. v3: the producer's current id and epoch. v4: PRODUCER_FENCED, before
+INVALID_PRODUCER_EPOCH. v6 (two-phase commit) is not stable and not served.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """ListTransactions: v0-2 (KIP-664, KIP-994, KIP-1152).
 
 Behaviour: every transactional id of this broker that passes all filters; unknown states are returned, and match
-nothing. v1: those that last longer than so many milliseconds. v2: a pattern (RE2) for the whole transactional id;
-INVALID_REGULAR_EXPRESSION if it is none.
+nothing. v1: those that last longer than the given milliseconds. v2: a pattern (RE2) for the whole transactional id;
+INVALID_REGULAR_EXPRESSION for an invalid one.
 """
 
 from __future__ import annotations

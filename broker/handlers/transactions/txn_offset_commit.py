@@ -1,10 +1,10 @@
 """TxnOffsetCommit: v0-6 (KIP-98, KIP-447, KIP-890, KIP-1319).
 
-Behaviour: the offsets count for the group once the producer's transaction is committed. Topics and partitions that do
-not exist are refused each; what is wrong with the transaction, the group or its member stands in every other row.
-v3: the member that has read up to these offsets, which is fenced when it is no member any more. v4: an offset that is
-not part of the transaction is TRANSACTION_ABORTABLE, INVALID_TXN_STATE before. v5: it becomes part of it by itself.
-v6: topics by their ids, UNKNOWN_TOPIC_ID; GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOCH instead of ILLEGAL_GENERATION.
+Behaviour: the offsets count for the group once the producer's transaction is committed. Each topic or partition that
+does not exist is refused; an error of the transaction, the group or its member is returned in every other row. v3: the
+member that has read up to these offsets, which is fenced if it is no longer one. v4: an offset outside the transaction
+is TRANSACTION_ABORTABLE, before INVALID_TXN_STATE. v5: it is added to the transaction. v6: topics by their ids,
+UNKNOWN_TOPIC_ID; GROUP_ID_NOT_FOUND, STALE_MEMBER_EPOCH instead of ILLEGAL_GENERATION.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ async def _existing(ctx: FolderContext, topics: _Topics, errors: _Errors) -> lis
 
 
 async def _add_errors(ctx: FolderContext, errors: _Errors, prepared: PreparedCommit, outcome: CommitOutcome) -> None:
-    """Add the errors of single partitions that differ from what came of all."""
+    """Add the errors of single partitions that differ from the common outcome."""
     by_id = ctx.api_version >= _IDS_FROM
     gone = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     for topic in prepared.topics:

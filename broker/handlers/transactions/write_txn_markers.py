@@ -1,8 +1,8 @@
 """WriteTxnMarkers: v1-2 (KIP-98, KIP-664).
 
 Behaviour: ends the transactions of producers in the partitions named, past their coordinator: administrators do that
-to transactions that no producer will end. Each partition has its own error, answered when its marker is durable.
-v2: the transaction version, which says whether a marker's epoch has to be a new one.
+to transactions that no producer will end. Each partition has its own error, answered when its marker is durable. v2:
+the transaction version, which says whether a marker needs a new epoch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One pass over one log: note what is newest, copy what survives, swap segments.
 
-The pass is a coroutine. It counts what it has gone through, by which its driver has it pause, and awaits that a segment
-is on stable storage; meanwhile the log lives on. It always begins at the log's start, so that what it lets go of is the
-last of its kind.
+The pass is a coroutine. It counts the bytes read, so that its driver can pause it, and waits until a segment is on
+stable storage; the log is in use meanwhile. It always begins at the log's start, so that what it lets go of is the last
+of its kind.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from shareq.protocol.records.retain import OPENED_AT_ONCE, SLICE_RECORDS, emptie
 RECORD_BYTES: Final = 100  # what a record counts at least: there may be many in a small, compressed batch
 _BUFFER_BYTES: Final = 32 * 1024  # are written together
 _MAX_SEGMENT_BYTES: Final = 2**31 - 1
+_LOAD_BYTES: Final = 1024 * 1024  # as much as the walk of a segment reads at a time
 
 _Take = Callable[[BatchHeader, bytes], Awaitable[bool]]
 """Take the next batch; False ends the walk."""
@@ -43,7 +44,9 @@ class DamagedLogError(Exception):
 
 
 class PassAbandonedError(Exception):
-    """The log has changed under the pass (deleted, cut at its front, not compacted any more); nothing is wrong."""
+    """The log has changed during the pass (it was deleted, cut at its front, or is no longer compacted); this is no
+    fault.
+    """
 
 
 @dataclass(slots=True)
@@ -60,9 +63,9 @@ class Counts:
 class CleaningPass:
     """One pass over a log's first segments; what is below the first dirty offset was cleaned before.
 
-    `room`: how many subjects may be held in memory. `sync`: whether names, too, have to survive a power cut.
+    `room`: how many subjects may be held in memory. `sync`: names must survive a power loss, too.
 
-    `pace` counts bytes that were gone through, small records as more, and returns what the pass awaits then.
+    `pace` counts the bytes read, small records as more, and returns the pending that the pass should wait for.
     `sync_segment` has a segment on stable storage.
     """
 
@@ -157,7 +160,7 @@ class CleaningPass:
     # -- then: what survives, written into as few segments as there are places for
 
     async def _clean_group(self, cleaner: BatchCleaner, at: int) -> int:
-        """Clean the sources from `at` on into one segment and have it replace them; return where to go on."""
+        """Clean the sources starting at `at` into one segment and replace them by it; return the place to continue."""
         first = self._sources[at].segment
         settings = self.log.settings
         output = self._output = _Output(
@@ -193,7 +196,7 @@ class CleaningPass:
     async def _clean_batch(
         self, output: _Output, cleaner: BatchCleaner, limit: int | None, header: BatchHeader, batch: bytes
     ) -> bool:
-        """Append what is left of a batch; return False as soon as that is too much for one segment."""
+        """Append the rest of a batch; return False as soon as it is too much for one segment."""
         cleaned = await cleaner.clean(header, batch, self._took)
         output.put(header, cleaned.batch, changed=cleaned.batch is not batch, removed=cleaned.removed)
         return limit is None or output.size <= limit
@@ -250,7 +253,9 @@ class CleaningPass:
     # -- reading, and living with the log
 
     async def _go_through(self, source: Source, first_offset: int, take: _Take) -> bool:
-        """Have the batches taken from the one that holds `first_offset` on; False as soon as one is not."""
+        """Take the batches, starting with the one that contains `first_offset`; return False as soon as one is not
+        taken.
+        """
         segment = source.segment
         position = segment.map.start_of(first_offset)[0] if first_offset > segment.base_offset else 0
         walk = BatchWalk(
@@ -260,6 +265,7 @@ class CleaningPass:
             next_offset=segment.base_offset,
             limit=source.end_offset,
         )
+        loaded = await self._load(segment, position)
         for _, header in walk:
             if header.last_offset >= first_offset:
                 try:
@@ -276,11 +282,20 @@ class CleaningPass:
             if breath is not NO_PAUSE:
                 await breath
                 self._check()
+            if loaded - walk.position < _LOAD_BYTES:
+                loaded = await self._load(segment, loaded)
         if walk.fault is not None:
             raise DamagedLogError(
                 f"{segment.log_path}: {walk.fault} at byte {walk.position} (offset {walk.next_offset})"
             )
         return True
+
+    async def _load(self, segment: Segment, position: int) -> int:
+        """Have the next bytes in memory before they are read; up to where (exclusive)."""
+        if (arrived := segment.load(position, 2 * _LOAD_BYTES)) is not None:
+            await arrived
+            self._check()
+        return position + 2 * _LOAD_BYTES
 
     async def _took(self, records: int) -> None:
         """Count records of a large batch that were gone through."""
@@ -321,11 +336,11 @@ class _Output:
 
     @property
     def is_empty(self) -> bool:
-        """True if no bytes were put, and no batch was dropped whose place has to be kept."""
+        """True if no bytes were added, and no batch was dropped whose place has to be kept."""
         return not self.size and self._dropped is None
 
     def put(self, header: BatchHeader, batch: bytes | bytearray | None, *, changed: bool, removed: int) -> None:
-        """Append what has become of the next batch."""
+        """Append the cleaned form of the next batch."""
         if self._dropped is not None:
             self.changed = True  # the batch before this one is gone
         if batch is not None or header.records_count:
@@ -343,7 +358,7 @@ class _Output:
             self._buffered = 0
 
     def end(self) -> None:
-        """Write everything: nothing follows. Make sure that the last batch shows where the segment ends."""
+        """Write everything: this is the end. Make sure that the last batch shows where the segment ends."""
         if self._dropped is not None:
             batch = emptied(self._dropped)
             self._append(read_header(batch), batch)
@@ -357,7 +372,7 @@ class _Output:
         return _Mark(self.segment.size, segment_map.mark(), self._end_offset, self._dropped, self.changed, self.removed)
 
     def back_to(self, mark: _Mark) -> None:
-        """Take back what came after the mark. OSError."""
+        """Undo everything after the mark. OSError."""
         self._buffer, self._buffered = [], 0
         if self.segment.size > mark.size:
             self.segment.cut_at(mark.size)

@@ -1,8 +1,8 @@
-"""One batch on its way through the cleaner: as it is, with fewer records, without any, or gone. Pure.
+"""One batch in the cleaner: unchanged, with fewer records, empty, or removed. Pure.
 
-A batch that loses its records stays, empty, when it holds the last sequence of a producer: that is where the producer
-goes on (Apache Kafka: Cleaner.cleanInto). Tombstones and outlived markers are given a delete horizon by the first pass
-that meets them, and go with the first that comes after it.
+A batch that loses its records stays, empty, when it contains the last sequence of a producer: the producer continues
+from there (Apache Kafka: Cleaner.cleanInto). Tombstones and outlived markers are given a delete horizon by the first
+pass that meets them, and go with the first that comes after it.
 """
 
 from __future__ import annotations

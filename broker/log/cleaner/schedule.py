@@ -1,9 +1,9 @@
 """The cleaning of logs by the one cleaner of a broker, in the pauses of its event loop.
 
 It looks for dirty logs every `log.cleaner.backoff.ms`, and at once when a segment of a compacted log is sealed and on
-stable storage. One pass runs at a time, in turns with a pause after each. A turn takes at least eight times what was
-appended to the log since the last one, and more when segments of other logs wait: however busy the broker, a pass comes
-to its end before the log has grown by an eighth of what the pass reads.
+stable storage. One pass runs at a time, in turns with a pause after each. A turn reads at least eight times the bytes
+appended to the log since the last one, and more when segments of other logs wait: even on a busy broker, a pass ends
+before the log has grown by an eighth of the bytes that the pass reads.
 
     DATA/cleaner-offset-checkpoint    up to where logs are clean; without it, they are cleaned again from their start
 
@@ -130,7 +130,7 @@ class LogCleaner:
         return self._clean_until.get(_key(log), -1)
 
     def start(self, clean_until: Mapping[TopicPartition, int]) -> None:
-        """Start: the logs are open, and `clean_until` is what the checkpoint file says of them.
+        """Start: the logs are open, and `clean_until` is the content of the checkpoint file.
 
         Look after the first backoff.
         """
@@ -138,7 +138,7 @@ class LogCleaner:
         self._wait()
 
     def stop(self) -> None:
-        """Stop for good; a pass under way is abandoned, and its log stays as it is."""
+        """Stop for good; a running pass is abandoned, and its log stays unchanged."""
         self._stopped = True
         self._timer.stop()
         if self._pass is not None:
@@ -242,7 +242,7 @@ class LogCleaner:
             self._pass = begun
 
     async def _clean(self, chosen: Candidate) -> None:
-        """Make a pass, and look whether there is another one to make."""
+        """Make a pass, and check whether another one is due."""
         from shareq.broker.log.cleaner.cleaning import CleaningPass, DamagedLogError, PassAbandonedError
         from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES
 
@@ -283,7 +283,7 @@ class LogCleaner:
         return breath if self._done >= self._due else NO_PAUSE
 
     def _in_pauses(self, turn: Turn) -> None:
-        """Take the next turn after a pause; it does as much as the log's growth asks for."""
+        """Take the next turn after a pause; it reads as much as the growth of the log requires."""
         clock = self._env.clock
         pause = max(int(self._done * 1000 / self._settings().bytes_per_second), PAUSE_MS)
         clock.call_at(clock.now_ms() + pause, lambda: self._take_turn(turn))

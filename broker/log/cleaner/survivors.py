@@ -1,6 +1,6 @@
 """The records that a compacted log keeps. Pure.
 
-A rule returns for each record which subject it speaks of and what it does to that subject's older records. Then
+For each record, a rule returns its subject and the effect on that subject's older records. Then
 
 * of a subject, everything older than its newest STATE or END goes;
 * a CHANGE supersedes nothing, and stays until a newer STATE or END has come;
@@ -109,7 +109,7 @@ class Newest:
     def note(self, records: Iterable[Judged], end_offset: int) -> bool:
         """Take in the records of one batch, all below `end_offset`. False, and nothing taken in, when room is short.
 
-        The first batch always has room: a pass that takes in nothing would never get on.
+        The first batch always fits: a pass that accepts no batch would never advance.
         """
         known = self._offsets
         found: dict[bytes, int] = {}
@@ -121,7 +121,7 @@ class Newest:
         return True
 
     async def note_slices(self, slices: Iterable[Collection[Judged]], end_offset: int, took: Took) -> bool:
-        """Do as `note`, slice by slice of a batch's records; subjects that are taken in count as records, too."""
+        """Note a batch's records slice by slice, as `note` does; accepted subjects count as records, too."""
         known = self._offsets
         found: dict[bytes, int] = {}
         for records in slices:
@@ -163,7 +163,7 @@ class Newest:
         return role is not Role.END or not ends_are_over
 
     def is_end(self, record: Judged) -> bool:
-        """Return True if the record's time is to be measured from its first cleaning on."""
+        """Return True if the record's time is measured from its first cleaning on."""
         return not record.has_value and self._rule(record.key, False)[0] is Role.END
 
 

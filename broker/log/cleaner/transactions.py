@@ -1,8 +1,8 @@
 """Transactions on the cleaner's way through a log: whose records count, and which markers have outlived them. Pure.
 
 The rules are Apache Kafka's: records of an aborted transaction go whatever their keys, and supersede nothing. A marker
-stays until a pass has met nothing of its transaction any more, and then as long as a tombstone does: a reader that is
-inside the transaction must not miss how it ended.
+stays until a pass has found none of its transaction's records, and then as long as a tombstone does: a reader inside
+the transaction must not miss its outcome.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop
 
+from shareq.broker.log.aborted_transactions import transaction_marker
 from shareq.broker.log.segments.txn_index import AbortedTransaction
-from shareq.broker.log.transactions import transaction_marker
 from shareq.protocol.records.batch import BatchHeader
 from shareq.protocol.records.control import ControlType
 
@@ -19,8 +19,8 @@ from shareq.protocol.records.control import ControlType
 class TransactionTrace:
     """Fed with every batch of a part of the log, in order; all transactions there have ended.
 
-    `aborted`: the transactions that were aborted and have an offset in that part. `kept` collects those of them that
-    still have batches: what the part's transaction index must hold from now on.
+    `aborted`: the transactions that were aborted and have an offset in that part. `kept` collects the transactions that
+    still have batches: the new content of the part's transaction index.
     """
 
     __slots__ = ("_aborted", "_committed", "_waiting", "kept")
@@ -55,9 +55,7 @@ class TransactionTrace:
         return True
 
     def is_outlived(self, header: BatchHeader, batch: bytes) -> bool:
-        """Return True if a control batch that comes by has nothing to say any more, but to a reader that is right
-        there.
-        """
+        """Return True if a control batch is no longer needed, except by a reader at that very place."""
         if not header.records_count:
             return True
         marker = transaction_marker(batch)

@@ -1,4 +1,4 @@
-"""Logs how far something has come that takes long: a line every two seconds, none for what is done sooner."""
+"""Logs the progress of long operations: a line every two seconds, none for an operation that ends sooner."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The small files beside the logs, read at a start before any log: how the last run ended, where logs begin, and what
-was promised of each.
+"""The small files beside the logs, which a start reads before any log: the end of the last run, the starts of logs, and
+the promises about each.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class StartFiles:
         return self.manifest is not None and self.manifest.is_whole
 
     def _clean_stop(self) -> CleanStop | None:
-        """Read what the last stop has left; None without a clean one."""
+        """Read the files of the last stop; None without a clean one."""
         path = self._path(CLEAN_SHUTDOWN_FILE)
         try:
             return parse_clean_stop(self._fs.read_bytes(path), from_format_1=self._from_format_1)

@@ -25,7 +25,7 @@ TopicPartition = tuple[str, int]
 class LogEnd(NamedTuple):
     """The end of a log: its end offset (exclusive), and its active segment's base offset and bytes.
 
-    `plain`: that segment is its only one and small, and no producer is known: its batches are all that a start needs.
+    `plain`: that segment is the only one and small, and no producer is known: a start needs only its batches.
     """
 
     end: int
@@ -40,7 +40,7 @@ class CleanStop(NamedTuple):
     logs: Mapping[TopicPartition, LogEnd] | None = None
 
     def plain_end(self, key: TopicPartition) -> LogEnd | None:
-        """Return where a plain log ended; None for any other."""
+        """Return the end of a plain log; None for any other log."""
         at = self.logs.get(key) if self.logs is not None else None
         return at if at is not None and at.plain else None
 

@@ -1,6 +1,6 @@
 """`log-manifest`: what is promised of each log. By it a start knows damage from a write that was cut off. Pure.
 
-Lines, each with its own checksum; of several lines for one log the last one counts:
+Lines, each with its own checksum; the last line for a log counts:
 
     <crc32c of the rest, 8 hex digits> manifest 1
     <crc> boot <id of the machine's start in which what follows was written>
@@ -11,8 +11,8 @@ Lines, each with its own checksum; of several lines for one log the last one cou
 `start` is the log start offset; `active` the base offset of the newest segment that has a file, -1 without any; below
 `synced` everything is on stable storage; `chain` is the CRC of the base offsets of all segments. A snapshot comes
 first, then changes are appended. A line that cannot be believed is left out, which understates what is promised.
-In another start of the machine, lines behind what was synced may have been torn by a power loss: nothing is missing
-then, because nothing was promised yet.
+After another start of the machine, lines behind the synced ones may have been torn by a power loss: then nothing is
+missing, because they promised nothing yet.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LogRow(NamedTuple):
 
 
 class Manifest(NamedTuple):
-    """A file's content. `is_whole`: no line is missing but those of an end that was `cut_off`."""
+    """A file's content. `is_whole`: no line is missing except in an end that was `cut_off`."""
 
     boot_id: str
     rows: Mapping[TopicPartition, LogRow]

@@ -1,4 +1,5 @@
-"""The manifest on disk: changes are appended as they come, synced within a second, and made a snapshot now and then.
+"""The manifest on disk: changes are appended as they come, synced within a second, and replaced by a snapshot from time
+to time.
 
 An append is a plain write: it survives the end of the process. What a power loss takes of the last second only
 understates what had been promised. After each sync the file says how much of it is on stable storage.
@@ -40,7 +41,7 @@ TopicPartition = tuple[str, int]
 class ManifestFile:
     """Owned by the manager of logs. Nothing is written before `begin`. What could not be written is made up for.
 
-    A start and a stop write by `fs`. In between `bare_fs` does, for which nothing of a full disk's reserve is given up:
+    A start and a stop write by `fs`. In between, `bare_fs` is used, which releases nothing of a full disk's reserve:
     deletions and acknowledgements need it more.
     """
 
@@ -74,7 +75,7 @@ class ManifestFile:
         return found
 
     def begin(self, found: Manifest | None, rows: Mapping[TopicPartition, LogRow]) -> None:
-        """Have the file say what holds of the logs now: they are open. OSError."""
+        """Write the current promises of the logs to the file: they are open. OSError."""
         boot_id = self._fs.boot_id()
         self._rows = dict(rows)
         if found is None or not found.is_whole or found.cut_off or set(found.rows) - set(rows):
@@ -89,7 +90,7 @@ class ManifestFile:
             self.write()
 
     def note(self, key: TopicPartition, row: LogRow) -> None:
-        """Note what holds of a log from now on; `write` is due."""
+        """Note the new promises of a log; `write` is due."""
         if self._rows.get(key) != row:
             self._rows[key] = row
             self._pending.append(row_line(key, row))
@@ -140,7 +141,7 @@ class ManifestFile:
         self._appended += len(data)
 
     def _sync(self) -> None:
-        """Have what was written on stable storage, off the loop. What a sync could not write, no later one writes:
+        """Sync the written lines to stable storage, off the loop. What a sync could not write, no later one writes:
         then the file is rewritten, until that succeeds.
         """
         self._timer.stop()
@@ -198,7 +199,7 @@ class ManifestFile:
         fs.write_atomic(self._path, snapshot(self._fs.boot_id(), self._rows), sync=True)
 
     def _make_snapshot(self) -> None:
-        """Make a new file off the loop, while changes go to the old one, too."""
+        """Make a new file off the loop, while changes are also written to the old one."""
         path = f"{self._path}.new"
         try:
             with suppress(FileNotFoundError):

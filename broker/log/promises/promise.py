@@ -12,7 +12,7 @@ class Promise(NamedTuple):
     machine has run since the last write, so every completed write is in the files. `synced`: everything below was on
     stable storage. `active`: base offset of the newest segment that has a file. `checked_below`: whole segments below
     were synced and sound, and need not be read again. `gaps`: a cleaner may have removed batches, so offsets need not
-    be contiguous. `start_is_known`: the log start offset is what was last in force; without, a log begins where its
+    be contiguous. `start_is_known`: the log start offset is the last one in effect; otherwise a log begins where its
     first segment does. `chain`: the CRC of the segments' base offsets.
     """
 

@@ -15,8 +15,8 @@ from shareq.broker.log.segments.segment_list import SegmentList
 class StableStorage:
     """Owned by a log; `segments` are the log's, `offset` is its start.
 
-    `synced_offset`: everything below is on stable storage. `recovery_point`: everything below is in sealed segments
-    that are, so that a start need not read them again. `unsynced_messages`: how many were written since the last sync
+    `synced_offset`: everything below is on stable storage. `recovery_point`: all records below it are in sealed, synced
+    segments, so that a start need not read them again. `unsynced_messages`: how many were written since the last sync
     that appends waited for. `waiting_flushes`: how many were written and wait for their sync.
     """
 
@@ -47,7 +47,7 @@ class StableStorage:
         return self._new_names is not None
 
     def file_made(self, segment: Segment, names: NewNames) -> None:
-        """`segment` has got its file; `names` have to be synced before anything in it counts."""
+        """`segment` has got its file; `names` have to be synced before any record in it counts."""
         segment.name_is_synced = False
         known = self._new_names
         self._new_names = names if known is None else known.and_(names)
@@ -83,7 +83,7 @@ class StableStorage:
                 self.synced_offset = self._segments.behind_missing(each.synced_end)
 
     def move_recovery_point(self) -> None:
-        """Up to the first segment that is not known to be on stable storage; the last one never is."""
+        """Advance to the first segment that may not be on stable storage; the last one never is."""
         segments = self._segments.all()
         for segment in segments:
             if segment.synced < segment.size or segment is segments[-1]:
@@ -91,12 +91,11 @@ class StableStorage:
                 return
 
     def size_after_failed_sync(self, active: Segment, high_watermark: int, *, every_flush: bool) -> int | None:
-        """Return how many bytes of the active segment count after a failed sync; None: everything written.
+        """Return how many bytes of the active segment count after a failed sync; None if all written bytes do.
 
         What the sync should have written is not on stable storage, and no later sync writes it: Linux reports that
-        once. A start would take it from the page cache. So it does not count where appends were to be answered after
-        that sync: with `every_flush`, and in a file whose name was not synced either (nothing of it is below
-        `high_watermark`).
+        once. A start would take it from the page cache. So none counts if appends were to be answered after that sync:
+        with `every_flush`, and in a file whose name was not synced either (all of it is above `high_watermark`).
         """
         if every_flush:
             return active.synced

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence, Set
 from functools import partial
 
 from shareq.broker.foundation.environment import Fs
+from shareq.broker.log.aborted_transactions import AbortedTransactions
 from shareq.broker.log.producer_state import ProducerStates
 from shareq.broker.log.segments.damage import SoundWalk
 from shareq.broker.log.segments.files import Segment, list_offsets, remove_quietly, snapshot_path
 from shareq.broker.log.segments.found_damage import HeaderWalk
 from shareq.broker.log.segments.segment import SNAPSHOT_SUFFIX, UNKNOWN, BatchWalk
 from shareq.broker.log.segments.txn_index import AbortedTransaction
-from shareq.broker.log.transactions import AbortedTransactions
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def load_producers(
     snapshots: Sequence[int],
     txn_indexes: Set[int],
 ) -> ProducerStates:
-    """Return the producers of a log that ends at `end` (exclusive), and what was aborted; segments get their
+    """Return the producers of a log that ends at `end` (exclusive), and the aborted transactions; segments get their
     `.txnindex`.
 
     Replays the batches behind a snapshot: the newest one, unless aborted transactions have to be found in segments
@@ -93,7 +93,7 @@ class _Loading:
         return self._producers
 
     def replayed(self, snapshots: Sequence[int]) -> ProducerStates:
-        """Return the producers alone, by what stands in snapshots and, behind the newest, in batches."""
+        """Return the producers alone, from snapshots and, behind the newest one, from batches."""
         self._replay_from(self._load_snapshot(snapshots, self._end))
         return self._producers
 
@@ -121,7 +121,9 @@ class _Loading:
         return zip(self._segments, [*ends, self._end], strict=False)  # there may be no segment at all
 
     def _load_snapshot(self, snapshots: Sequence[int], latest: int) -> int:
-        """Take the newest producer snapshot up to `latest`; the offset from which batches are still to be replayed."""
+        """Load the newest producer snapshot up to `latest`; return the offset from which batches must still be
+        replayed.
+        """
         for offset in reversed(snapshots):
             path = snapshot_path(self._folder, offset)
             if offset <= latest:
@@ -135,7 +137,7 @@ class _Loading:
         return self._segments[0].base_offset if self._segments else self._end
 
     def _replay(self, segment: Segment, start: int) -> None:
-        """Replay the sound batches. Of a segment that was read byte by byte it is known which those are."""
+        """Replay the sound batches. They are known already where a segment was read byte by byte."""
         position, _ = segment.map.start_of(start)
         walk: HeaderWalk | SoundWalk
         if segment in self._scanned.segments:

@@ -1,6 +1,6 @@
-"""Opening a partition's folder: which bytes are believed, where the log ends, what its producers did.
+"""Opening a partition's folder: which bytes are valid, where the log ends, and the state of its producers.
 
-What can be believed depends on what was promised (`promise.Promise`):
+Which bytes are valid depends on the promises (`promise.Promise`):
 
     clean stop     the files are complete; only the batches behind the last index entry are walked. What cannot be read
                    is damage, never a write that was cut off
@@ -11,7 +11,7 @@ What can be believed depends on what was promised (`promise.Promise`):
     nothing known  an unsound end is cut, unless something sound follows it
 
 Damage stays in the file as it is. The rest of the log is readable, and the log end offset never goes back below what
-was promised. `<base offset>.log.<position>.cut` holds what was cut off.
+was promised. `<base offset>.log.<position>.cut` holds the removed bytes.
 """
 
 from __future__ import annotations
@@ -100,9 +100,7 @@ def recover_log(
 
 
 def without_folder(folder: str, log_start_offset: int, log_end_offset: int) -> RecoveredLog:
-    """Return a log of which nothing is left, though everything up to `log_end_offset` (exclusive) was on stable
-    storage.
-    """
+    """Return a log without any record left, though all up to `log_end_offset` (exclusive) was on stable storage."""
     missing: list[DamagedRange] = []
     logger.error("%s: the folder of a partition is missing", folder)
     if log_end_offset > log_start_offset:
@@ -112,7 +110,7 @@ def without_folder(folder: str, log_start_offset: int, log_end_offset: int) -> R
 
 
 class _Tail(NamedTuple):
-    """The byte of a segment from which on nothing counts; `offset` is the one that was due there."""
+    """The byte of a segment after which nothing counts; `offset` is the one expected there."""
 
     position: int
     offset: int
@@ -125,7 +123,7 @@ def open_as_stopped(
     """Return a log that a clean stop has left with one small segment and no producer, without a look at its other
     files.
 
-    None when the segment is not what the stop has left, or the log does not start in it: that is for `recover_log`.
+    None if the segment is not as the stop left it, or the log does not start in it: then `recover_log` is needed.
     OSError when it cannot be read.
     """
     if not end.active <= log_start_offset <= end.end:
@@ -274,7 +272,7 @@ class _Opening:
         self._start_over_behind()
 
     def _scan(self, segment: Segment) -> _Tail | None:
-        """Check the whole segment and note where its batches are, and what is damaged. The tail where it is to be cut.
+        """Check the whole segment and note the places of its batches and of damage. The tail where it is to be cut.
 
         `end` is where it ends.
         """
@@ -313,9 +311,7 @@ class _Opening:
         return None
 
     def _judge_end(self, segment: Segment, tail: _Tail) -> _Tail | None:
-        """Return the tail if it is to be cut, or None if it is damage, and stays; nothing sound
-        follows in the segment.
-        """
+        """Return the tail if it has to be cut; None if it is damage and stays. Nothing sound follows in it."""
         promise = self._promise
         is_last = segment is self.segments[-1]
         if not promise.clean:
@@ -354,7 +350,7 @@ class _Opening:
         return any(_has_sound_batch(other) for other in later)
 
     def _cut(self, at: int, tail: _Tail) -> None:
-        """Remove the end of the segment and the segments after it; what is sound among it is kept aside."""
+        """Remove the end of the segment and the segments after it; keep a copy of the sound parts."""
         segment, later = self.segments[at], self.segments[at + 1 :]
         position = tail.position
         is_sound = _has_sound_batch(segment, position, tail.offset) or any(map(_has_sound_batch, later))

@@ -56,7 +56,7 @@ class ActiveSegment:
         return now_wall_ms >= self._roll_at_ms
 
     def begin_at(self, now_wall_ms: int) -> None:
-        """Count the age from now on: nothing is in the segment so far."""
+        """Count the age from now on: the segment is empty so far."""
         self._since_ms = now_wall_ms
         self._roll_at_ms = now_wall_ms + self._settings.roll_ms
 
@@ -116,7 +116,7 @@ class ActiveSegment:
         self._map.reset(self._mark, end_offset)
 
     def drop_buffers(self) -> None:
-        """Drop unwritten bytes: nothing is to be written any more."""
+        """Drop unwritten bytes: nothing will be written any longer."""
         self._buffers = []
         self._tail = bytearray()
 
@@ -124,11 +124,11 @@ class ActiveSegment:
 
     @property
     def written_timestamp(self) -> int:
-        """The largest timestamp of what is written; -1 without any."""
+        """The largest timestamp of the written records; -1 without any."""
         return self._mark.max_timestamp
 
     def map_was_wrong(self) -> bool:
-        """Make the map again if it came from index files; whether a second try at a read makes sense. OSError."""
+        """Rebuild the map if it came from index files; return True if a second read makes sense. OSError."""
         if self.segment.map_proven or self.buffered_bytes:
             return False
         self._map = self.segment.rebuild_map()

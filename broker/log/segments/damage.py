@@ -2,9 +2,9 @@
 
 A batch counts when its CRC is right and its offsets make sense. BaseOffset and Length are not covered by the CRC. A
 wrong length shows in the CRC; a wrong base offset only beside other batches: where no cleaner has been, each batch
-begins where the one before it ends, elsewhere offsets grow, and a segment ends where the next one begins. Of two
-batches of which one must be misplaced, the one counts that fits its other neighbour; if both or neither does, none of
-them. This module is pure.
+begins where the one before it ends, elsewhere offsets grow, and a segment ends where the next one begins. If one of two
+batches must be in the wrong place, the one that fits its other neighbour counts; if both fit or neither does, neither
+counts. This module is pure.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _first_offset(damaged: DamagedRange) -> int:
 
 
 def described(damaged: DamagedRange) -> str:
-    """Describe damage for the log: what is lost, why, and what becomes of it."""
+    """Describe damage for the log: the loss, its cause, and the consequence."""
     first, after, position, end, fault = damaged
     if position == end:
         return f"records with offsets {first} to {after - 1} are missing; the rest stays readable"
@@ -84,8 +84,8 @@ class SoundWalk(WalkAcross):
     """Walk the sound batches of a `.log` file in order, across damage, from where `first` stands and in its way.
 
     Iterating gives `(position, header)` and fills `damaged`. It ends at the end of the file, or where nothing sound
-    follows: then `fault` says what is wrong at `position`. Where `first` does not check CRCs, only headers are looked
-    at, but for where one of them makes no sense.
+    follows: then `fault` describes the damage at `position`. Where `first` does not check CRCs, only headers are read,
+    except where one of them is invalid.
     """
 
     def __init__(self, first: BatchWalk) -> None:
@@ -98,8 +98,8 @@ class SoundWalk(WalkAcross):
         self.damaged: list[DamagedRange] = []
 
     def losses(self, end: int | None, last_known: int | None) -> list[DamagedRange]:
-        """All that cannot be read, when the walk is over: with unsound bytes at the end, which reach to the segment's
-        `end` (exclusive), or for want of one to the last offset that is known of it.
+        """All unreadable parts, at the end of the walk: including unsound bytes at the end, which reach to the
+        segment's `end` (exclusive), or, without one, to the last known offset.
         """
         if self.fault is None:
             return self.damaged
@@ -133,7 +133,7 @@ class SoundWalk(WalkAcross):
                 return
 
     def _go_on(self) -> bool:
-        """Get across what is wrong at the position; False when nothing sound follows."""
+        """Skip the damage at the position; return False when nothing sound follows."""
         position = self._walk.position
         header = is_sound_at(self._read_at, self._size, position)
         if header is None:

@@ -17,12 +17,14 @@ from __future__ import annotations
 import logging
 from bisect import bisect_right, insort
 from collections import deque
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from errno import EIO
 from typing import Final
 
 from shareq.broker.foundation.environment import File, Fs
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.segments.cold_reads import WHOLE_FILE, Ahead, ColdReads, NotCached
 from shareq.broker.log.segments.damage import DamagedRange, SoundWalk, covering, described, read_around
 from shareq.broker.log.segments.index import MAX_RELATIVE_OFFSET, OffsetIndex, SegmentMap, TimeIndex
 from shareq.broker.log.segments.index_checksums import CHECKSUMS_SUFFIX, format_checksums, parse_checksums
@@ -65,16 +67,33 @@ _INDEX_SLACK_BYTES: Final = 64 * 1024
 class FilePool:
     """The files and maps that segments keep open and in memory, bounded over all logs.
 
-    At most `limit` open files: the one not used for the longest time is closed for the next one, but for files that may
-    not be closed now (a sync is under way). Of sealed segments at most 32 maps: the one loaded first is dropped.
+    At most `limit` open files: the least recently used one is closed for the next one, except files that may not be
+    closed now (a sync is running). At most 32 maps of sealed segments: the one loaded first is dropped.
+
+    While `never_waits`, what a segment reads is in memory, or the read raises NotCached. `patient`: no read sets it.
     """
 
     def __init__(self, fs: Fs, limit: int = DEFAULT_OPEN_FILES) -> None:
         self.fs = fs
+        self.cold = ColdReads(fs)
         self.starting = False  # logs are being opened: what the disk does not give is damage
+        self.never_waits = False
+        self.patient = False
         self._limit = limit
         self._open: deque[Segment] = deque()
         self._mapped: deque[Segment] = deque()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for the disk inside this block: during a start, or a walk through damage, which would start over at each
+        read.
+        """
+        before = self.never_waits, self.patient
+        self.never_waits, self.patient = False, True
+        try:
+            yield
+        finally:
+            self.never_waits, self.patient = before
 
     def mapped(self, segment: Segment) -> None:
         """Note that a sealed segment has its map in memory: drop another one's if that was one too many."""
@@ -104,15 +123,16 @@ class FilePool:
 class Segment:
     """One segment of a log: a `.log` file and its indexes. Owned by its log.
 
-    `size` is what is written and believed of the file; bytes behind it are about to be truncated. `synced` of them are
-    known to be on stable storage. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's
-    bytes, not read from index files. `suffix` is what the `.log` file's name ends with while it replaces others.
-    `damaged`: what is known of it that cannot be read, in order. `gaps`: offsets need not be contiguous. `end_offset`
-    (exclusive) is where the next segment begins, None for the last one; up to `synced_end` its offsets are on stable
-    storage, though a loss of power may take the file as a whole while not `name_is_synced`.
+    `size` is the valid, written part of the file; bytes behind it are about to be truncated. `synced` of them are known
+    to be on stable storage. While `pins` > 0 the file stays open. `map_proven`: the map was made from the log's bytes,
+    not read from index files. `suffix` is what the `.log` file's name ends with while it replaces others. `damaged`:
+    its known unreadable parts, in order. `gaps`: offsets need not be contiguous. `end_offset` (exclusive) is the start
+    of the next segment, None for the last one; up to `synced_end` its offsets are on stable storage, though a power
+    loss may take the whole file while not `name_is_synced`.
     """
 
     __slots__ = (
+        "_ahead",
         "_file",
         "_folder",
         "_interval",
@@ -142,6 +162,7 @@ class Segment:
         self._interval = interval_bytes
         self._file: File | None = None
         self._map: SegmentMap | None = None
+        self._ahead: Ahead | None = None  # while the disk keeps readers waiting
         self.base_offset = base_offset
         self.suffix = suffix
         self.size = size
@@ -188,24 +209,62 @@ class Segment:
         return file
 
     def read_at(self, position: int, size: int) -> bytes:
-        """Up to `size` bytes from `position`, never beyond what is believed of the file."""
+        """Up to `size` bytes from `position`, never beyond what is believed of the file. NotCached (see `FilePool`)."""
+        size = min(size, self.size - position)
         try:
-            return self.file().read_at(position, min(size, self.size - position))
+            file = self.file()
+            return self._read_cached(file, position, size) if self._pool.never_waits else file.read_at(position, size)
         except OSError as error:
             if error.errno != EIO:
                 raise
-            return self._read_around(position, min(size, self.size - position), error)
+            return self._read_around(position, size, error)
+
+    def _read_cached(self, file: File, position: int, size: int) -> bytes:
+        """Return bytes that are in memory, or may be waited for."""
+        data, cold = file.read_cached(position, size), self._pool.cold
+        if data is None:
+            path = self.log_path
+            if cold.gives_up(path, position, size):
+                return file.read_at(position, size)
+            self._ahead = self._ahead or Ahead()
+            self._ahead.expect(position, position + size)
+            raise NotCached(path, position, size)
+        if cold.tried:
+            cold.tried.pop((self.log_path, position), None)
+        return data
+
+    def was_read(self, start: int, end: int) -> None:
+        """Note that a reader has read these bytes: it is expected to continue."""
+        if self._ahead is not None:
+            for position, size in self._ahead.went_on(start, end, self.size):
+                self._pool.cold.load(self.log_path, position, size, ahead=True)
+
+    def load(self, position: int, size: int) -> Pending[None] | None:
+        """Return a pending completed when these bytes are in memory; None if they are, or if every read has to wait."""
+        size = min(size, self.size - position)
+        if size <= 0 or self._pool.patient:
+            return None
+        try:
+            if self.file().read_cached(position, size) is not None:
+                return None
+        except OSError:
+            return None  # a read will say so
+        return self._pool.cold.load(self.log_path, position, size)
 
     def _read_around(self, position: int, size: int, error: OSError) -> bytes:
-        """Return the bytes that the disk gives, with zeros for the blocks that it does not: no CRC will be right there.
+        """Return the bytes that the disk returns, with zeros for unreadable blocks: no CRC will be right there.
 
-        Raise OSError if it gives nothing of the file at all, except at a start: there that is damage, too.
+        Raise OSError if no byte of the file can be read, except during a start: there that is damage, too.
         """
         data, lost = read_around(self.file().read_at, position, size)
         if lost == size and not self._pool.starting:
             self.file().read_at(0 if position >= size else self.size - 1, 1)
         logger.error("%s: %d bytes from byte %d on cannot be read: %s", self.log_path, lost, position, error)
         return data
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """See `FilePool.waiting`."""
+        return self._pool.waiting()
 
     def batches(self, position: int = 0, *, check_crc: bool = True) -> BatchWalk:
         """Return a walk of its batches from the one at `position` on; which offset is due is known at the beginning
@@ -222,7 +281,7 @@ class Segment:
         )
 
     def lose(self, damaged: DamagedRange) -> bool:
-        """Note what cannot be read; False when it was known."""
+        """Note an unreadable part; return False if it was known."""
         if covering(self.damaged, damaged.first_offset) is not None:
             return False
         insort(self.damaged, damaged)
@@ -245,15 +304,15 @@ class Segment:
         self.file().truncate(size)
 
     def sync(self) -> None:
-        """Return when what was written is on stable storage, whatever sync is under way elsewhere."""
+        """Return when all written bytes are on stable storage, even if another sync is running."""
         if self.synced < self.size:
             self.file().sync()
             self.synced = self.size
 
     def sync_again(self) -> None:
-        """Sync like `sync`, also what is thought to be synced: a background sync may not have come to it.
+        """Sync like `sync`, including bytes that seem to be synced: a background sync may not have reached them.
 
-        Of an empty file sync that it is empty: what was cut off could be back.
+        Sync an empty file, too: bytes that were cut off could be back.
         """
         if self.exists:
             self.file().sync()
@@ -293,8 +352,22 @@ class Segment:
                 self._pool.mapped(self)
         return self._map
 
+    def load_map(self) -> Pending[None] | None:
+        """Return a pending completed when more of the index files is loaded, to call this again; None if `map` is."""
+        pool = self._pool
+        pool.never_waits = not pool.patient
+        try:
+            self.map  # noqa: B018  # is made by that
+        except NotCached as missing:
+            return pool.cold.read(missing).arrived
+        except OSError:
+            return None  # the next use of the map will say so
+        finally:
+            pool.never_waits = False
+        return None
+
     def seal(self) -> None:
-        """No batch will be added: its map need not be in memory from now on."""
+        """Note that no batch will be added: its map need not stay in memory."""
         self._sealed = True
         if self._map is not None:
             self._map.forget_tail()
@@ -313,11 +386,12 @@ class Segment:
         return SegmentMap(self.base_offset, self._interval)
 
     def rebuild_map(self) -> SegmentMap:
-        """Walk the batches that are sound and note where they are, and what is damaged."""
+        """Walk the sound batches and note their places and the damage. Waits for the disk."""
         segment_map = self.new_map()
         walk = SoundWalk(self.batches())
-        for position, header in walk:
-            segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
+        with self.waiting():
+            for position, header in walk:
+                segment_map.add(header.last_offset, position, header.size, header.newest_timestamp)
         self.set_map(segment_map, proven=True)
         for lost in walk.losses(self.end_offset, segment_map.last_offset()):
             if self.lose(lost):
@@ -337,31 +411,49 @@ class Segment:
             return None
         offsets = times = None
         if offset_entries is not None and time_entries is not None:
-            offsets = OffsetIndex.from_bytes(offset_entries, self.base_offset, self.size)
-            times = TimeIndex.from_bytes(time_entries, self.base_offset)
+            sound = INDEX_SUFFIX in known, TIME_INDEX_SUFFIX in known
+            offsets = OffsetIndex.from_bytes(offset_entries, self.base_offset, self.size, sound=sound[0])
+            times = TimeIndex.from_bytes(time_entries, self.base_offset, sound=sound[1])
         if offsets is None or times is None:
             logger.warning("%s: corrupt index files, rebuilding", self.log_path)
             return None
         return SegmentMap(self.base_offset, self._interval, offsets, times)
 
     def _read_index(self, suffix: str, known: Mapping[str, int]) -> bytes | None:
-        """Return an index file's content; None when its checksum is known and another one.
+        """Return an index file's content; None if its checksum is known and does not match.
 
         FileNotFoundError, OSError.
         """
-        content = self._pool.fs.read_bytes(self.path(suffix))
+        content = self._read_file(self.path(suffix))
         return content if suffix not in known or crc32c(content) == known[suffix] else None
 
     def _checksums(self) -> dict[str, int]:
         """CRCs of the index files by suffix; none where they were never written, or cannot be read."""
         path = self.path(CHECKSUMS_SUFFIX)
         try:
-            return parse_checksums(self._pool.fs.read_bytes(path))
+            return parse_checksums(self._read_file(path))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
             logger.warning("%s: cannot be read, the index files are believed without: %s", path, error)
             return {}
+
+    def _read_file(self, path: str) -> bytes:
+        """Return the content of a small file beside the log. FileNotFoundError, OSError, NotCached."""
+        pool = self._pool
+        if not pool.never_waits:
+            return pool.fs.read_bytes(path)
+        content, cold = pool.fs.read_bytes_cached(path), pool.cold
+        if content is None:
+            if cold.gives_up(path, 0, WHOLE_FILE):
+                return pool.fs.read_bytes(path)
+            cold.load(self.log_path, 0, 1, ahead=True)  # it is opened next, and so are all of these
+            for suffix in INDEX_SUFFIXES:
+                cold.load(self.path(suffix), 0, WHOLE_FILE, ahead=True)
+            raise NotCached(path, 0, WHOLE_FILE)
+        if cold.tried:
+            cold.tried.pop((path, 0), None)
+        return content
 
     def _write_checksums(self, checksums: Mapping[str, int], *, sync: bool) -> None:
         self._pool.fs.write_atomic(self.path(CHECKSUMS_SUFFIX), format_checksums(checksums), sync=sync)
@@ -398,7 +490,9 @@ class Segment:
             logger.warning("%s: indexes not written, they will be rebuilt: %s", self.log_path, error)
 
     def write_aborted(self, entries: Sequence[AbortedTransaction]) -> None:
-        """Write the `.txnindex` durably, or have none without entries. OSError: nothing may rely on it being there."""
+        """Write the `.txnindex` durably, or have none without entries. OSError: nothing may rely on the file being
+        there.
+        """
         fs, path = self._pool.fs, self.path(TXN_INDEX_SUFFIX)
         known = self._checksums()
         if entries:
@@ -447,7 +541,7 @@ def list_offsets(names: Sequence[str], suffix: str) -> list[int]:
 
 
 def remove_quietly(fs: Fs, path: str) -> None:
-    """Remove a file that nothing depends on any more; a failure is logged."""
+    """Remove a file that is no longer needed; a failure is logged."""
     try:
         fs.remove(path)
     except FileNotFoundError:
@@ -464,7 +558,8 @@ def snapshot_path(folder: str, offset: int) -> str:
 def write_snapshot(fs: Fs, folder: str, offset: int, content: bytes, recovery_point: int, *, sync: bool) -> None:
     """Keep the producers as they are at that log end offset. Failing costs a longer start.
 
-    Of earlier snapshots the last one stays, and what recovery from the recovery point on begins with.
+    Remove earlier snapshots, except for the last one and the one from which a recovery that starts at the recovery
+    point begins.
     """
     try:
         fs.write_atomic(snapshot_path(folder, offset), content, sync=sync)

@@ -1,4 +1,4 @@
-"""Damage that a read comes upon: how far it reaches, so that what lies behind it stays readable."""
+"""Damage that a read finds: how far it reaches, so that the records behind it stay readable."""
 
 from __future__ import annotations
 
@@ -37,10 +37,15 @@ class HeaderWalk(WalkAcross):
 
 
 def look_closer(segment: Segment, position: int) -> bool:
-    """Note what is damaged from the batch at `position` on, up to the next sound one. False when nothing is.
+    """Note what is damaged from the batch at `position` on, up to the next sound one. False if there is none.
 
-    One log line a range. The segment's map must be proven. OSError as the file's.
+    One log line a range. The segment's map must be proven. Waits for the disk. OSError as the file's.
     """
+    with segment.waiting():
+        return _look_closer(segment, position)
+
+
+def _look_closer(segment: Segment, position: int) -> bool:
     start = segment.map.offsets.boundary_before(position - 1) if position else 0
     walk = _walked(segment, start, position)
     if any(lost.first_offset == UNKNOWN for lost in walk.damaged) or walk.next_offset == UNKNOWN:
@@ -49,10 +54,14 @@ def look_closer(segment: Segment, position: int) -> bool:
 
 
 def miss_the_end(segment: Segment) -> bool:
-    """Note which offsets are missing where a sealed segment ends before the next one begins. False when none are."""
+    """Note which offsets are missing where a sealed segment ends before the next one begins. False if there are none.
+
+    Waits for the disk.
+    """
     walk = HeaderWalk(segment, segment.map.offsets.last_position())
-    for _ in walk:
-        pass
+    with segment.waiting():
+        for _ in walk:
+            pass
     end = segment.end_offset
     if end is None or walk.fault is not None or not 0 <= walk.next_offset < end:
         return False

@@ -59,7 +59,7 @@ class OffsetIndex:
         return self.positions[at], self.last_offsets[at] == offset - self.base_offset
 
     def end_after(self, offset: int) -> int | None:
-        """Return the first known batch boundary behind the batch that holds `offset`; None when none is known."""
+        """Return the first known batch boundary behind the batch that contains `offset`; None without one."""
         at = bisect_left(self.last_offsets, offset - self.base_offset) + 1
         return self.positions[at] if at < len(self.positions) else None
 
@@ -101,8 +101,11 @@ class OffsetIndex:
         return flat.tobytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes, base_offset: int, log_size: int) -> OffsetIndex | None:
-        """Return the index in a file's content; None when it cannot belong to a log of `log_size` bytes."""
+    def from_bytes(cls, data: bytes, base_offset: int, log_size: int, *, sound: bool = False) -> OffsetIndex | None:
+        """Return the index in a file's content; None when it cannot belong to a log of `log_size` bytes.
+
+        With `sound`, its entries are as they were written, and are not looked at one by one.
+        """
         if len(data) % OFFSET_ENTRY_BYTES:
             return None
         flat = array("i", data)
@@ -111,7 +114,7 @@ class OffsetIndex:
         index = cls(base_offset)
         index.last_offsets = flat[0::2]
         index.positions = flat[1::2]
-        if not _grows(index.last_offsets) or not _grows(index.positions):
+        if not sound and not (_grows(index.last_offsets) and _grows(index.positions)):
             return None
         return index if index.last_position() < max(log_size, 1) else None
 
@@ -136,9 +139,7 @@ class TimeIndex:
             self.offsets.append(offset - self.base_offset)
 
     def offset_before(self, timestamp: int) -> int:
-        """Return an offset before which every record is older than `timestamp`; the base offset
-        when nothing is known.
-        """
+        """Return an offset before which every record is older than `timestamp`; the base offset if none is known."""
         at = bisect_left(self.timestamps, timestamp) - 1
         return self.base_offset + (self.offsets[at] if at >= 0 else 0)
 
@@ -166,8 +167,8 @@ class TimeIndex:
         return flat.tobytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes, base_offset: int) -> TimeIndex | None:
-        """Return the index in a file's content; None when it breaks the rules."""
+    def from_bytes(cls, data: bytes, base_offset: int, *, sound: bool = False) -> TimeIndex | None:
+        """Return the index in a file's content; None when it breaks the rules. `sound` as above."""
         if len(data) % TIME_ENTRY_BYTES:
             return None
         flat = array("i", data)
@@ -180,7 +181,7 @@ class TimeIndex:
         if _SWAP:
             index.timestamps.byteswap()
             index.offsets.byteswap()
-        return index if _grows(index.timestamps) and _does_not_shrink(index.offsets) else None
+        return index if sound or (_grows(index.timestamps) and _does_not_shrink(index.offsets)) else None
 
 
 class MapMark(NamedTuple):
@@ -315,7 +316,7 @@ class SegmentMap:
         return self.offsets.boundary_before(position)
 
     def finish_times(self) -> None:
-        """Enter the largest timestamp itself: what the time index of a file at rest ends with."""
+        """Enter the largest timestamp itself: the time index of a finished file ends with it."""
         self.times.maybe_add(self.max_timestamp, self.max_timestamp_offset)
 
 

@@ -1,4 +1,4 @@
-"""`<base offset>.checksums`: CRC-32C of a segment's index files, which have none of their own. Pure.
+"""`<base offset>.checksums`: CRC-32C of a segment's index files, which contain none. Pure.
 
     index 9a7c21f0
     timeindex 0d4f1e33

@@ -1,10 +1,11 @@
-"""Reading whole batches from a segment: find the first one, read once, check every CRC on the way out."""
+"""Reading whole batches from a segment: find the first one, read once, check every CRC before returning them."""
 
 from __future__ import annotations
 
 import logging
 import struct
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from typing import Final, NamedTuple
 
 from shareq.broker.foundation.loop.effort import AT_ONCE, RECORD_EFFORT, RECORDS_AT_ONCE, elements_of
@@ -37,7 +38,7 @@ _BASE_OFFSET: Final = struct.Struct(">q")
 
 
 class BatchSpan(NamedTuple):
-    """One batch of what was read: `records[position : position + size]`. Offsets inclusive."""
+    """One batch of the bytes read: `records[position : position + size]`. Offsets inclusive."""
 
     base_offset: int
     last_offset: int
@@ -69,6 +70,13 @@ class Found(NamedTuple):
     offset: int
 
 
+MOST_BATCHES: Final = 4_000
+"""Batches of one read: small ones take 0.7 µs each."""
+
+LOOKED_AT_BYTES: Final = 1024 * 1024
+"""Bytes in which a record is found by its time, unless the index has gaps."""
+
+_LEAST_LENGTH: Final = HEADER_SIZE - LENGTH_OVERHEAD
 _new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
 EMPTY: Final = ReadResult(b"", ())
 
@@ -79,7 +87,8 @@ def read_segment(
     """Batches of one segment from the one that holds `offset` (or the first after it), all below `upto` (exclusive).
 
     Not more than `max_bytes`, but for one batch with `min_one_batch`; not beyond the batch with the `max_offsets`th
-    offset. CORRUPT_MESSAGE when the first batch is damaged: what is damaged is never served. OSError as the file's.
+    offset, and `MOST_BATCHES` at most. CORRUPT_MESSAGE when the first batch is damaged: what is damaged is never
+    served. OSError as the file's.
     """
     start = position_of(segment, offset)
     if start is None:
@@ -103,6 +112,7 @@ def read_segment(
     if not spans:
         return EMPTY if fault is None else _damaged(segment, start, offset, fault)
     segment.map.hint(spans[-1].last_offset + 1, start + end)
+    segment.was_read(start, start + end)
     return ReadResult(data if end == len(data) else data[:end], spans)
 
 
@@ -146,7 +156,7 @@ def _without_misplaced(
 
 
 def _due_at(segment: Segment, position: int) -> int:
-    """Return the offset behind the batch that ends at `position`; UNKNOWN when that is not known."""
+    """Return the offset behind the batch that ends at `position`; UNKNOWN if it is not known."""
     start = segment.map.offsets.boundary_before(position - 1) if position else 0
     due = UNKNOWN if start else segment.base_offset
     walk = BatchWalk(segment.read_at, position, position=start, next_offset=due, check_crc=False)
@@ -165,7 +175,7 @@ def _misplaced(segment: Segment, start: int, data: bytes) -> str | None:
 
 
 def _sound_batches(data: bytes, offset: int, upto: int, stop: int, gaps: bool) -> _Sound:
-    """Return the sound batches from the start of `data`: up to one that reaches `upto`, and with the one that reaches
+    """Return the sound batches from the start of `data`: up to one that reaches `upto`, including the one that reaches
     `stop`.
     """
     spans: list[BatchSpan] = []
@@ -173,13 +183,16 @@ def _sound_batches(data: bytes, offset: int, upto: int, stop: int, gaps: bool) -
     unpack = _SPAN.unpack_from
     view = memoryview(data)
     at, total = 0, len(data)
-    while at + HEADER_SIZE <= total:
+    last_header = total - HEADER_SIZE
+    for _ in repeat(None, MOST_BATCHES):
+        if at > last_header:
+            break
         base_offset, length, magic, crc, attributes, last_delta, producer_id = unpack(data, at)
         end = at + length + LENGTH_OVERHEAD
         last_offset = base_offset + last_delta
         if end > total and magic == MAGIC:
             break
-        if magic != MAGIC or length < HEADER_SIZE - LENGTH_OVERHEAD or last_offset < offset:
+        if magic != MAGIC or length < _LEAST_LENGTH or last_offset < offset:
             return spans, at, "no batch header"
         if base_offset != offset and ((base_offset > offset and not gaps) or (base_offset < offset and spans)):
             return spans, at, f"base offset {base_offset} where {offset} is due"
@@ -237,6 +250,8 @@ async def find_timestamp(
     segment_map = segment.map
     first = max(start_offset, segment_map.times.offset_before(timestamp))
     position, _ = segment_map.start_of(first)
+    if (arrived := segment.load(position, LOOKED_AT_BYTES)) is not None:
+        await arrived
     walk = SoundWalk(segment.batches(position))
     for at, header in walk:
         if header.base_offset >= upto:

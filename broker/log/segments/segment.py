@@ -1,4 +1,4 @@
-"""The layout of a segment's `.log` file: record batches of magic 2 back to back, nothing before, between or after.
+"""The layout of a segment's `.log` file: record batches of magic 2 back to back, without any other bytes.
 
 A segment is named by its base offset in 20 digits and never holds an offset below it. Offsets grow from batch to batch,
 with gaps where compaction removed some. This module is pure: it reads through a function, and finds how far a file can
@@ -55,11 +55,11 @@ def offset_of_file(name: str, suffix: str) -> int | None:
 class BatchWalk:
     """Walk the batches of a `.log` file in order, as far as they can be believed.
 
-    Iterating gives `(position, header)`. It ends at the end of the file or at the first byte that is not the start of a
+    Iterating gives `(position, header)`. It ends at the end of the file or at the first byte that does not begin a
     whole, sound batch; then `position` is the length of the valid prefix, `next_offset` the offset that would follow
-    and `fault` says what is wrong there (None at the end of the file). With `check_crc` every byte is read and checked,
-    otherwise only headers are looked at. Without `gaps` each batch has to begin at the offset behind the one before it;
-    the first one at `next_offset`, unless that is UNKNOWN. No batch may reach beyond `limit` (exclusive).
+    and `fault` describes the problem there (None at the end of the file). With `check_crc` every byte is read and
+    checked, otherwise only headers are looked at. Without `gaps` each batch has to begin at the offset behind the one
+    before it; the first one at `next_offset`, unless that is UNKNOWN. No batch may reach beyond `limit` (exclusive).
     """
 
     def __init__(
@@ -174,10 +174,10 @@ def valid_batch_after(
 ) -> int | None:
     """Position of a sound batch behind the unsound bytes at `position`, or None: then these are a torn tail.
 
-    A truncation at `position` loses what is behind it, so this looks at every byte. Bytes *inside* the batch that
-    starts at `position` may look like a batch when a record holds one; while the header there makes sense, they count
-    only if the header's CRC is right up to them: then its length is what is wrong. Position -1 stands for unsound bytes
-    before the file. No batch counts that reaches beyond `limit` (exclusive).
+    A truncation at `position` loses all bytes behind it, so this looks at every byte. Bytes *inside* the batch that
+    starts at `position` may look like a batch when a record contains one; if the header there is plausible, they count
+    only if the header's CRC is right up to them: then its length is the wrong field. Position -1 stands for unsound
+    bytes before the file. No batch counts that reaches beyond `limit` (exclusive).
     """
     head = read_at(position, HEADER_SIZE) if position >= 0 else b""
     header = read_header(head) if len(head) == HEADER_SIZE else None

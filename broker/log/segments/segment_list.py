@@ -1,4 +1,4 @@
-"""The segments of one log in order: which one an offset is in, reading across them, which have expired."""
+"""The segments of one log in order: which one an offset is in, and reading across them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from shareq.broker.log.segments.damage import DamagedRange, covering
 from shareq.broker.log.segments.files import Segment
 from shareq.broker.log.segments.found_damage import miss_the_end
 from shareq.broker.log.segments.reader import EMPTY, Found, ReadResult, find_timestamp, position_of, read_segment
-from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import HEADER_SIZE, NO_TIMESTAMP, BatchHeader, read_header
 
@@ -33,7 +32,7 @@ class SegmentList:
         return self._segments
 
     def from_offset(self, offset: int) -> Sequence[Segment]:
-        """Return the segments from the one that holds `offset`, or would, to the last one."""
+        """Return the segments from the one that contains `offset`, or would, to the last one."""
         return self._segments[self._at(offset) :]
 
     def base_of(self, at: int) -> int:
@@ -61,7 +60,7 @@ class SegmentList:
         return len(going)
 
     def replace(self, old: Sequence[Segment], new: Segment) -> None:
-        """Have one segment in the place of those that adjoin; their files are the caller's. ValueError if not here."""
+        """Replace adjoining segments by one segment; the caller handles their files. ValueError if not here."""
         at = self._segments.index(old[0])
         if self._segments[at : at + len(old)] != list(old):
             raise ValueError(f"{new.log_path}: not in the place of {[segment.base_offset for segment in old]}")
@@ -110,7 +109,7 @@ class SegmentList:
     def miss(self, offset: int, end_offset: int) -> None:
         """Note that a read at `offset` was refused as damaged, unless it is known.
 
-        Without a batch behind it nothing is readable up to `end_offset` (exclusive). OSError as the file's.
+        Without a batch behind it, no record up to `end_offset` (exclusive) is readable. OSError as the file's.
         """
         if self._lost_at(offset) is None:
             is_last = bool(self._segments) and position_of(self._segments[-1], offset) is None
@@ -130,7 +129,7 @@ class SegmentList:
         return first, after
 
     def behind_missing(self, offset: int) -> int:
-        """`offset`, or the end (exclusive) of what no segment has from there."""
+        """Return `offset`, or the end (exclusive) of the gap between segments that begins there."""
         missing = covering(self.missing, offset)
         return offset if missing is None else missing.next_offset
 
@@ -155,13 +154,18 @@ class SegmentList:
             start = self._segments[first].size
         return sum(segment.size for segment in self._segments[first:last]) + end - start
 
+    def most_between(self, offset: int, upto: int) -> int:
+        """Return `bytes_between`, or more, without a look at the files."""
+        return sum(segment.size for segment in self._segments[self._at(offset) : self._at(upto - 1) + 1])
+
     def in_one_segment(self, offset: int, upto: int) -> bool:
         """Return True if one segment holds both offsets, so that one read may reach from one to the other."""
         return self._at(offset) == self._at(upto)
 
     def next_header(self, offset: int) -> BatchHeader | None:
-        """Return the header of the batch that holds `offset`, or of the first one after it; None behind the last batch,
-        and where it does not lie in its segment whole: then its length is not believed. OSError as the files'.
+        """Return the header of the batch that contains `offset`, or of the first one after it; None behind the last
+        batch, and if the batch is not completely inside its segment: then its length is not trusted. OSError as the
+        files'.
         """
         for segment in self._segments:
             position = None if segment.map.ends_before(offset) else position_of(segment, offset)
@@ -175,6 +179,8 @@ class SegmentList:
     ) -> Found | None:
         """Return the first record with at least that timestamp, from `start_offset` and below `upto`; see `reader`."""
         for segment in list(self._segments):  # they may be replaced in a pause
+            while (arrived := segment.load_map()) is not None:
+                await arrived
             if segment.map.max_timestamp >= timestamp:
                 found = await find_timestamp(segment, timestamp, start_offset, upto, most_opened, breathe)
                 if found is not None:
@@ -185,18 +191,3 @@ class SegmentList:
         """Return the largest timestamp of the segments, -1 without any."""
         segments = self._segments[: -1 if but_last else None]
         return max((segment.map.max_timestamp for segment in segments), default=NO_TIMESTAMP)
-
-    def expired(self, settings: LogSettings, now_wall_ms: int, log_end_offset: int, high_watermark: int) -> int:
-        """Return how many segments, the oldest first, have expired by time or size (Kafka:
-        UnifiedLog.deleteOldSegments).
-        """
-        excess = self.size_bytes() - settings.retention_bytes
-        for at, segment in enumerate(self._segments):
-            end = self._bases[at + 1] if at + 1 < len(self._bases) else log_end_offset
-            newest = segment.map.max_timestamp
-            too_old = 0 <= settings.retention_ms < now_wall_ms - newest and newest != NO_TIMESTAMP
-            too_much = settings.retention_bytes >= 0 and excess >= segment.size
-            if end > high_watermark or not (too_old or too_much):
-                return at
-            excess -= segment.size
-        return len(self._segments)

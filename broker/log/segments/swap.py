@@ -5,11 +5,11 @@
     <base>.txnindex.swap  its transaction index, there before `.log.swap` is
     <base>.log.deleted    replaced; removed at a start
 
-The names are Apache Kafka's. What a `.swap` file replaces follows from its batches: everything from its base offset to
-the offset behind its last batch, which is why that one is kept even when it is empty. The old index files at its base
-are removed before it counts, so that no crash leaves an index of the old log beside the new one. What is replaced is
-removed, durably, before the `.swap` file loses that name: else a power cut could bring an old segment back, with
-offsets that the new one has, too.
+The names are Apache Kafka's. A `.swap` file replaces everything from its base offset to the offset behind its last
+batch, which is why its last batch is kept even when it is empty. The old index files at its base are removed before it
+counts, so that no crash leaves an index of the old log beside the new one. The replaced segments are removed, durably,
+before the `.swap` file is renamed: otherwise a power loss could bring back an old segment with the same offsets as the
+new one.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def discard(fs: Fs, segment: Segment) -> None:
 def commit(fs: Fs, folder: str, segment: Segment, aborted: Sequence[AbortedTransaction], *, sync: bool) -> None:
     """Make a `.cleaned` segment count, whose bytes are on stable storage. After an OSError it is discarded.
 
-    `aborted`: what its transaction index is to say. Without `sync` it is left to the file system that a power cut does
-    not undo its name and keep what is done to the folder after that.
+    `aborted`: the content of its transaction index. Without `sync`, the file system must ensure that a power loss does
+    not undo the rename and yet keep later changes of the folder.
     """
     base = segment.base_offset
     txn_index = segment.path(TXN_INDEX_SUFFIX)
@@ -86,11 +86,11 @@ def commit(fs: Fs, folder: str, segment: Segment, aborted: Sequence[AbortedTrans
 
 
 def finish(fs: Fs, folder: str, base_offset: int, end_offset: int, *, sync: bool = True) -> list[str]:
-    """Take what a `.swap` segment replaces out of the way, then give it its name.
+    """Rename the segments that a `.swap` segment replaces, then give it its name.
 
-    It replaces the files of offsets from `base_offset` up to `end_offset` (exclusive). Returns the paths of what is now
-    `.deleted`, to be removed at leisure. OSError when that stopped half way: to be called again, now or at a start.
-    With `sync` no power cut brings back what was replaced once the new segment has its name.
+    It replaces the files of offsets from `base_offset` up to `end_offset` (exclusive). Returns the paths of the files
+    now named `.deleted`, which can be removed at any time. OSError when that stopped half way: to be called again, now
+    or at a start. With `sync` no power cut brings back what was replaced once the new segment has its name.
     """
     names = fs.list_dir(folder)
     deleted: list[str] = []
@@ -116,8 +116,8 @@ def finish(fs: Fs, folder: str, base_offset: int, end_offset: int, *, sync: bool
 def finish_interrupted(fs: Fs, folder: str, names: Sequence[str]) -> None:
     """Finish at a start the swaps that count already, and remove the rest. `names` are the folder's. Raise OSError.
 
-    A `.swap` file that is damaged, which no crash does, is removed, too, if what it replaces is still there. Else it
-    takes its place as it is.
+    A damaged `.swap` file, which no crash produces, is removed, too, if the segments that it replaces still exist. Else
+    it takes its place as it is.
     """
     swaps = [name.removesuffix(SWAP_SUFFIX) for name in names if name.endswith(SWAP_SUFFIX)]
     bases = [base for name in swaps if (base := offset_of_file(name, LOG_SUFFIX)) is not None]

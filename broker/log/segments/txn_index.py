@@ -43,7 +43,7 @@ def entries_to_bytes(entries: Iterable[AbortedTransaction]) -> bytes:
 def entries_from_bytes(data: bytes, base_offset: int, end_offset: int) -> list[AbortedTransaction] | None:
     """Return the entries in the file of the segment with offsets from `base_offset` to `end_offset` (exclusive).
 
-    None when they cannot be that segment's: cut short, another version, offsets that are not in order.
+    None if they cannot be that segment's: cut short, another version, or offsets out of order.
     """
     if len(data) % _ENTRY.size:
         return None

@@ -21,7 +21,7 @@ PACK_BYTES: Final = 32 * 1024 * 1024
 class Copier:
     """Copies the files of one backup. `earlier`: the entries of the last backup by path, if their objects exist.
 
-    `new_bytes` counts what was written to the store, `warnings` names damage that was copied as it is.
+    `new_bytes` counts the bytes written to the store, `warnings` names damage that was copied unchanged.
     """
 
     def __init__(self, store: BackupStore, earlier: Mapping[str, Entry], progress: Progress) -> None:
@@ -37,7 +37,7 @@ class Copier:
     def copy_log(self, log: HeldLog) -> int:
         """Copy the files of one log; returns the offset at which the copy ends (exclusive), -1 without a segment.
 
-        ChangedMeanwhileError, OSError, MaintenanceError as the store's.
+        Raises ChangedMeanwhileError, OSError, and the store's MaintenanceError.
         """
         end = -1
         for file in log.files:
@@ -70,8 +70,8 @@ class Copier:
         return entry if entry is not None and entry.seen == tuple(file.seen) and entry.object == entry.sha256 else None
 
     def _sound_prefix(self, file: HeldFile, base: int, *, is_active: bool) -> tuple[int, int]:
-        """Return how many bytes of a segment to copy and the offset behind them, without a write
-        cut off by the moment.
+        """Return how many bytes of a segment to copy and the offset behind them, without a write that was incomplete at
+        the moment.
         """
         walk = BatchWalk(file.read_at, file.size, next_offset=base)
         for _ in walk:
@@ -102,7 +102,7 @@ class Copier:
             self._write_pack()
 
     def _write_pack(self) -> None:
-        """Keep the small files collected so far as one object."""
+        """Store the small files collected so far as one object."""
         if not self._packed:
             return
         name = self._store.put([bytes(self._pack)])

@@ -4,8 +4,8 @@ The metadata is read after the ends of the logs were. It may then know a topic t
 one any more whose folder was copied. Both are states a crash can leave: a topic is created there before its folders
 appear, and deleted there before anything else of it goes. Producer ids that logs have seen were taken there before.
 
-Both records of it are read, the database as a copy of its files. A broker may be writing them: a copy that is torn does
-not fit its digest, and the other record, or another try, has the commit.
+Both records of it are read, the database as a copy of its files. A broker may be writing them: a torn copy does not
+match its digest, and the other copy, or another try, contains the commit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CERTAIN: Final = (Verdict.AGREE, Verdict.WRITE_JOURNAL, Verdict.REBUILD_DATABAS
 
 @dataclass(frozen=True, slots=True)
 class CopiedMetadata:
-    """The metadata of one moment. `number` is that of its last commit, `digest` that of its state."""
+    """The metadata of one moment. `number` is the number of its last commit, `digest` the digest of its state."""
 
     cluster_id: str
     state: MetaState

@@ -1,9 +1,9 @@
 """A moment at which no log was being written: the ends of all logs at one instant, from outside the broker. Pure.
 
 Logs depend on each other. A committed offset points into another log; the end of a transaction is a record of the
-transaction log, then a marker in every partition, then another record. So the ends of logs that are read one after the
-other may be a state that never was: markers of a transaction that the copied transaction log still calls ongoing. Only
-the ends at one instant are what a `kill -9` at that instant would have left, which is what a start can deal with.
+transaction log, then a marker in every partition, then another record. So the ends of logs read one after the other may
+be a state that never existed: markers of a transaction that is still open in the copied transaction log. Only the ends
+at one instant are the state that a `kill -9` at that instant would have left, which a start can handle.
 
 The broker is not stopped for that. Ends only grow, so two looks in a row that see the same show the ends of an instant
 between them. One look at thousands of logs takes longer than a broker is ever idle; but only few of them are being
@@ -12,8 +12,8 @@ looked at before and after:
 
     all logs -> hot ones, hot ones again: equal? -> all logs: of the others none has moved? -> that was the moment
 
-A log that moves but has no part in this (plain records: nothing refers to another log) is not waited for: its later
-end is taken, because offsets that were committed may point to anything before it.
+A log that changes but is not involved (plain records: nothing refers to another log) is not waited for: its later end
+is taken, because committed offsets may point to any place before it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Watched(Protocol):
         """Every log there is now."""
 
     def look_at(self, names: Collection[str]) -> dict[str, Sight]:
-        """Look at these logs as quickly as possible; leave out those whose folder is gone."""
+        """Look at these logs as quickly as possible; leave out those whose folder was deleted."""
 
     def is_plain(self, name: str, before: Sight | None, after: Sight | None) -> bool:
         """Return True if the writes between the two sights are independent of other logs.
@@ -88,7 +88,7 @@ def _of_the_moment(hot: Collection[str], seen: Sights, after: Sights) -> dict[st
 def _still(
     watched: Watched, hot: set[str], now_s: Callable[[], float], pause: Callable[[], None], deadline: float
 ) -> dict[str, Sight] | None:
-    """Return the hot logs, seen twice in a row alike; None when time is up."""
+    """Return the hot logs, seen unchanged twice in a row; None when the time is up."""
     looks = 0
     seen = watched.look_at(hot)
     while now_s() < deadline:

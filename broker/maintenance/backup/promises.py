@@ -1,8 +1,8 @@
 """Files that a backup adds about its logs: where they start, and a manifest. The data folder's files are only read.
 
-A restore syncs every file. So the manifest of a backup promises each log up to where its copy ends, and in no start of
-a machine: a broker on the restored folder takes what it cannot read below that end for damage, not for a write that was
-cut off. Of a log that was damaged when it was copied nothing is promised: where its copy should end is not certain.
+A restore syncs every file. So the manifest of a backup promises each log up to the end of its copy, without a start of
+a machine: a broker on the restored folder treats unreadable bytes below that end as damage, not as an incomplete write.
+Nothing is promised for a log that was damaged when it was copied: it is not certain where its copy should end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TopicPartition = tuple[str, int]
 class CopiedLog(NamedTuple):
     """One log of a backup: base offsets of its segments, where the copy ends (exclusive), whether it is sound.
 
-    `whole`: none of its segments is under the name that the cleaner gives it before it counts.
+    `whole`: no segment still has the name that the cleaner gives it before it takes effect.
     """
 
     topic_id: bytes
@@ -83,7 +83,7 @@ def copied_rows(
 def missed_rows(
     source: Manifest | None, found: Collection[TopicPartition], ids: Mapping[str, bytes]
 ) -> dict[TopicPartition, LogRow]:
-    """Return the logs of topics that exist, by name and id, that have had a folder and have none now."""
+    """Return the logs of existing topics, by name and id, that have had a folder and have none now."""
     return {
         key: row
         for key, row in (source.rows.items() if source is not None else ())

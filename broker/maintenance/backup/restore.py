@@ -1,4 +1,4 @@
-"""A data folder from a backup: every byte checked on its way, and what makes it a data folder last."""
+"""A data folder from a backup: every byte is verified, and the file that makes it a data folder is written last."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class RestoredFolder:
 
 
 def restore_backup(fs: Fs, dest: str, data_dir: str, *, name: str | None, progress: Progress) -> RestoredFolder:
-    """Make `data_dir`, absent, empty or left unfinished before, what the backup `name` has (None: the newest).
+    """Restore the backup `name` (None: the newest) into `data_dir`, which must be absent, empty or left unfinished
+    before.
 
     `fs` is that of `data_dir`. MaintenanceError when there is something in it, or a checksum does not match; OSError.
     """
@@ -53,7 +54,7 @@ def restore_backup(fs: Fs, dest: str, data_dir: str, *, name: str | None, progre
 
 
 def check_backup(store: BackupStore, name: str, progress: Progress) -> list[str]:
-    """Read one backup whole; a line for each file whose content is not what it was."""
+    """Read one whole backup; return a line for each file whose content has changed."""
     catalog = store.read(name)
     progress.expect(len(catalog.entries), catalog.size)
     bad = []

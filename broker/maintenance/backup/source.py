@@ -1,8 +1,8 @@
-"""The data folder that a backup reads: which logs there are, where they end, and their files held open.
+"""The data folder that a backup reads: its logs, where they end, and their open files.
 
-Only reads. A broker may append, roll, clean and delete meanwhile: files that are open stay what they are, names that
-change are noticed by the folder's time of change. That time moves in steps of some milliseconds, so a listing made
-soon after a change is not trusted for long.
+Only reads. A broker may append, roll, clean and delete meanwhile: open files stay the same, changed names are noticed
+by the folder's modification time. This modification time moves in steps of some milliseconds, so a listing made soon
+after a change is not trusted for long.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ChangedMeanwhileError(Exception):
 
 
 def partition_of(name: str) -> tuple[str, int] | None:
-    """Topic and partition of a partition's folder; None for any other name."""
+    """Return topic and partition of a partition's folder; None for any other name."""
     match = _PARTITION_FOLDER.fullmatch(name)
     return None if match is None else (match[1], int(match[2]))
 
@@ -131,7 +131,7 @@ class DataFolder:
         return self.look_at(sorted(names))
 
     def look_at(self, names: Collection[str]) -> dict[str, Sight]:
-        """Look at these logs; leave out those whose folder is gone."""
+        """Look at these logs; leave out those whose folder was deleted."""
         sights = {}
         for name in names:
             with suppress(FileNotFoundError):
@@ -199,7 +199,7 @@ class DataFolder:
     # -- holding
 
     def hold(self, name: str, sight: Sight) -> HeldLog | None:
-        """Return the log's files as of `sight`, open; None when the folder is gone: its topic was deleted.
+        """Return the log's open files as of `sight`; None if the folder is missing: its topic was deleted.
 
         ChangedMeanwhileError when the cleaner has replaced what that sight showed; OSError.
         """
@@ -221,7 +221,7 @@ class DataFolder:
         raise ChangedMeanwhileError(folder)
 
     def _check_same_log(self, name: str, sight: Sight, before: dict[str, int], now: dict[str, int]) -> None:
-        """Old segments may be deleted from the front, new ones may follow; none may be another file than it was."""
+        """Old segments may be deleted from the front, new ones may follow; none may have become another file."""
         ours = {
             base
             for each in before
@@ -271,7 +271,7 @@ class DataFolder:
 
 
 def _is_wanted(name: str, active_base: int) -> bool:
-    """Return True if a file of a partition's folder belongs in a backup; of the active segment only the log does."""
+    """Return True if a file of a partition's folder belongs in a backup; only the log of the active segment does."""
     if name in (PARTITION_METADATA_FILE, LEADER_EPOCH_FILE):
         return True
     swapped = name.removesuffix(SWAP_SUFFIX)

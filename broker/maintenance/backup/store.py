@@ -127,7 +127,8 @@ class BackupStore:
         self._write(f"backups/{name}{_CATALOG_SUFFIX}", catalog.to_bytes())
 
     def prune(self, keep: int | None) -> list[str]:
-        """Remove all but the newest `keep` backups (None: remove none), and what no backup needs; the removed names.
+        """Remove all but the newest `keep` backups (None: remove none), and objects that no backup needs; return the
+        removed names.
 
         Nothing is removed while a catalog that stays cannot be read.
         """
@@ -153,8 +154,8 @@ class BackupStore:
         return f"{self.path}/objects/{name[:2]}/{name[2:]}"
 
     def put(self, chunks: Iterable[bytes]) -> str:
-        """Keep a content on stable storage, read it back, and return its name. OSError; MaintenanceError when what was
-        read back is something else.
+        """Store a content on stable storage, read it back, and return its name. OSError; MaintenanceError when the
+        content read back differs.
         """
         temporary = f"{self.path}/objects/{os.getpid()}{_NEW_SUFFIX}"
         digest = sha256()

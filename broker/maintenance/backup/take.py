@@ -6,7 +6,7 @@
        manifest is made of the copies
     4. the catalog is written, last: before that there is no backup, and what was copied is removed by the next one
 
-So the copy is what `kill -9` at that moment would have left, with metadata that is some seconds younger.
+So the copy is the state that `kill -9` at that moment would have left, with metadata that is some seconds younger.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class TakenBackup:
-    """The outcome of a backup: name, logs, files, bytes, and of these the bytes written now;
-    backups removed after it.
+    """The outcome of a backup: name, logs, files, bytes, how many of these bytes were written now; and the backups
+    removed after it.
     """
 
     name: str
@@ -107,7 +107,7 @@ class _Backup:
         self._recovery_points: dict[TopicPartition, int] = {}
 
     def take(self) -> TakenBackup:
-        """ChangedMeanwhileError: another attempt may do."""
+        """ChangedMeanwhileError: another attempt may succeed."""
         folder = DataFolder(self._data_dir)
         held: list[HeldLog] = []
         try:
@@ -231,9 +231,7 @@ def _hold_all(folder: DataFolder, sights: Mapping[str, Sight]) -> list[HeldLog]:
 
 
 def _hold(folder: DataFolder, name: str, sight: Sight) -> HeldLog | None:
-    """Hold the log like `DataFolder.hold`; a log without transactions may also be taken in a state later than the
-    sight.
-    """
+    """Hold the log like `DataFolder.hold`; a log without transactions may also be taken in a later state."""
     for _ in range(_ATTEMPTS):
         try:
             return folder.hold(name, sight)
@@ -248,7 +246,7 @@ def _hold(folder: DataFolder, name: str, sight: Sight) -> HeldLog | None:
 
 
 def _latest_entries(store: BackupStore) -> dict[str, Entry]:
-    """Return the files of the newest backup whose objects are all there; none without a backup."""
+    """Return the files of the newest backup whose objects all exist; none without a backup."""
     names = store.names()
     if not names:
         return {}

@@ -71,7 +71,7 @@ def hand_over(fs: Fs, data_dir: str, kafka: str) -> HandedOver:
 
 
 def _undo_unfinished(fs: Fs, kafka: str) -> None:
-    """Make a folder that was half filled what it was when the tool had formatted it. OSError."""
+    """Restore a half filled folder to its state after the tool had formatted it. OSError."""
     if not fs.is_file(f"{kafka}/{UNFINISHED_META_FILE}") or fs.exists(f"{kafka}/{META_FILE}"):
         return
     for path in (f"{kafka}/{BOOTSTRAP_FILE}", f"{kafka}/{FIRST_SNAPSHOT}"):

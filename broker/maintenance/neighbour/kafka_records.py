@@ -35,7 +35,7 @@ class UnreadableMetadata(ValueError):
 
 @dataclass(slots=True)
 class KafkaTopic:
-    """`topic_id` is 16 bytes; `partitions` are the numbers of those that there are."""
+    """`topic_id` is 16 bytes; `partitions` are the numbers of the existing ones."""
 
     name: str
     topic_id: bytes
@@ -46,7 +46,7 @@ class KafkaMetadata:
     """The state after the records applied so far.
 
     `configs` are properties by kind (topic, group) and name; `next_producer_id` is one that no producer has had.
-    `features` are levels by name; `not_taken` names kinds of other things that there are.
+    `features` are levels by name; `not_taken` names the kinds of other records found.
     """
 
     def __init__(self) -> None:

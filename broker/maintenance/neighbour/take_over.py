@@ -1,7 +1,7 @@
 """A data folder of ours with the logs of Apache Kafka's: topics by name and id, groups and offsets that are in logs.
 
-The files of `.log` are copied, without what a write that was cut off has left at their end; a start makes the others.
-The manifest promises each log up to where its copy ends. What makes it a data folder comes last.
+The `.log` files are copied, without incomplete writes at their end; a start makes the other files. The manifest
+promises each log up to where its copy ends. What makes it a data folder comes last.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TakenOver:
 
 
 def take_over(fs: Fs, source: str, data_dir: str, progress: Progress) -> TakenOver:
-    """Make `data_dir`, absent, empty or left unfinished before, of a stopped broker's folder.
+    """Make `data_dir`, absent, empty or left unfinished before, from the folder of a stopped broker.
 
     `fs` is that of `data_dir`. MaintenanceError, OSError.
     """

@@ -1,7 +1,7 @@
 """The findings of a verification, repaired one after the other.
 
-Only what is certain is done without being asked: files that can be made again, headers whose bytes no CRC covers and
-everything else determines, metadata of which one record can be trusted. What gives something up needs its option.
+Only certain repairs are made without asking: files that can be made again, headers whose bytes no CRC covers and that
+follow from the rest, metadata of which one copy can be trusted. What gives something up needs its option.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Repair:
         self.done: list[str] = []
 
     def apply(self, report: Report) -> bool:
-        """Repair what the report lists and the operator allows; whether anything was. OSError."""
+        """Make the repairs that the report lists and the operator allows; return True if there were any. OSError."""
         allowed = [each for each in report.findings if each.level is Level.DAMAGE and self._choices.allow(each)]
         self._change_files(allowed)
         remedies = [finding.remedy for finding in allowed]
@@ -241,7 +241,7 @@ class Repair:
         self.done.append("metadata: rebuilt, because both records are lost; lost: all properties, ACLs and users")
 
     def _trust(self, database: FirstRecord, journal: JournalFile, records: Records) -> None:
-        """Have everything say what the named record says."""
+        """Make all copies equal to the named one."""
         trusted = self._choices.trust
         found = records.database if trusted == META_DB_FILE else records.journal
         if found.state is None or not found.cluster_id:

@@ -27,8 +27,8 @@ MOST_PARTITIONS: Final = 1000  # that are tried; a topic with more has records i
 def coordinator_topic(fs: Fs, data_dir: str, topic: str, partitions: Sequence[int]) -> NewTopic:
     """Return the topic as a broker with default properties makes it, with as many partitions as it had.
 
-    `partitions` are those that have a folder; there may have been others, without records. Their number is one by which
-    each record is in the partition where its coordinator looks for it: the default if that is one, else the smallest.
+    `partitions` are those with a folder; there may have been others, without records. Their number is one by which each
+    record is in the partition where its coordinator looks for it: the default if that is one, else the smallest.
     """
     config = BrokerConfig.load()
     new = new_internal_topic(config, topic)

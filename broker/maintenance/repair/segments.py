@@ -1,4 +1,4 @@
-"""A `.log` file rewritten: with healed headers, and empty batches in the place of what is lost."""
+"""A rewritten `.log` file: with repaired headers, and empty batches in place of lost ones."""
 
 from __future__ import annotations
 

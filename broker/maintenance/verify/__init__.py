@@ -1,4 +1,4 @@
-"""`shareq verify`: every file of a data folder, and what is wrong with it.
+"""`shareq verify`: checks every file of a data folder, and reports faults.
 
 findings          pure: what was found, what it means, what can be done about it
 folder            the whole folder: what the files are of, in which order they are read

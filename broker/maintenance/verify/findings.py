@@ -52,14 +52,14 @@ class LoseBatches(NamedTuple):
 
 
 class LoseTail(NamedTuple):
-    """Give up everything from `position` on: the end of a segment that no sound batch follows."""
+    """Give up everything from `position` on: the end of a segment after which no sound batch follows."""
 
     path: str
     position: int
 
 
 class MissingOffsets(NamedTuple):
-    """A segment that is gone: an empty one takes its place, so that the log has no hole. `path` is the new one's."""
+    """A missing segment: an empty one takes its place, so that the log has no hole. `path` is the new one's."""
 
     path: str
     first_offset: int
@@ -82,7 +82,7 @@ class NewManifest(NamedTuple):
 
 
 class RepairMetadata(NamedTuple):
-    """Marker, database and journal are made equal, as a start makes them; from the one that can be trusted."""
+    """Marker, database and journal are made equal, as by a start, from the copy that can be trusted."""
 
 
 class NeedsDecision(NamedTuple):
@@ -116,7 +116,8 @@ Remedy = (
 class Finding:
     """One thing that is wrong. `path` is relative to the data folder, `position` a byte in it (None: the whole file).
 
-    `consequence`: what is lost by it, and what a start does. `option`: what `--repair` must be given besides, to do it.
+    `consequence`: the loss that it causes, and the reaction of a start. `option`: an option that `--repair` also needs
+    for it.
     """
 
     path: str

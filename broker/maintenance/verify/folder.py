@@ -66,7 +66,7 @@ def verify_folder(
 ) -> VerifiedFolder:
     """Read every file; `report` gets what is wrong. Changes nothing. OSError when a file cannot be read at all.
 
-    `expect` is called with the number of logs and their bytes, `on_bytes` and `on_log` with what is done of it.
+    `expect` is called with the number of logs and their bytes, `on_bytes` and `on_log` with the progress.
     """
     metadata = check_metadata(fs, data_dir, database, report)
     verified = VerifiedFolder(metadata)

@@ -29,12 +29,12 @@ class BatchTable:
         self.newest.append(timestamp)
 
     def last_offset_at(self, position: int) -> int | None:
-        """Return the last offset of the batch that starts at `position`; None when none does."""
+        """Return the last offset of the batch that starts at `position`; None if none does."""
         at = bisect_left(self.positions, position)
         return self.last_offsets[at] if at < len(self.positions) and self.positions[at] == position else None
 
     def timestamp_of(self, last_offset: int) -> int | None:
-        """Return the newest timestamp of the batch that ends with `last_offset`; None when none does."""
+        """Return the newest timestamp of the batch that ends with `last_offset`; None if none does."""
         at = bisect_left(self.last_offsets, last_offset)
         return self.newest[at] if at < len(self.last_offsets) and self.last_offsets[at] == last_offset else None
 

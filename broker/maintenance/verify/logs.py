@@ -66,8 +66,8 @@ class LogExpectation:
     `start`: where the log begins. `promised_end`: it must not end before. `active`: base offset of the newest segment,
     which must be there. `gaps`: a cleaner may have removed batches. `kept_tail`: it was stopped cleanly, so no write
     was cut off. `whole_writes`: the machine has run on, so such a write runs past the end of the file.
-    `cut_from`: nothing was promised from there on, and a power loss may have taken any of it. `derived`: the severity
-    of a file that does not fit although a start makes it again: it may never have been synced.
+    `cut_from`: nothing was promised beyond this place, and a power loss may have taken any of it. `derived`: the
+    severity of a file that does not fit although a start makes it again: it may never have been synced.
     """
 
     start: int | None = None
@@ -296,7 +296,9 @@ class _LogCheck:
     def _tell_of_tail(
         self, path: str, facts: SegmentFacts, promised: int | None, read_at: Callable[[int, int], bytes], size: int
     ) -> None:
-        """Report on the end of the last segment: what a kill cuts off there is no damage, what was promised is."""
+        """Report on the end of the last segment: bytes that a kill leaves incomplete are no damage, missing promised
+        bytes are.
+        """
         end = facts.end_offset
         kept = self._expected.kept_tail or (
             self._expected.whole_writes and not runs_past_the_end(read_at, size, facts.tail_position)

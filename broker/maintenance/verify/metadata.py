@@ -1,4 +1,4 @@
-"""Marker, database and journal: what a start would make of them, and the topics that are known by that."""
+"""Marker, database and journal: the result of a start with them, and the topics known from it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Topics:
 class CheckedMetadata:
     """The findings about metadata.
 
-    `cluster_id` is "" if no file has it; `verdict` is what a start would do with the records.
+    `cluster_id` is "" if no file contains it; `verdict` is the decision of a start about the copies.
     """
 
     cluster_id: str

@@ -62,7 +62,7 @@ class Promises:
         return self.stop is not None or self.same_boot
 
     def row(self, key: TopicPartition, topic: TopicImage | None) -> LogRow | None:
-        """Return the manifest's row of a log; None if it has none, or one of another topic of the same name."""
+        """Return the manifest's row of a log; None without one, or if it is that of another topic of the same name."""
         row = self.manifest.rows.get(key) if self.manifest is not None else None
         return row if row is not None and topic is not None and row.topic_id == topic.topic_id else None
 
@@ -96,7 +96,7 @@ def derived_level(*, is_complete: bool) -> Level:
 
 
 def check_promises(fs: Fs, data_dir: str, metadata: CheckedMetadata, report: Report) -> Promises:
-    """Read the manifest, the checkpoints and what a stop has left. OSError."""
+    """Read the manifest, the checkpoints and the files of a stop. OSError."""
     _check_reserve(fs, data_dir, report)
     manifest, problem = _manifest(fs, data_dir, report)
     stop = _clean_stop(fs, data_dir, report, from_format_1=metadata.is_of_format_1)
@@ -113,7 +113,7 @@ def check_promises(fs: Fs, data_dir: str, metadata: CheckedMetadata, report: Rep
 def missing_folders(
     fs: Fs, data_dir: str, metadata: CheckedMetadata, promises: Promises, claimed: Collection[str], report: Report
 ) -> None:
-    """Report logs that metadata and the manifest, or the last stop, know, and that have no folder."""
+    """Report logs without a folder that metadata and the manifest, or the last stop, know."""
     for key, topic, row in _promised_logs(metadata, promises):
         name = f"{key[0]}-{key[1]}"
         start = max(promises.starts.get(key, 0), row.start if row is not None else 0)
@@ -154,7 +154,7 @@ def _lost(start: int, end: int) -> str:
 
 
 class KnownLog(NamedTuple):
-    """A log that exists: what its folder is of, and what is in it. `sound`: nothing is wrong with it."""
+    """An existing log: the origin of its folder, and its content. `sound`: nothing is wrong with it."""
 
     claim: FolderClaim
     facts: LogFacts

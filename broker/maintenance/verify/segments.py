@@ -1,7 +1,7 @@
-"""One segment's `.log` file: every byte, and what is certain about what is wrong. Pure.
+"""One segment's `.log` file: every byte, and the certain facts about its faults. Pure.
 
-What no CRC covers (BaseOffset, Length, PartitionLeaderEpoch, Magic) is certain where the CRC of the bytes that follow
-fits, and the offsets fit the batches on both sides.
+The fields that no CRC covers (BaseOffset, Length, PartitionLeaderEpoch, Magic) are certain where the CRC of the bytes
+that follow fits, and the offsets fit the batches on both sides.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ OnBatch = Callable[[int, BatchHeader, Callable[[], bytes]], None]
 class SegmentFacts(NamedTuple):
     """The content of a segment's file.
 
-    `end_offset` is exclusive. `tail`: what is wrong at `tail_position`, with nothing sound behind it; None if the file
-    ends with a sound batch.
+    `end_offset` is exclusive. `tail`: the fault at `tail_position`, with nothing sound behind it; None if the file ends
+    with a sound batch.
     """
 
     batches: int
@@ -65,8 +65,8 @@ def check_segment(
 def healed_header(read_at: ReadAt, damaged: DamagedRange) -> bytes | None:
     """Return the first 17 bytes of the batch that fills a damaged range, as they must have been; None when not certain.
 
-    They are when everything behind them has the CRC that stands there, and the batch fills exactly the offsets that are
-    due between the sound ones around it.
+    They are certain when all bytes behind them match the CRC there, and the batch fills exactly the offsets expected
+    between its sound neighbours.
     """
     size = damaged.end - damaged.position
     head = read_at(damaged.position, HEADER_SIZE) if size >= HEADER_SIZE else b""
@@ -107,7 +107,7 @@ def empty_batches(first_offset: int, next_offset: int, leader_epoch: int = 0) ->
 
 
 def without(read_at: ReadAt, size: int, lost: Sequence[DamagedRange]) -> Iterator[bytes]:
-    """Yield the file's bytes with empty batches in the place of what is lost; `lost` in order."""
+    """Yield the file's bytes with empty batches in place of the lost ones; `lost` is in order."""
     position = 0
     for each in lost:
         yield from chunks(read_at, position, each.position)

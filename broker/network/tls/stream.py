@@ -2,8 +2,8 @@
 
 asyncio's own TLS shows a connection only after its handshake: limits by address would not hold before it, and why one
 failed would be seen by nobody. It also encrypts an answer of 50 MB in one go, which stops everybody else for that long.
-Here OpenSSL works on memory: what came is handed to it when it comes, an answer is encrypted a slice at a time, as far
-as the socket takes them, and after a few slices others have their turn.
+Here OpenSSL works in memory: input is passed to it on arrival; an answer is encrypted slice by slice, as far as the
+socket accepts them, and after a few slices others have their turn.
 
     socket -> data_received -> OpenSSL -> SocketConnection.data_received
     SocketConnection.write -> (plain text that waits) -> OpenSSL -> socket
@@ -46,8 +46,8 @@ class _State(Enum):
 class TlsPort:
     """The shared part of one listener's connections.
 
-    `context` is replaced when certificates are renewed; open connections keep theirs. `principal_of` makes a client's
-    principal of its certificate in DER (None: it has none); ValueError says why it is not let in. Without it, something
+    `context` is replaced when certificates are renewed; open connections keep theirs. `principal_of` derives a client's
+    principal from its certificate in DER (None: it has none); ValueError says why it is refused. Without it, something
     else authenticates clients.
     """
 
@@ -114,7 +114,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._read()
 
     def eof_received(self) -> bool:
-        """Take the end of what the client sends.
+        """Handle the end of the client's input.
 
         As without TLS, what was answered is sent, then the connection is closed.
         """
@@ -152,7 +152,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         self._encrypt()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Whatever is asked for: it pauses as long as anything waits to be encrypted."""
+        """Ignore the arguments: it pauses as long as any bytes wait to be encrypted."""
 
     def get_write_buffer_size(self) -> int:
         """Bytes that the socket has not taken, encrypted or not."""
@@ -166,7 +166,7 @@ class TlsStream(asyncio.Protocol, asyncio.Transport):
         return self._state in (_State.CLOSING, _State.CLOSED)
 
     def close(self) -> None:
-        """Send what was written, then close_notify; the client's own is not waited for."""
+        """Send the written bytes, then close_notify; do not wait for the client's own."""
         if self._state is _State.HANDSHAKE:
             self._close_below()
         elif self._state is _State.OPEN:

@@ -57,9 +57,10 @@ class TlsListeners:
         return self._running[name].made.subject.not_after_s
 
     def prepare(self, config: BrokerConfig, names: Collection[str]) -> Callable[[], None]:
-        """Read the stores of these listeners, by their names in small letters, as they are configured now. Returns
-        what has the listeners use them; until then nothing changes. ConfigError when there is no such listener, or a
-        certificate does not fit.
+        """Read the stores of these listeners, by their names in small letters, as they are configured now.
+
+        Returns a function that has the listeners use them; nothing changes before it is called. Raises ConfigError when
+        there is no such listener, or a certificate does not fit.
         """
         by_name = {name.lower(): name for name in self._running}
         made: dict[str, Made] = {}

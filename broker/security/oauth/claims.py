@@ -49,7 +49,7 @@ def check_claims(payload: bytes, rules: ClaimRules, now_ms: int) -> Bearer:
 
 
 def claimed_subject(token: str, rules: ClaimRules) -> str:
-    """Return the subject that a token claims, for the log, whether or not anything of it is right."""
+    """Return the subject that a token claims, for the log, even if the token is invalid."""
     payload = (token + "..").split(".")[1]
     try:
         claims = _object(urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))

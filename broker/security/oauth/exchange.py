@@ -76,7 +76,7 @@ class FirstMessage(NamedTuple):
 
 
 def parse_first_message(data: bytes) -> FirstMessage:
-    """ValueError says what is wrong, and nothing of what was sent."""
+    """ValueError names the fault, without any part of the input."""
     try:
         match = _MESSAGE.fullmatch(data.decode("ascii"))
     except UnicodeDecodeError:

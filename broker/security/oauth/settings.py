@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 class ClaimRules(NamedTuple):
     """The rules for a token's claims.
 
-    It needs one of `audiences`; if there are none, any or no audience will do. `issuer` is None if any key holder may
-    have issued it. `clock_skew_s` is by how much the issuer's clock may differ.
+    It needs one of `audiences`; without any, every audience is accepted, or none. `issuer` is None if any key holder
+    may have issued it. `clock_skew_s` is the greatest allowed difference to the issuer's clock.
     """
 
     audiences: tuple[str, ...]
@@ -23,9 +23,9 @@ class ClaimRules(NamedTuple):
 
 
 class OauthSettings(NamedTuple):
-    """`keys_url` is where the issuer's keys are, https: or file:; `trusted` are the authorities of that server, None
-    for those that this machine trusts. They are read every `refresh_ms`; after a failure again after `retry_ms`, which
-    doubles up to `retry_max_ms`.
+    """`keys_url` is the place of the issuer's keys, https: or file:; `trusted` are the authorities for that server,
+    None for those that this machine trusts. They are read every `refresh_ms`; after a failure again after `retry_ms`,
+    which doubles up to `retry_max_ms`.
     """
 
     keys_url: Setting

@@ -6,9 +6,9 @@
     Extension       SEQUENCE { OBJECT IDENTIFIER, BOOLEAN?, OCTET STRING }
     Name            SEQUENCE OF SET OF SEQUENCE { OBJECT IDENTIFIER, value }
 
-OpenSSL has read and checked the certificate by then. What `getpeercert` returns of it lacks the types of the values,
+OpenSSL has read and checked the certificate by then. The names that `getpeercert` returns lack the types of the values,
 which are a part of Java's text of an attribute without a keyword, such as a mail address; the library `cryptography`,
-an extra, writes names by RFC 4514, which is another text.
+an extra, writes names by RFC 4514, which differs.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def read_der(data: bytes) -> list[Der]:
 
 
 def only(data: bytes, tag: int) -> bytes:
-    """Return the content of the one value of that tag that the data is. MalformedDer."""
+    """Return the content of the single value of that tag in the data. MalformedDer."""
     values = read_der(data)
     if len(values) != 1 or values[0].tag != tag:
         raise MalformedDer(f"not one value with the tag {tag:#x}")

@@ -1,4 +1,4 @@
-"""Cipher suites by Java's names, and what OpenSSL calls them. Those with forward secrecy alone."""
+"""Cipher suites by Java's names, and OpenSSL's names for them. Those with forward secrecy alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Chosen(NamedTuple):
 def choose(versions: Iterable[str], suites: Iterable[str]) -> Chosen:
     """Return the versions that remain with these suites (none: all). ValueError names what is allowed.
 
-    Python cannot switch suites of TLS 1.3 one by one: all three of them are named, or none is, and it is off.
+    Python cannot enable suites of TLS 1.3 one by one: either all three of them are named, or none is, and TLS 1.3 is
+    off.
     """
     versions, suites = tuple(versions), tuple(suites)
     if not versions or any(version not in VERSIONS for version in versions):

@@ -138,8 +138,8 @@ def _pieces(text: str, groups: int) -> list[str | int]:
 
 
 def _group(digits: str, groups: int) -> tuple[int | None, int]:
-    """Return the group that digits mean, as many of them as there is a group for, and how many; None where there is
-    none.
+    """Return the group that the digits name, and how many digits that takes: as many as still name a group. The group
+    is None if the first digit names none.
     """
     number = int(digits[0])
     if number > groups:

@@ -52,8 +52,8 @@ class TrustStore(NamedTuple):
 class TlsSettings(NamedTuple):
     """TLS of one listener. `client_auth` is none, requested or required; `trusted` is None only with none.
 
-    `versions` are Java's names, `ciphers` those of OpenSSL for TLS 1.2 (none: OpenSSL's own choice). `rules` make a
-    user of a client's certificate; None where SASL does.
+    `versions` are Java's names, `ciphers` OpenSSL's for TLS 1.2 (empty: OpenSSL's default). `rules` derive a user from
+    a client's certificate; None where SASL does.
     """
 
     keys: KeyStore

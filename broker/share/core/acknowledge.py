@@ -13,9 +13,10 @@ from shareq.broker.share.core.window.delivery_limit import after_release
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.window.record_state import GIVEN_UP, STATE_AFTER, STATE_AFTER_WITH_QUEUE
 from shareq.broker.share.core.window.redelivery import not_before
-from shareq.broker.share.core.window.window import InFlightWindow
+from shareq.broker.share.core.window.window import Change, InFlightWindow
 from shareq.broker.share.core.writes import StateChange
 from shareq.coordinator.ports import ShareGroupSettings
+from shareq.protocol.ack_delays import Later
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcknowledgeType, RecordState
 
@@ -70,6 +71,19 @@ class Acknowledgement:
                 self._change.undo(self._window)
                 return error
         return ErrorCode.NONE
+
+    def delay(self, later: Sequence[Later]) -> None:
+        """Let records released by the applied batches wait for their time in `later` (ascending, disjoint), instead of
+        the group's own wait.
+        """
+        window, change = self._window, self._change
+        for first, last, delay_ms in later:
+            postponed = _postponed(change.write_id, self._now_ms + delay_ms)
+            for batch in window.batches.overlapping(first, last):
+                window.remap(batch, first, last, postponed)
+        change.delays = []
+        for batch, first, last in change.touched:
+            change.delay_runs(run for run in batch.runs(first, last) if run[2].write_id == change.write_id)
 
     def _chained(self, batches: Sequence[Acknowledged]) -> Iterator[Acknowledged]:
         """Yield the same acknowledgements, those joined that adjoin within one in-flight batch: one type per offset.
@@ -293,7 +307,7 @@ class Acknowledgement:
         dead.append(letter)
 
     def _give_up(self, first: int, last: int, target: DeliveryStatus) -> None:
-        """Give up `first..last` (inclusive), whose last delivery has failed; later ranges come after earlier ones."""
+        """Give up `first..last` (inclusive), whose last delivery has failed; call in ascending order."""
         given_up = self._change.given_up
         if given_up and given_up[-1].last_offset + 1 == first and given_up[-1].attempts == target.delivery_count:
             first = given_up.pop().first_offset
@@ -320,6 +334,21 @@ class Acknowledgement:
             return status.pending(state, self._change.write_id)
         time = not_before(self._settings.redelivery, self._now_ms, first, status.delivery_count)
         return status.pending(state, self._change.write_id, time)
+
+
+def _postponed(write_id: int, time: int) -> Change:
+    memo: dict[DeliveryStatus, DeliveryStatus] = {}
+
+    def postponed(status: DeliveryStatus) -> DeliveryStatus:
+        before = status.before
+        if status.write_id != write_id or status.state is not RecordState.AVAILABLE or before is None:
+            return status
+        pending = memo.get(status)
+        if pending is None:
+            pending = memo[status] = before.pending(RecordState.AVAILABLE, write_id, time)
+        return pending
+
+    return postponed
 
 
 def _numbers(batches: Sequence[Acknowledged]) -> list[int]:

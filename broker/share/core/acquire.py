@@ -1,21 +1,23 @@
-"""Acquiring what a read brought: records that are available again, holes that a reload left, and new records.
+"""Acquiring the records of a read: records that are available again, holes that a reload left, and new records.
 
-Follows Apache Kafka 4.3.1 in what is acquired; batches whose records keep failing are handed out in ever smaller parts.
+Acquires the same records as Apache Kafka 4.3.1; batches whose records keep failing are handed out in ever smaller
+parts.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.share.core.in_flight_limit import room_for
 from shareq.broker.share.core.locks import AcquisitionLocks
-from shareq.broker.share.core.values import AcquiredRange, BatchSpan
+from shareq.broker.share.core.values import AcquiredRange, BatchSpan, end_of_batch
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_limit import largest_company, throttled_from, travels_alone
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus, settled
-from shareq.broker.share.core.window.offsets import move_gap_start
+from shareq.broker.share.core.window.start_offset import move_gap_start
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.protocol.share import AcquireMode, RecordState
@@ -31,34 +33,16 @@ FETCH_IN_RANGES: Final = 40
 _FAR_FROM_BEST: Final = 1.2
 
 
-def capacity(
-    window: InFlightWindow, limit: int, max_records: int, fetch_offset: int, last_fetched: int
-) -> tuple[int, int]:
-    """Return how many records may be acquired, and up to which offset (inclusive).
-
-    At the in-flight limit nothing new is acquired, but what lies inside the window may be delivered again.
-    """
-    allowed = _allowed(window, limit, max_records)
-    if allowed > 0:
-        return allowed, last_fetched
-    return min(max_records, window.end_offset - fetch_offset + 1), min(last_fetched, window.end_offset)
-
-
-def _allowed(window: InFlightWindow, limit: int, max_records: int) -> int:
-    """Return how many records may be acquired, new ones among them; zero or less at the in-flight limit."""
-    return min(max_records, limit - window.in_flight())
-
-
 def read_until(
     window: InFlightWindow, position: int, limit: int, mode: AcquireMode, max_records: int, delivery_count_limit: int
 ) -> int:
     """Return the last offset (inclusive) that matters of a read at `position`, the next fetch offset.
 
-    Going on changes nothing. Only what can be acquired counts against `max_records`. Where a budget is rounded up to
-    what is in flight together, that is read to its end, or to its last available record once it is split; so is what
-    may be throttled. New records are counted without the holes that the log may have.
+    Going on changes nothing. Only what can be acquired counts against `max_records`. If a budget is rounded up to a
+    whole batch in flight, the batch is read to its end, or to its last available record once it is split; so is a batch
+    that may be throttled. New records are counted without the holes that the log may have.
     """
-    allowed = _allowed(window, limit, max_records)
+    allowed = room_for(window, limit, max_records)
     left = allowed if allowed > 0 else max_records
     exact, throttled = mode is AcquireMode.RECORD_LIMIT, throttled_from(delivery_count_limit)
     missing = window.active_gap is not None
@@ -87,28 +71,11 @@ def _offset_of(batch: Batch, begin: int, number: int) -> int:
     raise AssertionError("so many are available")
 
 
-def enter_until(window: InFlightWindow, limit: int, spans: Sequence[BatchSpan]) -> int:
-    """Return up to which offset (inclusive) a read may enter the window, with order by key.
-
-    At the in-flight limit nothing new does; below it the record batch that reaches it does so whole.
-    """
-    room, last = limit - window.in_flight(), spans[-1].last_offset
-    first_new, base = window.end_offset, spans[0].base_offset
-    if window.start_offset <= window.batches.last_offset:
-        first_new += 1
-    if first_new < base:
-        first_new = base
-    until = first_new + max(room, 0) - 1
-    if room <= 0 or until >= last:
-        return min(last, until)
-    return min(last, _end_of_batch(spans, until))
-
-
 class RecordAcquisition:
     """One member's acquisition from one read. `acquired` collects the ranges in ascending order.
 
-    `first` and `last` (inclusive) bound what is looked at for delivering again; `left` is what remains of the budget
-    and may end below zero where a rule rounds up.
+    `first` and `last` (inclusive) bound the records considered for another delivery; `left` is the rest of the budget
+    and may become negative where a rule rounds up.
     """
 
     __slots__ = (
@@ -199,6 +166,10 @@ class RecordAcquisition:
                 return False
         return True
 
+    def before(self) -> dict[DeliveryStatus, DeliveryStatus]:
+        """Return the statuses that this acquisition has given, each with the one it was made from."""
+        return {acquired: status for status, acquired in self._memo.items()}
+
     # -- delivering again
 
     def _acquire_again(self, batch: Batch) -> bool:
@@ -273,11 +244,13 @@ class RecordAcquisition:
         return parts
 
     def _choose_from_front(self, batch: Batch) -> list[Run]:
-        """Choose like `_choose` among records that wait for others of their keys: those that come cheapest for each.
+        """Choose like `_choose` among records that wait for others of their keys: the records with the lowest cost for
+        each.
 
-        Records that wait part what is available into ranges, the shorter the further back, and each of them will be a
-        range of its own. So it is taken from the front as long as that makes a record cheaper, what the fetch costs and
-        a range for each run that waits shared by all. `_enough` says that it ended before the batch does.
+        Waiting records divide the available ones into ranges, which become shorter further back, and each of them will
+        be a range of its own. So records are taken from the front as long as that lowers the cost of each, where the
+        cost of the fetch and of a range for each waiting run are divided among all. `_enough` says that it ended before
+        the batch does.
         """
         available_from, first, last = self._window.available_from, batch.first_offset, batch.last_offset
         if available_from is None:
@@ -298,7 +271,7 @@ class RecordAcquisition:
         """Acquire `first..last` (inclusive), of which nothing is in flight, rounding the budget up to a batch's end."""
         window = self._window
         if last - first + 1 > self.left:
-            last = min(last, _end_of_batch(self._spans, first + self.left - 1))
+            last = min(last, end_of_batch(self._spans, first + self.left - 1))
         lowest = not window.batches or first < window.batches.first.first_offset
         if self._limited:
             self._add_limited(first, last)
@@ -326,7 +299,7 @@ class RecordAcquisition:
         self._acquired_range(first, last, 1)
 
     def _add_limited(self, first: int, last: int) -> None:
-        """One batch for all of it; what is over the budget is available for the next fetch."""
+        """Add one batch for all of it; records beyond the budget are available for the next fetch."""
         acquired_last = min(last, first + self.left - 1)
         if acquired_last == last:
             self._add(first, last)
@@ -356,9 +329,3 @@ class RecordAcquisition:
         self.acquired.append(AcquiredRange(first, last, delivery_count))
         self.left -= last - first + 1
         self._locks.add(self._window, self._deadline_ms, first, last)
-
-
-def _end_of_batch(spans: Sequence[BatchSpan], offset: int) -> int:
-    """Return the last offset of the record batch that contains `offset`; itself when it lies between batches."""
-    index = bisect_right(spans, offset, key=_base_offset) - 1
-    return max(offset, spans[index].last_offset) if index >= 0 else offset

@@ -21,7 +21,8 @@ class SharePartitionCounters:
     * `acknowledged`: by acknowledge type, once it is durable. A client says GAP of offsets that are no records.
     * `lock_timeouts`: held until the acquisition lock ran out.
     * `session_releases`: given back because the share session of their holder ended.
-    * `delays`: made to wait before they come again, once that is durable, or found waiting by a load.
+    * `delays`: records that wait before their next delivery, counted once that is durable, or found waiting by a load;
+      or that wait for the time in their own header.
     * `dead_letters`: given up because the last delivery that is allowed failed, in whichever way.
 
     `oldest_since_ms` is no count: when the share partition left memory, since when (monotonic) its oldest unfinished
@@ -52,7 +53,7 @@ class SharePartitionCounters:
         self.oldest_since_ms: int | None = None
 
     def add(self, other: SharePartitionCounters) -> None:
-        """Count what the other has counted, too."""
+        """Add the counts of the other."""
         self.add_acknowledged(dict(enumerate(other.acknowledged)))
         self.deliveries += other.deliveries
         self.redeliveries += other.redeliveries

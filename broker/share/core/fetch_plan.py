@@ -36,11 +36,14 @@ class PlacedSpan(Protocol):
 def fetch_order(partitions: Sequence[T], session_epoch: int, most: int) -> list[T]:
     """Return the partitions that a request of the session looks at, in the order to fetch them.
 
-    Each request begins one partition further on than the one before, so that none always wins; the epochs that open (0)
-    and end (-1) a session keep the order. Of more than `most`, it looks at the `most` behind those of the one before.
+    Each request begins one partition further than the previous one, so that no partition always wins; the epochs that
+    open (0) and end (-1) a session keep the order. If there are more than `most`, it looks at the next `most` behind
+    those that the request before looked at.
     """
     count = len(partitions)
-    begin = max(session_epoch, 0) * (most if count > most else 1) % max(count, 1)
+    if count <= 1:
+        return list(partitions)
+    begin = max(session_epoch, 0) * (most if count > most else 1) % count
     some = list(partitions[begin : begin + most])
     return some + list(partitions[: min(count, most) - len(some)])
 
@@ -50,8 +53,8 @@ def split_bytes(max_bytes: int, partitions: int, chance: Chance) -> list[int]:
 
     With fewer bytes than partitions, as many partitions get one byte each.
     """
-    if partitions <= 0:
-        return []
+    if partitions <= 1:
+        return [max(max_bytes, 0)] * partitions
     share, rest = divmod(max(max_bytes, 0), partitions)
     budgets = [share] * partitions
     if share:
@@ -66,8 +69,8 @@ def slice_bounds(spans: Sequence[PlacedSpan], acquired: Sequence[AcquiredRange])
     """Return the bytes [start, end) of a read to send: from the record batch of the first acquired offset to that of
     the last.
 
-    Whole batches, ascending; what lies between stays in, and the consumer goes by the acquired ranges. A read of one
-    batch is sent as it is. Nothing acquired: (0, 0).
+    Return whole batches, ascending; records in between are included, and the consumer goes by the acquired ranges. A
+    read of one batch is sent as it is. Nothing acquired: (0, 0).
     """
     if not spans or not acquired:
         return (0, 0)

@@ -1,4 +1,4 @@
-"""The in-flight window that persisted state stands for."""
+"""The in-flight window restored from persisted state."""
 
 from __future__ import annotations
 
@@ -57,6 +57,8 @@ def _add(window: InFlightWindow, batch: InFlightBatch) -> None:
         window.count_terminal(batch.first_offset, batch.last_offset, 1)
     elif batch.statuses[0].available:
         window.note_available(batch.first_offset)
+    elif batch.statuses[0].not_before_ms:
+        window.delayed += batch.size
 
 
 def _cut(batches: Iterable[StateBatch], delays: Sequence[Delay]) -> Iterator[tuple[int, int, int, int, int]]:

@@ -24,8 +24,8 @@ MOST_LAPSED: Final = 1_000
 class Lapsed:
     """The members whose locks ran out, and that have acknowledged nothing since. Owned by one `SharePartition`.
 
-    Other members that wait get records before them: a client that fetches what it does not work on, or hangs, would
-    else use up the deliveries of records that others are waiting for.
+    Other waiting members get records before them: a client that hangs, or fetches without working, would otherwise use
+    up the deliveries of records that others are waiting for.
     """
 
     __slots__ = ("_members",)
@@ -52,7 +52,7 @@ class Lapsed:
 
 
 class Deadlines:
-    """Deadlines of ranges. An entry outlives what it is for: whether there is still one, only a record's status says.
+    """Deadlines of ranges. An entry may be out of date: only a record's status shows whether its deadline still exists.
 
     Owned by one `SharePartition`.
     """
@@ -77,7 +77,7 @@ class Deadlines:
         heapq.heappush(self._heap, (deadline_ms, first, last))
 
     def next_deadline_ms(self, window: InFlightWindow) -> int | None:
-        """Return when to look again. Nothing need have expired then: the range may have been acknowledged meanwhile."""
+        """Return when to look again. Nothing may have expired then: the range can be acknowledged before."""
         heap = self._heap
         if not window.batches.count:
             heap.clear()
@@ -135,7 +135,9 @@ class RedeliveryTimes(Deadlines):
 
 
 def wake(window: InFlightWindow, times: RedeliveryTimes, now_ms: int) -> bool:
-    """Make available what has waited until now; whether there was something. Nothing is written: it was known."""
+    """Make records available whose wait has ended; return True if there were any. Nothing is written: the time was
+    known.
+    """
 
     def woken(status: DeliveryStatus) -> DeliveryStatus:
         if status.not_before_ms == NO_DELAY or status.not_before_ms > now_ms:
@@ -152,7 +154,7 @@ def wake(window: InFlightWindow, times: RedeliveryTimes, now_ms: int) -> bool:
 def expire(
     window: InFlightWindow, locks: AcquisitionLocks, now_ms: int, settings: ShareGroupSettings, lapsed: Lapsed
 ) -> list[Run]:
-    """Give back what is locked beyond its deadline; the changed runs, ascending. Their owners have lapsed.
+    """Release records whose lock has passed its deadline; return the changed runs, ascending. Their owners have lapsed.
 
     Effective at once. A record goes back to available, perhaps after a while, is given up at the delivery count limit,
     or archived below the start offset. One whose acknowledgement is being written is left alone: a failed write finds

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shareq.broker.share.core.aborted import cut_out, held_before
 from shareq.broker.share.core.acknowledge import Acknowledgement
-from shareq.broker.share.core.acquire import RecordAcquisition, capacity, enter_until, read_until
+from shareq.broker.share.core.acquire import RecordAcquisition, read_until
 from shareq.broker.share.core.counters import SharePartitionCounters, given_up, records_in
+from shareq.broker.share.core.dates import DatedRange, first_behind, limit_now, make_wait, may_wait
 from shareq.broker.share.core.effects import (
     Cause,
     DeadLetter,
@@ -23,6 +24,7 @@ from shareq.broker.share.core.effects import (
     WakeFetches,
     WriteState,
 )
+from shareq.broker.share.core.in_flight_limit import capacity, enter_until, is_full, least_to_enter
 from shareq.broker.share.core.load import load_window
 from shareq.broker.share.core.locks import AcquisitionLocks, Lapsed, RedeliveryTimes, expire, wake
 from shareq.broker.share.core.values import (
@@ -35,7 +37,8 @@ from shareq.broker.share.core.values import (
     RangeView,
 )
 from shareq.broker.share.core.window.delivery_status import NO_DEADLINE
-from shareq.broker.share.core.window.offsets import (
+from shareq.broker.share.core.window.ranges import Part, RecordRange, first_record, list_ranges
+from shareq.broker.share.core.window.start_offset import (
     advance_start,
     compacted_away,
     make_room,
@@ -43,12 +46,12 @@ from shareq.broker.share.core.window.offsets import (
     next_fetch_offset,
     on_log_start_moved,
 )
-from shareq.broker.share.core.window.ranges import Part, RecordRange, first_record, list_ranges
 from shareq.broker.share.core.window.window import InFlightWindow, Run
 from shareq.broker.share.core.writes import StateChange, finish_dead, release
 from shareq.coordinator.ports import ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
 from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.ack_delays import Later
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.keys import KeyHashes
 from shareq.protocol.share import AcquireMode, RecordState
@@ -58,7 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = ["AckBatch", "AckOutcome", "Acknowledged", "AcquiredRange", "RangeView", "SharePartition"]
 
-_PARTS_TO_ENTER = 4  # of the window: in smaller ones it would become many in-flight batches, which cost more
+_FEWEST_TO_JOIN = 256  # in-flight batches: what waits may hold those behind it for long when they are finished
 _NO_COUNT = -1  # DeliveryCompleteCount of a write that only fixes the start offset
 
 
@@ -73,8 +76,8 @@ class SharePartition:
     """State machine of one share partition.
 
     Every offset is inclusive unless said otherwise, every time is monotonic milliseconds and never goes back.
-    `settings` may be replaced at any time and holds for what happens from then on; locks keep the deadline they were
-    given. Nothing may be acquired before `load`. `counters` are counted on when they are given.
+    `settings` may be replaced at any time and apply from then on; existing locks keep their deadline. Nothing may be
+    acquired before `load`. `counters` are counted on when they are given.
     """
 
     def __init__(
@@ -99,6 +102,8 @@ class SharePartition:
         self._freed = False
         self._locks = AcquisitionLocks()
         self._times = RedeliveryTimes()
+        self._behind: DatedRange | None = None
+        self._join_at = _FEWEST_TO_JOIN
         self._writes: dict[int, tuple[StateChange | None, WriteState]] = {}  # None: already in effect
         self._last_write_id = 0
 
@@ -140,6 +145,11 @@ class SharePartition:
     def in_flight_records(self) -> int:
         """The used part of the in-flight limit: all offsets from the start to the end offset."""
         return self._window.in_flight()
+
+    @property
+    def delayed_records(self) -> int:
+        """The number of offsets in flight that are available from a time on."""
+        return self._window.delayed
 
     @property
     def in_flight_batches(self) -> int:
@@ -198,12 +208,12 @@ class SharePartition:
         now_ms: int = 0,
         delays: Sequence[Delay] = (),
     ) -> ErrorCode:
-        """Take over what was persisted; NONE, or UNKNOWN_SERVER_ERROR when it contradicts itself.
+        """Take over the persisted state; return NONE, or UNKNOWN_SERVER_ERROR when the state contradicts itself.
 
-        `start_offset` >= 0 is the persisted one, or with `persisted` False what the offset reset resolved to, which has
-        to be written first (`pending_start_write`). State beyond `log_end_offset` (exclusive) belongs to records that
-        a power loss took; it is dropped, and `lost_tail` says so. A start offset below `log_start_offset` stays until
-        a read finds out (`on_log_start_moved`). `delays`, in monotonic time, hold for the available records among
+        `start_offset` >= 0 is the persisted one, or with `persisted` False the result of the offset reset, which has to
+        be written first (`pending_start_write`). State beyond `log_end_offset` (exclusive) belongs to records that a
+        power loss destroyed; it is dropped, and `lost_tail` says so. A start offset below `log_start_offset` stays
+        until a read finds out (`on_log_start_moved`). `delays`, in monotonic time, hold for the available records among
         `batches` that have their delivery count.
         """
         loaded = load_window(start_offset, batches, max(log_end_offset, log_start_offset), now_ms, delays)
@@ -219,8 +229,8 @@ class SharePartition:
         return ErrorCode.NONE
 
     def pending_start_write(self) -> WriteState | None:
-        """Return the write of the resolved start offset that must be durable before anything can be acquired; None: it
-        is.
+        """Return the write of the resolved start offset that must be durable before anything can be acquired; None if
+        it is durable.
 
         The same write while it is under way. After a failed one, a new one. A crash before the first acknowledgement
         would otherwise resolve the start offset again and skip records.
@@ -258,25 +268,28 @@ class SharePartition:
             return False
         if self.settings.order_by_key is (self._order is None):
             self._switch_order()
-        window, limit = self._window, self.settings.partition_max_record_locks
-        if next_fetch_offset(window) != window.end_offset + 1 or window.in_flight() < limit:
+        window, limit = self._window, limit_now(self._window, self.settings)
+        offset = next_fetch_offset(window)
+        if self._behind is not None and self._stays_behind(offset):
+            return False
+        if offset != window.end_offset + 1 or not is_full(window, limit):
             return True
-        return not self._writes and make_room(window) and window.in_flight() < limit
+        return not self._writes and make_room(window) and not is_full(window, limit)
 
     def next_read(self, mode: AcquireMode, max_records: int, known_until: int = -1) -> tuple[int, int]:
         """Return the next fetch offset, and the last offset (inclusive) that a read there has to reach to acquire
         `max_records` > 0.
 
-        Whatever lies behind it would not be acquired, nor change what is. With order by key it may be further than need
-        be if that is not beyond `known_until` (inclusive), up to where nothing has to be read.
+        Records behind it would not be acquired, nor change the state. With order by key it may be further than
+        necessary if that is not beyond `known_until` (inclusive), up to the place from which no record has to be read.
         """
         offset = self.next_fetch_offset()
-        window, limit = self._window, self.settings.partition_max_record_locks
-        is_full = window.in_flight() >= limit
-        if is_full and window.end_offset <= known_until:
+        window, limit = self._window, limit_now(self._window, self.settings)
+        nothing_new = is_full(window, limit)
+        if nothing_new and window.end_offset <= known_until:
             return offset, window.end_offset  # and nothing behind that may enter
         until = read_until(window, offset, limit, mode, max_records, self.settings.delivery_count_limit)
-        if is_full and self._order is not None and window.end_offset < until:
+        if nothing_new and self._order is not None and window.end_offset < until:
             until = window.end_offset
         return offset, until
 
@@ -288,7 +301,7 @@ class SharePartition:
         if self._order is None or not batches:
             return None
         first = max(self._order.known_until, self._window.start_offset, batches[0].base_offset)
-        last = enter_until(self._window, self.settings.partition_max_record_locks, batches)
+        last = enter_until(self._window, limit_now(self._window, self.settings), batches)
         return (first, last) if first <= last else None
 
     def enters_next(self, mode: AcquireMode, max_records: int) -> tuple[int, int] | None:
@@ -297,12 +310,12 @@ class SharePartition:
 
         None if that would enter nothing, or there is too little room below the in-flight limit to be worth it.
         """
-        window, limit = self._window, self.settings.partition_max_record_locks
+        window, limit = self._window, limit_now(self._window, self.settings)
         if self.settings.order_by_key is (self._order is None):
             self._switch_order()
         if self._order is None or not self._is_open or not self._start_is_durable:
             return None
-        worth_it = max(1, min(max_records, limit // _PARTS_TO_ENTER))
+        worth_it = least_to_enter(limit, max_records)
         if limit - window.in_flight() < worth_it:
             return None
         first = self._order.frontier(window)
@@ -342,16 +355,18 @@ class SharePartition:
         *,
         aborted: Sequence[tuple[int, int]] = (),
         keys: KeyHashes = NO_KEYS,
+        waiting: Sequence[DatedRange] = (),
     ) -> list[AcquiredRange]:
         """Acquire records from a read at `fetch_offset` that brought `batches` (ascending, disjoint); none while the
         group is paused.
 
         Returns ascending ranges, which the member now holds until the lock runs out. `max_records` and the in-flight
         limit are rounded up to the end of a record batch unless `mode` is RECORD_LIMIT. Offsets of `aborted` (inclusive
-        ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out.
+        ranges, ascending, disjoint; for read_committed groups) are archived instead of handed out. Those of `waiting`
+        (ascending, disjoint) are made to wait until their time; see `dates`.
 
-        With order by key, `keys` are of what `keys_wanted` asks for; an offset that is missing has no key. What was
-        read enters the window, also with `max_records` 0, which acquires nothing.
+        With order by key, `keys` are the keys of the records that `keys_wanted` names; a missing offset has no key.
+        What was read enters the window, also with `max_records` 0, which acquires nothing.
         """
         if not self._is_open or not self._start_is_durable or not batches:
             return []
@@ -360,9 +375,23 @@ class SharePartition:
             return []
         if self._order is not None:
             return self._acquire_in_order(
-                self._order, member_id, mode, batch_size, max_records, fetch_offset, batches, now_ms, aborted, keys
+                self._order,
+                member_id,
+                mode,
+                batch_size,
+                max_records,
+                fetch_offset,
+                batches,
+                now_ms,
+                aborted,
+                keys,
+                waiting,
             )
-        limit = self.settings.partition_max_record_locks
+        limit = limit_now(window, self.settings)
+        if waiting:
+            last_fetched = self._last_to_enter(waiting, last_fetched)
+            if last_fetched < fetch_offset:
+                return []
         budget, last = capacity(window, limit, max_records, fetch_offset, last_fetched)
         if budget <= 0:
             return []
@@ -376,6 +405,8 @@ class SharePartition:
         acquired = acquisition.acquired
         if aborted and acquired:
             acquired = self._without_aborted(acquired, aborted)
+        if waiting:
+            acquired = self._without_waiting(acquired, waiting, acquisition)
         self.counters.add_deliveries(acquired, window.batches.count - batches_before)
         return acquired
 
@@ -391,12 +422,17 @@ class SharePartition:
         now_ms: int,
         aborted: Sequence[tuple[int, int]],
         keys: KeyHashes,
+        waiting: Sequence[DatedRange],
     ) -> list[AcquiredRange]:
-        """All of the read enters the window, as far as there is room; then what is available in there is acquired."""
+        """All records of the read enter the window, as far as there is room; then the available ones in it are
+        acquired.
+        """
         window, batches_before = self._window, self._window.batches.count
         if fetch_offset < batches[0].base_offset:
             compacted_away(window, fetch_offset, batches[0].base_offset)
-        last = enter_until(window, self.settings.partition_max_record_locks, batches)
+        last = enter_until(window, limit_now(window, self.settings), batches)
+        if waiting:
+            last = self._last_to_enter(waiting, last)
         acquisition = RecordAcquisition(
             window, self._locks, self.settings, member_id, mode, batch_size, batches, now_ms
         )
@@ -409,8 +445,37 @@ class SharePartition:
                 window.archive(aborted_first, aborted_last, RecordState.AVAILABLE)
         self._freed = order.settle(window) or self._freed
         acquisition.run_in_window(max_records, last)
-        self.counters.add_deliveries(acquisition.acquired, new_batches)
-        return acquisition.acquired
+        acquired = acquisition.acquired
+        if waiting:
+            acquired = self._without_waiting(acquired, waiting, acquisition)
+        self.counters.add_deliveries(acquired, new_batches)
+        return acquired
+
+    def _last_to_enter(self, waiting: Sequence[DatedRange], last: int) -> int:
+        """Return the last offset (inclusive), up to `last`, that may enter the window now; see `dates.first_behind`."""
+        limit = self.settings.partition_max_record_locks
+        self._behind = first_behind(self._window, waiting, limit)
+        return last if self._behind is None else min(last, self._behind.first_offset - 1)
+
+    def _without_waiting(
+        self, acquired: list[AcquiredRange], waiting: Sequence[DatedRange], acquisition: RecordAcquisition
+    ) -> list[AcquiredRange]:
+        """Let the dated records among the acquired ones wait; return the rest, to be handed out."""
+        made = make_wait(self._window, waiting, acquisition.before())
+        for first, last, not_before_ms in made:
+            self._times.add(self._window, not_before_ms, first, last)
+            self.counters.delays += last - first + 1
+        return cut_out(acquired, [(first, last) for first, last, _ in made])
+
+    def _stays_behind(self, offset: int) -> bool:
+        """Return True if the record at the next fetch offset has to wait, and there is no room for it to do so."""
+        behind, half = self._behind, self.settings.partition_max_record_locks // 2
+        return (
+            behind is not None
+            and behind.first_offset == offset
+            and self._window.delayed >= half
+            and self.settings.delay.enabled
+        )
 
     def _without_aborted(
         self, acquired: Sequence[AcquiredRange], aborted: Sequence[tuple[int, int]]
@@ -439,18 +504,26 @@ class SharePartition:
 
     # -- acknowledging
 
-    def acknowledge(self, member_id: str, batches: Sequence[Acknowledged], now_ms: int) -> AckOutcome:
+    def acknowledge(
+        self, member_id: str, batches: Sequence[Acknowledged], now_ms: int, later: Sequence[Later] = ()
+    ) -> AckOutcome:
         """Move acquired records on. Nothing is visible to other members until `on_state_written`.
 
         All batches succeed together or the first error (INVALID_RECORD_STATE, INVALID_REQUEST) undoes the request;
-        only renewals stay. Batches are ascending and disjoint (`ack_batches.validate_ack_batches`).
+        only renewals stay. Batches are ascending and disjoint (`ack_batches.validate_ack_batches`). Released records
+        listed in `later` are not delivered again before their time; INVALID_REQUEST if the group has no delays, or none
+        of that length.
         """
         self.lapsed.discard(member_id)
+        if later and not may_wait(later, self.settings.delay):
+            return AckOutcome(ErrorCode.INVALID_REQUEST)
         change = StateChange(self._next_write_id())
         request = Acknowledgement(self._window, self._locks, self.settings, member_id, change, now_ms)
         error = request.apply(batches)
         if error is not ErrorCode.NONE:
             return AckOutcome(error)
+        if later:
+            request.delay(later)
         if not change.state_batches:
             self.counters.add_acknowledged(change.acknowledged)
             return AckOutcome(ErrorCode.NONE)
@@ -478,6 +551,9 @@ class SharePartition:
             window.note_durable_start(write.start_offset)
             woken = change is not None and self._commit(change)
             woken = advance_start(window) or woken
+            if self.settings.delay.enabled and window.batches.count >= self._join_at and window.gap is None:
+                window.batches.join_finished()
+                self._join_at = max(_FEWEST_TO_JOIN, 2 * window.batches.count)
         elif change is not None:
             woken = change.roll_back(window, now_ms, self.settings)
             self.counters.add_dead_letters(change.given_up)
@@ -524,7 +600,7 @@ class SharePartition:
         )
 
     def letter_of(self, first_offset: int, last_offset: int, delivery_count: int) -> DeadLetter:
-        """Return the dead letter of records that a state has as archiving."""
+        """Return the dead letter of records that are archiving in a stored state."""
         exceeded = delivery_count >= self.settings.delivery_count_limit
         cause = Cause.DELIVERY_COUNT_EXCEEDED if exceeded else Cause.CLIENT_REJECT
         return DeadLetter(first_offset, last_offset, delivery_count, cause)
@@ -588,19 +664,23 @@ class SharePartition:
             self._freed = self._order.settle(self._window) or self._freed
 
     def next_deadline_ms(self) -> int | None:
-        """Return when to call `on_deadline`; None if no lock is held and nothing waits.
+        """Return when to call `on_deadline`; None if no lock is held and no record waits.
 
-        There may turn out to be nothing to do then.
+        Possibly there is nothing to do then.
         """
         locked = self._locks.next_deadline_ms(self._window)
         waiting = self._times.next_deadline_ms(self._window)
+        if self._behind is not None and (waiting is None or self._behind.not_before_ms < waiting):
+            waiting = self._behind.not_before_ms
         return waiting if locked is None else locked if waiting is None else min(locked, waiting)
 
     def on_deadline(self, now_ms: int) -> tuple[Effect, ...]:
-        """Give back what is locked beyond its deadline, at once and whether or not the write succeeds; and make
-        available what has waited long enough.
+        """Release records whose lock has passed its deadline, at once and whether or not the write succeeds; and make
+        records available that have waited long enough.
         """
         woken = len(self._times) > 0 and wake(self._window, self._times, now_ms)
+        if self._behind is not None and self._behind.not_before_ms <= now_ms:
+            self._behind, woken = None, True
         expired = expire(self._window, self._locks, now_ms, self.settings, self.lapsed)
         if not expired:
             if self._order is not None:

@@ -6,7 +6,7 @@
 
 A session belongs to a member of a group; no id travels on the wire. It ends with epoch -1, with epoch 0, or with the
 connection that opened it, never by age. When there is room for no more, one of the greediest makes room for one of
-a client with less (`_giving_way`). Locks of records are kept elsewhere: replacing a session or forgetting a partition
+a client with less (`_giving_way`). Locks of records are stored elsewhere: replacing a session or forgetting a partition
 releases nothing.
 """
 
@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import FINAL_EPOCH, INITIAL_EPOCH, MAX_EPOCH
@@ -27,8 +27,10 @@ MOST_OF_A_CONNECTION: Final = 100
 MOST_PARTITIONS: Final = 10_000
 """Partitions of one session: as many as the largest topic has."""
 
-LOOKED_AT: Final = 1_000
-"""Partitions of a session that one ShareFetch looks at, 10 µs each. Of a larger session each looks at the next ones."""
+LOOKED_AT: Final = 200
+"""Partitions of a session that one ShareFetch looks at, 10 µs each. Of a larger session each looks at the next ones,
+and at those of the others that have news.
+"""
 
 PartitionId = tuple[bytes, int]  # topic id, partition
 _SessionKey = tuple[str, str]  # group id, member id
@@ -44,8 +46,16 @@ def next_epoch(epoch: int) -> int:
     return 1 if epoch == MAX_EPOCH else epoch + 1
 
 
+class InMemory(NamedTuple):
+    """A session's partitions that are in memory, as they were found among `known` after so many `changes` of that."""
+
+    known: object
+    changes: int
+    found: Sequence[Any]
+
+
 class ListedPartition(NamedTuple):
-    """A partition that a ShareFetch names. `topic` is the name the id stands for now, None when it stands for none."""
+    """A partition that a ShareFetch names. `topic` is the current name of the id, None without one."""
 
     topic_id: bytes
     partition: int
@@ -54,9 +64,9 @@ class ListedPartition(NamedTuple):
 
 @dataclass(slots=True)
 class SessionPartition:
-    """A partition of a session. `topic` is the name that its id was first known by, None as long as there is none.
+    """A partition of a session. `topic` is the first known name of its id, None until one is known.
 
-    `must_answer`: the next response names the partition even when there is nothing to say of it.
+    `must_answer`: the next response names the partition even without any change.
     """
 
     topic_id: bytes
@@ -67,9 +77,11 @@ class SessionPartition:
 
 @dataclass(slots=True)
 class ShareSession:
-    """One member's session. Owned by `ShareSessions`. `owner` is the user, or the machine, that it was opened for.
+    """One member's session. Owned by `ShareSessions`. `owner` is the user, or the machine, that opened it.
 
     `partitions` are in the order in which they are fetched, `next_epoch` is the one epoch that will be accepted.
+    `in_memory` is for the caller to keep, and `listed` are the partitions as a request gets them, until the partitions
+    or their order are others.
     """
 
     group_id: str
@@ -78,6 +90,19 @@ class ShareSession:
     owner: Hashable = None
     next_epoch: int = 1
     partitions: dict[PartitionId, SessionPartition] = field(default_factory=dict)
+    in_memory: InMemory | None = None
+    listed: tuple[SessionPartition, ...] | None = None
+
+    def in_order(self) -> tuple[SessionPartition, ...]:
+        """Return the partitions in the order in which they are fetched."""
+        listed = self.listed
+        if listed is None:
+            listed = self.listed = tuple(self.partitions.values())
+        return listed
+
+    def others(self) -> None:
+        """Note that the partitions, or their order, are not the same as before."""
+        self.in_memory = self.listed = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +138,7 @@ class FetchResult(Protocol):
 T = TypeVar("T", bound=FetchResult)
 
 
-@dataclass(frozen=True, slots=True)
-class ShareFetchContext:
+class ShareFetchContext(NamedTuple):
     """One ShareFetch within its session. `epoch` is the request's; `partitions` is what to fetch, in session order.
 
     `gave_way` is a session that was ended to make room for this one, if one was.
@@ -133,7 +157,8 @@ class ShareFetchContext:
     @property
     def rounds(self) -> int:
         """The number of requests that it takes to look at all partitions of the session, at least one."""
-        return max(1, -(-len(self.partitions) // LOOKED_AT))
+        count = len(self.partitions)
+        return 1 if count <= LOOKED_AT else -(-count // LOOKED_AT)
 
     def select(self, results: Sequence[T], *, preview: bool = False) -> list[T] | ErrorCode:
         """Return the results that the response carries, in the same order.
@@ -158,8 +183,9 @@ class ShareFetchContext:
         due = failed or filled or partition.must_answer
         if not preview:
             partition.must_answer = failed
-            if filled and len(self.session.partitions) <= LOOKED_AT:  # of more, it is not their turn next anyway
+            if filled and 1 < len(self.session.partitions) <= LOOKED_AT:  # of more, it is not their turn next anyway
                 self.session.partitions[key] = self.session.partitions.pop(key)
+                self.session.others()
         return due
 
 
@@ -216,10 +242,10 @@ class ShareSessions:
         """Begin a ShareFetch that does not name too many partitions (`names_too_many`). Errors leave the sessions as
         they are; without one the epoch has advanced.
 
-        INVALID_REQUEST: acknowledgements (`has_acks`) while opening, or more than `MOST_PARTITIONS` with those that the
-        session has. SHARE_SESSION_LIMIT_REACHED: no room for a new session, and no client with more; or too many of one
-        connection. The caller delays that answer by MaxWaitMs, so that clients do not try again at once.
-        SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH as for `update`.
+        INVALID_REQUEST: acknowledgements (`has_acks`) while opening, or more than `MOST_PARTITIONS` partitions together
+        with those of the session. SHARE_SESSION_LIMIT_REACHED: no room for a new session, and no client with more; or
+        too many of one connection. The caller delays that answer by MaxWaitMs, so that clients do not try again at
+        once. SHARE_SESSION_NOT_FOUND and INVALID_SHARE_SESSION_EPOCH as for `update`.
         """
         if epoch == INITIAL_EPOCH:
             if has_acks:
@@ -236,9 +262,11 @@ class ShareSessions:
         for partition in listed:
             if partition[:2] not in session.partitions:
                 session.partitions[partition[:2]] = SessionPartition(*partition, must_answer=True)
+                session.others()
         for key in forgotten:  # after adding: a partition that is listed only to carry acknowledgements is not fetched
             session.partitions.pop(key, None)
-        return ShareFetchContext(session, epoch, tuple(session.partitions.values()))
+            session.others()
+        return ShareFetchContext(session, epoch, session.in_order())
 
     def update(self, group_id: str, member_id: str, epoch: int) -> ShareSession | ErrorCode:
         """Begin a ShareAcknowledge: check the epoch and advance it, unless it is final.
@@ -257,6 +285,18 @@ class ShareSessions:
             return ErrorCode.INVALID_SHARE_SESSION_EPOCH
         session.next_epoch = next_epoch(epoch)
         return session
+
+    def repeat(self, session: ShareSession, epoch: int) -> bool:
+        """Begin a ShareFetch of the session that names no partition; False, and nothing has happened, where its epoch
+        is not the next one, or the session owes partitions an answer.
+        """
+        if epoch != session.next_epoch:
+            return False
+        for partition in session.partitions.values():
+            if partition.must_answer:
+                return False
+        session.next_epoch = next_epoch(epoch)
+        return True
 
     def _open(self, session: ShareSession, listed: Sequence[ListedPartition]) -> ShareFetchContext | ErrorCode:
         group_id = session.group_id
@@ -279,7 +319,7 @@ class ShareSessions:
         connection.last_group = group_id
         connection.keys[key] = None
         self._connections[session.connection_id] = connection
-        return ShareFetchContext(session, INITIAL_EPOCH, tuple(session.partitions.values()), gave_way)
+        return ShareFetchContext(session, INITIAL_EPOCH, session.in_order(), gave_way)
 
     # -- ends
 
@@ -338,9 +378,9 @@ def _giving_way(sessions: Iterable[ShareSession], newcomer: ShareSession) -> Sha
     """Return the session to end for the newcomer, the newest of the greediest holder; None: the newcomer is refused.
 
     Holders are looked at from the outside in: users (without authentication, machines), a user's groups, a group's
-    connections. A newcomer whose user has fewer sessions than another one takes a session of that one; one whose user
-    has most of all can only take what this user has, of a greedier group; and so on. Where all have equally many,
-    nobody's is taken. So greed harms the greedy. `sessions` are all there are, oldest first.
+    connections. A newcomer whose user has fewer sessions than another user replaces a session of that user; a newcomer
+    whose user has the most can only replace one of the same user, in a group that holds more; and so on. Where all have
+    equally many, nobody's is taken. So greed harms the greedy. `sessions` are all there are, oldest first.
     """
     left = list(sessions)
     taken = False

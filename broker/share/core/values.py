@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from operator import attrgetter
 from typing import Final, NamedTuple, Protocol, overload
 
 from shareq.broker.share.core.effects import Effect
@@ -13,6 +15,7 @@ from shareq.protocol.records.keys import KeyHashes
 from shareq.protocol.share import RecordState
 
 NO_KEYS: Final = KeyHashes([], [])
+_base_offset = attrgetter("base_offset")
 
 
 class BatchSpan(Protocol):
@@ -22,6 +25,12 @@ class BatchSpan(Protocol):
     def base_offset(self) -> int: ...
     @property
     def last_offset(self) -> int: ...
+
+
+def end_of_batch(spans: Sequence[BatchSpan], offset: int) -> int:
+    """Return the last offset of the record batch that contains `offset`; itself when it lies between batches."""
+    index = bisect_right(spans, offset, key=_base_offset) - 1
+    return max(offset, spans[index].last_offset) if index >= 0 else offset
 
 
 class AcquiredRange(NamedTuple):

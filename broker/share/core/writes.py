@@ -1,4 +1,4 @@
-"""State writes under way, and what their outcome does to the records that wait for it.
+"""Pending state writes, and the effects of their outcome on the records that wait for it.
 
 A change shows at once in the new state, without an owner: it is not acquirable, a second acknowledgement of it fails,
 and the start offset stops in front of it. A durable write settles it; a failed one takes it back.
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class StateChange:
-    """The transitions of one state write. `touched` names, per batch, a range (inclusive) that holds all of them.
+    """The transitions of one state write. `touched` names, per batch, a range (inclusive) that contains all of them.
 
-    `acknowledged` (records by type), `session_releases` and `given_up` are what it counts for once it is durable, and
-    `dead` is what is dead then. `delays`, ascending, are of the records that become available later: once it is
-    durable, or has failed.
+    `acknowledged` (records by type), `session_releases` and `given_up` are counted once the change is durable, and
+    `dead` are the records dead then. `delays`, ascending, has the records that become available later: once the write
+    is durable, or has failed.
     """
 
     __slots__ = (
@@ -99,13 +99,15 @@ class StateChange:
             changed, available = batch.commit(first, last, self.write_id)
             if window.order is not None:
                 window.order.note(changed)
+            if self.delays:
+                window.delayed += sum(end - begin + 1 for begin, end, status in changed if status.not_before_ms)
             if available is not None:
                 window.note_available(available)
                 found = True
         return found
 
     def undo(self, window: InFlightWindow) -> None:
-        """Take everything back: the request that made these transitions is refused."""
+        """Undo everything: the request that made these transitions is refused."""
 
         def before(status: DeliveryStatus) -> DeliveryStatus:
             return status.before or status if status.write_id == self.write_id else status
@@ -114,12 +116,12 @@ class StateChange:
             window.remap(batch, first, last, before)
 
     def roll_back(self, window: InFlightWindow, now_ms: int, settings: ShareGroupSettings) -> bool:
-        """Take back what was written: the write failed.
+        """Undo the transitions of the write: it failed.
 
         True when records became available, because their lock has run out meanwhile.
 
-        `given_up` and `dead` are then those which that made unprocessable, `delays` of those that wait. (Apache Kafka
-        4.4.0 writes no dead letters for these.)
+        `given_up` and `dead` are the deliveries that the write made unprocessable, `delays` the times of records that
+        wait. (Apache Kafka 4.4.0 writes no dead letters for these.)
         """
         below = self._rolled_back(now_ms, None)
         above = self._rolled_back(now_ms, settings)
@@ -140,7 +142,8 @@ class StateChange:
         return found
 
     def _rolled_back(self, now_ms: int, settings: ShareGroupSettings | None, first: int = 0) -> Change:
-        """Back to what it was; given back if that was a lock that has run out. Without settings, that is archived.
+        """Return the record to its earlier status; release it if that was a lock that has expired. Without settings,
+        that is archived.
 
         `first` is the lowest offset that the change is for.
         """
@@ -179,7 +182,8 @@ def dead_letters(runs: Sequence[Run], cause: Cause) -> list[DeadLetter]:
 
 
 def finish_dead(window: InFlightWindow, first: int, last: int) -> list[Run]:
-    """Archive what is archiving of `first..last` (inclusive): what is to be done for it is done. The changed runs.
+    """Archive the records of `first..last` (inclusive) that are being archived: the tasks that had to come first are
+    done. The changed runs.
 
     Effective at once.
     """

@@ -82,7 +82,9 @@ def kept_letter(
 
 
 def with_reason(made: RecordData, reason: bytes | None) -> RecordData:
-    """Add why a member gave the record back, where its client said so: in a header of our own, behind all others."""
+    """Add the member's reason for returning the record, if its client gave one: in a header of our own, behind all
+    others.
+    """
     return made if reason is None else made._replace(headers=(*made.headers, (DLQ_SHAREQ_ERROR, reason)))
 
 

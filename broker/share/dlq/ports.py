@@ -12,8 +12,8 @@ from shareq.protocol.errors import ApiError, ErrorCode
 
 
 class QueueTopics(Protocol):
-    """The topics that are queues, or are to be. Everything is looked up on every use; where others have to be asked,
-    there is one question at a time about each topic, however many wait for its answer.
+    """The topics that are queues, or are to be. Every use looks everything up; where other brokers must be asked, there
+    is one open question for each topic, regardless of how many wait for its answer.
 
     `retriable` are the errors, of whatever is asked here, that may be over when it is asked again.
     """
@@ -25,7 +25,7 @@ class QueueTopics(Protocol):
         """Return the policy of the current configuration."""
 
     def find(self, name: str) -> Pending[QueueTopic | ApiError | None]:
-        """Return the topic; None: there is none of that name. An error: it cannot be said now, or not at all."""
+        """Return the topic; None if no topic has that name. An error: it cannot be said now, or not at all."""
 
     def create(self, name: str) -> Pending[ApiError]:
         """Create the topic, as a queue, unless it exists when that may be done. NO_ERROR: `find` finds it now."""

@@ -16,7 +16,7 @@ from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.dlq.counters import GroupDeadLetters
-from shareq.broker.share.dlq.lane import MOST_RECORDS, Burial, Done, Lane, Part, Round
+from shareq.broker.share.dlq.letter_batches import MOST_RECORDS, Burial, Done, Lane, Part, Round
 from shareq.broker.share.dlq.ports import QueueTopics
 from shareq.broker.share.dlq.rules import MOST_ATTEMPTS, QueueTopic, delay_ms, not_found, partition_for, refusal
 from shareq.broker.share.leader import SharePartitionLeader
@@ -113,7 +113,7 @@ class DeadLetterQueues:
             found.on_complete(lambda queue: self._found_later(lane, name, queue))
 
     def _goes_on(self, lane: Lane) -> bool:
-        """Return whether the lane has letters that are to be written; forget it if not."""
+        """Return True if the lane has letters to write; forget it if not."""
         if self._lanes.get(lane.leader) is not lane:
             return False  # closed
         if lane.burials and (lane.leader.is_active or lane.leader.orphaned):
@@ -123,7 +123,9 @@ class DeadLetterQueues:
         return False
 
     def _found_later(self, lane: Lane, name: str, queue: QueueTopic | ApiError | None) -> None:
-        """Go on with what was found of the queue, unless the lane has none to write, or another queue, by now."""
+        """Continue with the result of the search for the queue, unless the lane has no letters left, or another queue,
+        by now.
+        """
         if not self._goes_on(lane):
             return
         settings = self._settings.share_group(lane.origin.group_id)
@@ -150,7 +152,7 @@ class DeadLetterQueues:
         self._append(lane, settings, queue)
 
     def _created(self, lane: Lane, name: str, error: ApiError) -> None:
-        """Go on with what is left of the lane: the queue's topic is there now, or could not be created."""
+        """Continue with the rest of the lane: the queue's topic now exists, or could not be created."""
         group_id = lane.origin.group_id
         if not error:
             logger.info("share group %s: created %s, its dead-letter queue", group_id, name)
@@ -257,6 +259,9 @@ class DeadLetterQueues:
         """Take note that the first record cannot be read now."""
         if made.error:
             self._again(lane, made.error.name)
+            return
+        if made.arrived is not None:
+            made.arrived.on_complete(lambda _: self._soon(lane))
             return
         now_ms = self._env.clock.now_ms()
         if lane.fetched_by_ms is None:

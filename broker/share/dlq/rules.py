@@ -46,7 +46,9 @@ class QueueTopic(NamedTuple):
 
 
 def refusal(group_id: str, name: str, topic: QueueTopic | None, policy: QueuePolicy) -> str | None:
-    """Return why the group's dead letters may not go to the topic; None if they may, or it is to be created."""
+    """Return why the group's dead letters may not be written to the topic; None if they may, or if the topic will be
+    created.
+    """
     if not name:
         return f"Configured DLQ topic name in share group: {group_id} is empty."
     if name.startswith("__"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.log.segments.reader import BatchSpan
 from shareq.broker.share.dlq.letters import letter_bytes
 from shareq.broker.share.ports import NotHereYet, RecordSource
@@ -25,21 +27,24 @@ _READ_BYTES: Final = 1_048_576
 class Reading(NamedTuple):
     """Records found from the first offset to `upto` (exclusive). Offsets without a record get letters without content.
 
-    `error`: what ended it early; then nothing was found at `upto`. Without one, an `upto` that is the first offset says
-    that its records have to be fetched first.
+    `error`: the cause of an early end; nothing was found at `upto` then. Without one, an `upto` equal to the first
+    offset means that its records have to be fetched first.
     """
 
     records: dict[int, Record]
     upto: int
     error: ErrorCode = ErrorCode.NONE
+    arrived: Pending[None] | None = None  # when they are, if that is known
 
 
 def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
     """Return the records of `first..last` (inclusive), from one read, as many as `budget` bytes hold.
 
-    A record that is larger than that is left out; so are all of a compressed batch that is larger when it is opened.
+    A larger record is omitted; so is every record of a compressed batch that becomes larger when it is decompressed.
     """
     read = log.read(first, _READ_BYTES, upto=log.high_watermark)
+    if isinstance(read, BeingRead):
+        return Reading({}, first, arrived=read.arrived)
     if isinstance(read, NotHereYet):
         return Reading({}, first)
     if first >= log.high_watermark:  # and it is known where the log ends
@@ -50,7 +55,7 @@ def read_dead(log: RecordSource, first: int, last: int, budget: int) -> Reading:
 
 
 def readable_from(log: RecordSource, offset: int, error: ErrorCode) -> int | None:
-    """Return where reading may go on after this error at `offset`; None if nothing says so."""
+    """Return where reading may continue after this error at `offset`; None if that is unknown."""
     if error is ErrorCode.OFFSET_OUT_OF_RANGE and offset < log.log_start_offset:
         return log.log_start_offset
     if error is ErrorCode.CORRUPT_MESSAGE:
@@ -79,9 +84,7 @@ def _collect(data: bytes, spans: Sequence[BatchSpan], first: int, last: int, bud
 
 
 def _opened(batch: memoryview, budget: int, first: int, last: int) -> list[Record]:
-    """Return the records `first..last` (inclusive) of a batch; none of one that is too large, or where they cannot be
-    read.
-    """
+    """Return the records `first..last` (inclusive) of a batch; none of a batch that is too large or cannot be read."""
     try:
         if attributes_of(batch) & CODEC_MASK != Compression.NONE:
             header, records, _ = records_block(batch)

@@ -1,6 +1,6 @@
 """The beginning of the next fetch of a share partition with order by key, done when the last one was answered.
 
-Reading, the keys' hashes, and linking them in the window do not depend on what the member acknowledges. So they are
+Reading, hashing the keys, and linking them in the window do not depend on the member's acknowledgements. So they are
 done while it works on its records, and not while it waits for others. Nothing is handed out, nothing is persisted.
 """
 
@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.log.segments.reader import ReadResult
+from shareq.broker.share.core.dates import Dated
 from shareq.broker.share.leader import SharePartitionLeader
 from shareq.broker.share.ordered.kept_reads import MOST_BYTES, KeptReads
 from shareq.coordinator.ports import IsolationLevel
@@ -32,8 +33,8 @@ class NextFetch(NamedTuple):
 
 
 class Ahead:
-    """The share partitions of which something was handed out just now, with what to expect; one in a turn of the loop,
-    and none in one in which an answer of these groups has still to leave.
+    """The share partitions whose records were handed out just now, and how many to expect next; one in a turn of the
+    loop, and none in a turn in which an answer of these groups is still to be sent.
 
     `refresh` looks up a share partition's settings, `wake` has the fetches that wait for it look again.
     """
@@ -81,7 +82,7 @@ class Ahead:
             self._clock.call_soon(self._turn)
 
     def _enters(self, leader: SharePartitionLeader, fetch: NextFetch) -> bool:
-        """Have enter what that fetch would; whether there was anything to do."""
+        """Add the records of the expected fetch to the window; return True if there were any."""
         if not leader.is_active or leader.waiters:  # those look for themselves
             return False
         self._refresh(leader)
@@ -106,7 +107,13 @@ class Ahead:
             now_ms=self._clock.now_ms(),
             aborted=leader.aborted(read) if committed else (),
             keys=self._kept.key_hashes(read, wanted),
+            waiting=self._dated(leader, read).waiting if core.settings.delay.enabled else (),
         )
         if core.take_freed():
             self._wake(leader)
         return True
+
+    def _dated(self, leader: SharePartitionLeader, read: ReadResult) -> Dated:
+        from shareq.broker.share.dated_records import dated_in  # for groups with delays, too
+
+        return dated_in(leader, read, self._clock)

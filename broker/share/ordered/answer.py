@@ -1,7 +1,7 @@
 """Records read and sent for a group with order by key: few of a batch's records may be for a member.
 
-Without order, whole batches are sent as the log has them. With it, the records of a large batch are handed out in many
-fetches, so it is cut to what was acquired. Loaded for groups that have order by key alone.
+Without order, whole batches are sent as the log has them. With order by key, the records of a large batch are handed
+out by many fetches, so the answer is cut to the acquired records. Loaded for groups that have order by key alone.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def size_of_last(read: ReadResult, acquired: Sequence[AcquiredRange]) -> int:
 def cut_to(read: ReadResult, acquired: Sequence[AcquiredRange], marks: Marks | None = None) -> bytes | memoryview:
     """Return the record batches of the acquired ranges (ascending, disjoint), of large ones the acquired records alone.
 
-    `marks` are those of what is read, if it is kept for the next fetch.
+    `marks` are the marks of the records read, if those are kept for the next fetch.
 
-    A batch that is acquired whole, a control batch, and one that `cut` does not make smaller are as they were read.
+    A batch that is acquired whole, a control batch, and one that `cut` does not make smaller stay unchanged.
     """
     answer = _Answer(read.records)
     left = MOST_OPENED
@@ -110,7 +110,9 @@ class _Answer:
             self._start = self._end = 0
 
     def taken(self) -> bytes | memoryview:
-        """All of it. A part of what was read is a view if it is half of that or more: else the rest would stay."""
+        """All of it. A part of a read is a view if it is at least half as large: otherwise a small view would keep all
+        of it in memory.
+        """
         self._flush()
         if len(self._parts) == 1:
             only = self._parts[0]

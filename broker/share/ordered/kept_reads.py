@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final
 
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.log.segments.reader import BatchSpan, ReadResult
 from shareq.broker.share.core.values import AcquiredRange
 from shareq.broker.share.leader import SharePartitionLeader
@@ -33,8 +34,8 @@ _new: Final = tuple.__new__  # what BatchSpan(...) does, at half its price
 
 
 class KeptReads:
-    """The last large read of each share partition. What a log has below its high watermark never becomes something
-    else, unless it was cut, and then it is forgotten; whether it may still be handed out, the caller asks the log.
+    """The last large read of each share partition. Records below the high watermark never change unless the log is cut,
+    and then they are forgotten; the caller asks the log whether they may still be handed out.
     """
 
     __slots__ = ("_marks", "_reads", "held_bytes")
@@ -45,7 +46,7 @@ class KeptReads:
         self.held_bytes = 0
 
     def put(self, key: SharePartitionKey, read: ReadResult) -> None:
-        """Keep this in the place of what was kept of the share partition."""
+        """Replace the kept read of the share partition by this one."""
         self.forget(key)
         size = len(read.records)
         if LEAST_BYTES <= size <= MOST_BYTES:
@@ -56,12 +57,12 @@ class KeptReads:
                 self.forget(next(iter(self._reads)))
 
     def known_until(self, key: SharePartitionKey) -> int:
-        """Return the last offset (inclusive) of what is kept of the share partition; -1 for nothing."""
+        """Return the last offset (inclusive) of the kept read of the share partition; -1 without one."""
         read = self._reads.get(key)
         return -1 if read is None else read.batches[-1].last_offset
 
     def get(self, key: SharePartitionKey, offset: int, until: int, upto: int, max_bytes: int) -> ReadResult | None:
-        """Return a kept read at `offset` that reaches `until` (inclusive), and not `upto`; None if there is none.
+        """Return a kept read at `offset` that reaches `until` (inclusive), and not `upto`; None without one.
 
         If it has more than `max_bytes`, return one batch alone, as any read does.
         """
@@ -82,7 +83,7 @@ class KeptReads:
 
     def read(
         self, leader: SharePartitionLeader, offset: int, until: int, upto: int, max_bytes: int
-    ) -> ReadResult | ErrorCode | NotHereYet:
+    ) -> ReadResult | ErrorCode | NotHereYet | BeingRead:
         """Read the share partition's log from `offset` to `until` (inclusive), below `upto`, like its own `read`.
 
         What is kept is not read again, and is kept as long as the share partition has not finished it.
@@ -102,7 +103,9 @@ class KeptReads:
         return fresh
 
     def _read_on(self, leader: SharePartitionLeader, front: ReadResult, until: int, upto: int, max_bytes: int) -> bool:
-        """Add what lies behind what is kept, of which `front` is wanted; False when there is nothing, or too much."""
+        """Add the records behind the kept ones, of which `front` is wanted; return False when there are none, or too
+        many.
+        """
         key, spans, last = leader.key, front.batches, front.batches[-1].last_offset
         room = max_bytes - (len(front.records) - spans[0].position)
         if room <= 0 or leader.log.unreadable_range(last + 1) is not None:
@@ -138,12 +141,12 @@ class KeptReads:
         return answer.size_of_last(read, acquired)
 
     def marks(self, key: SharePartitionKey, read: ReadResult) -> Marks | None:
-        """Return the noted places of records in these very bytes; None if they are not kept."""
+        """Return the noted places of records in exactly these bytes; None if they are not kept."""
         kept = self._marks.get(key)
         return kept[1] if kept is not None and kept[0] is read.records else None
 
     def forget(self, key: SharePartitionKey) -> None:
-        """Keep nothing of the share partition."""
+        """Drop all kept reads of the share partition."""
         read = self._reads.pop(key, None)
         if read is not None:
             del self._marks[key]

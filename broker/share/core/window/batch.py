@@ -26,7 +26,7 @@ class InFlightBatch:
     """Offsets `first_offset..last_offset` (both inclusive). Owned by the share partition's `InFlightWindow`.
 
     `offset_form` says that the offsets have been treated one by one. Apache Kafka then keeps a state per offset and
-    never goes back to one per batch; a few rules answer differently from then on (an acknowledgement that starts in a
+    never returns to one per batch; a few rules answer differently from then on (an acknowledgement that starts in a
     hole behind the batch, for one), so the flag stays although equal runs merge again here. A batch that is not in
     offset form is a single run. `peak_count` is at least the highest delivery count of its records. `since_ms` is when
     they were put in flight: all at once, by their first delivery, or by the load of a leader that did not see it.
@@ -113,7 +113,7 @@ class InFlightBatch:
         ranges: list[Any],
         range_type: Any,
     ) -> int:
-        """Give each of the parts, at least one, ascending, and with its status of now, the status
+        """Give each of the parts, of which there is at least one, ascending and with its current status, the status
         `acquired(batch, that)`. A `range_type` of each, with the delivery count, goes into `ranges`. How many offsets
         that were.
         """
@@ -189,9 +189,9 @@ class InFlightBatch:
         self.starts, self.statuses = merged(starts, statuses)
 
     def replace(self, offsets: list[int], old: DeliveryStatus, new: DeliveryStatus) -> list[int]:
-        """Give those of the offsets that have the status `old` the status `new`; the others.
+        """Change the status of those offsets whose status is `old` to `new`; return the others.
 
-        Ascending, at least one, and all of the batch. One compiled pass over the runs between them.
+        The parts ascend, are at least one, and cover the whole batch. One compiled pass over the runs between them.
         """
         starts, statuses = self.starts, self.statuses
         low, high = self.index_of(offsets[0]), bisect_right(starts, offsets[-1])
@@ -215,8 +215,8 @@ class InFlightBatch:
     def commit(
         self, first: int, last: int, write_id: int
     ) -> tuple[Sequence[tuple[int, int, DeliveryStatus]], int | None]:
-        """Settle what `write_id` left pending, all of it in `first..last`: those runs with their status now; and the
-        first offset that became available, if any.
+        """Settle the pending transitions of `write_id`, all within `first..last`: return those runs with their current
+        status; and the first offset that became available, if any.
         """
         if len(self.statuses) == 1:
             status = self.statuses[0]
@@ -236,6 +236,15 @@ class InFlightBatch:
         if len(self.statuses) == 1:
             return None if self.statuses[0].done else self.first_offset
         return next((self.starts[index] for index, status in enumerate(self.statuses) if not status.done), None)
+
+    def append(self, following: InFlightBatch) -> None:
+        """Take over the offsets of a batch that begins where this one ends."""
+        self.last_offset = following.last_offset
+        self.offset_form = True
+        self.peak_count = max(self.peak_count, following.peak_count)
+        begin = 1 if self.statuses[-1] is following.statuses[0] else 0
+        self.starts += following.starts[begin:]
+        self.statuses += following.statuses[begin:]
 
     def forget_below(self, offset: int, status: DeliveryStatus) -> None:
         """Make one run, of `status`, of the runs below `offset` (at least one), where a run begins."""

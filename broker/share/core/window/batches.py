@@ -6,8 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
+from shareq.broker.share.core.window.batch import InFlightBatch
+
 if TYPE_CHECKING:
-    from shareq.broker.share.core.window.batch import InFlightBatch
     from shareq.broker.share.core.window.offset_batch import OffsetBatch
 
     Batch: TypeAlias = InFlightBatch | OffsetBatch
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 class BatchMap:
     """Disjoint batches sorted by first offset. New ones mostly come at the end, old ones leave at the front.
 
-    What left stays in front of `_head` until it makes up half of the lists, so that leaving costs nothing per batch
-    that remains.
+    Removed entries stay in front of `_head` until they make up half of the lists, so that a removal costs nothing per
+    remaining batch.
     """
 
     __slots__ = ("_batches", "_firsts", "_head", "count")
@@ -104,6 +105,27 @@ class BatchMap:
             del self._firsts[: self._head]
             del self._batches[: self._head]
             self._head = 0
+
+    def join_finished(self) -> None:
+        """Make one batch of neighbours that are finished, where no offset lies between them.
+
+        They stay until the start offset passes them, and that may be held by a record that waits for long.
+        """
+        joined: list[Batch] = []
+        for batch in self:
+            before = joined[-1] if joined else None
+            if (
+                isinstance(before, InFlightBatch)
+                and isinstance(batch, InFlightBatch)
+                and before.last_offset + 1 == batch.first_offset
+                and before.unfinished_from() is None
+                and batch.unfinished_from() is None
+            ):
+                before.append(batch)
+            else:
+                joined.append(batch)
+        self._batches, self._head, self.count = joined, 0, len(joined)
+        self._firsts = [each.first_offset for each in joined]
 
     def clear(self) -> None:
         """Remove every batch."""

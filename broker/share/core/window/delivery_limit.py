@@ -30,13 +30,13 @@ def throttled_from(delivery_count_limit: int) -> int:
 
 def travels_alone(delivery_count: int, delivery_count_limit: int) -> bool:
     """Return if the next delivery of a record, delivered `delivery_count` times, is its last: no other record is handed
-    out with it, so that it takes none along. With a limit of two deliveries none does.
+    out with it, so that it takes none along. With a limit of two deliveries no record does.
     """
     return delivery_count == delivery_count_limit - 1 and delivery_count_limit > 2
 
 
 def largest_company(delivery_count: int, delivery_count_limit: int, batch_size: int) -> int:
-    """Return how many records of a batch are handed out together with one that has been delivered so often: half of the
-    batch at `throttled_from`, and half of that for each delivery more; at least one.
+    """Return how many records of a batch may be handed out together with a record of so many deliveries: half of the
+    batch at `throttled_from`, and half of that for each further delivery; at least one.
     """
     return max(1, batch_size >> (delivery_count - throttled_from(delivery_count_limit) + 1))

@@ -1,9 +1,9 @@
 """Order by key (`shareq.order=key`, our own): which records of the window wait for an earlier one of their key.
 
-A record is finished when it is acknowledged or archived and no write can undo that, or archiving likewise. Of each key,
-the lowest unfinished record is its head. Every other available one waits: it has the status that `waiting` returns,
-which does not count as available: reads go past it, and nothing of it is persisted. Keys are hashes; a record without
-one waits for nothing. A load knows no keys: what is in flight is read before anything is handed out.
+A record is finished when it is acknowledged or archived and no write can undo that, or archiving likewise. The head of
+a key is its lowest unfinished record. Every other available record waits: it has the status that `waiting` returns,
+which does not count as available: reads skip it, and it is not persisted. Keys are hashes; a record without one waits
+for nothing. A load knows no keys: the records in flight are read before any is handed out.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def is_finished(status: DeliveryStatus) -> bool:
 class KeyOrder:
     """The keys of the unfinished records of one window, from its start offset to `known_until` (exclusive).
 
-    Nothing from there on may be acquired before `enter` was called for it. Status changes are noted (`note`) while an
+    No record from there on may be acquired before `enter` was called for it. Status changes are noted (`note`) while an
     event is processed and take effect together at its end (`settle`), unless they are held back (`hold`).
     """
 
@@ -85,8 +85,8 @@ class KeyOrder:
     # -- what is not known yet
 
     def frontier(self, window: InFlightWindow) -> int | None:
-        """Return the lowest offset of the window from `known_until` on that is unfinished, or missing; None: all is
-        known.
+        """Return the lowest offset of the window from `known_until` on that is unfinished, or missing; None if every
+        key is known.
         """
         position = self.known_until
         if position < window.start_offset:
@@ -107,8 +107,8 @@ class KeyOrder:
         return position if position <= window.end_offset and missing else None
 
     def enter(self, window: InFlightWindow, first: int, last: int, keys: KeyHashes, now_ms: int, cut: Cut) -> None:
-        """Take the `keys` of `first..last` (inclusive), which a read brought: from `known_until` on, what is in flight
-        gets to know its keys, and what is missing or new enters as available or waiting, in in-flight batches as `cut`.
+        """Take the `keys` of `first..last` (inclusive) from a read: from `known_until` on, records in flight get their
+        keys, and missing or new records enter as available or waiting, in in-flight batches as `cut`.
 
         All of the window below `first` is known, or finished.
         """
@@ -137,7 +137,7 @@ class KeyOrder:
             batch.overwrite(span_first, span_last, [span_first], [status])
 
     def _add(self, window: InFlightWindow, first: int, last: int, keys: KeyHashes, now_ms: int, cut: Cut) -> None:
-        """Put `first..last`, of which nothing is in flight, into the window."""
+        """Add `first..last`, of which nothing is in flight, to the window."""
         if first > window.start_offset and (not window.batches or first < window.batches.first.first_offset):
             window.move_start(first)  # over what the log no longer has
         window.end_offset = max(window.end_offset, last)
@@ -200,16 +200,17 @@ class KeyOrder:
         self._changed += runs
 
     def hold(self, write_id: int) -> None:
-        """Hold back what has just been finished until that state write has an outcome."""
+        """Hold back records that have just been finished until that state write has an outcome."""
         self._held[write_id] = [run for run in self._changed if is_finished(run[2])]
         self._changed = [run for run in self._changed if not is_finished(run[2])]
 
     def release(self, write_id: int) -> None:
-        """Release what waits for a state write whose outcome is known."""
+        """Release records that waited for a state write whose outcome is known."""
         self._changed += self._held.pop(write_id, ())
 
     def settle(self, window: InFlightWindow) -> bool:
-        """Free the next record of each key whose head is finished; have wait what became available and is no head.
+        """Free the next record of each key whose head is finished; let records wait that became available and are no
+        heads.
 
         True when records became available.
         """
@@ -224,7 +225,7 @@ class KeyOrder:
 
     @staticmethod
     def _free(window: InFlightWindow, heads: list[int]) -> bool:
-        """Have those of the offsets (unfinished, at least one) that wait be available; False when none did."""
+        """Make those of the offsets (unfinished, at least one) available that wait; return False when none did."""
         heads.sort()
         batches, lowest = window.batches.overlapping(heads[0], heads[-1]), -1
         by_offset = [each for each in batches if each.by_offset]
@@ -248,8 +249,8 @@ class KeyOrder:
         return found
 
     def _hold_back(self, window: InFlightWindow, first: int, last: int, status: DeliveryStatus) -> None:
-        """Make records wait that are not heads: only those delivered before their keys were known can be available
-        again so.
+        """Let records wait that are not heads: only records delivered before their keys were known can become available
+        in this way.
         """
         for offset in self._known(first, last):
             if not self._chains.waits(offset):
@@ -266,7 +267,7 @@ class KeyOrder:
 
 
 def all_free(window: InFlightWindow) -> None:
-    """Order by key was switched off: nothing waits for its key any more."""
+    """Let no record wait for its key any more: order by key was switched off."""
     for batch in window.batches:
         for first, last, status in list(batch.runs(batch.first_offset, batch.last_offset)):
             if is_waiting(status):

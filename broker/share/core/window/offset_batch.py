@@ -32,7 +32,7 @@ _NEW: Final = tuple.__new__
 class OffsetBatch:
     """Offsets from `first_offset` on, one for each of `statuses`, which becomes the batch's own. It is in offset form.
 
-    Fields and methods are those of `InFlightBatch`, which see, with the same results.
+    See `InFlightBatch` for fields and methods, which have the same results.
     """
 
     __slots__ = (

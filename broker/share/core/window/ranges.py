@@ -1,7 +1,7 @@
 """Listings of the offsets in flight, as ranges of like ones: a look at the window that changes nothing.
 
-A look is taken in parts of counted work, so that a window of any size can be listed between requests. Each part is of
-one moment; the next one goes on at an offset, whatever has become of the window meanwhile.
+A look is taken in parts of counted work, so that a window of any size can be listed between requests. Each part shows
+one moment; the next one continues at an offset, even if the window has changed meanwhile.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ Behind = Callable[[int], int | None]
 def list_ranges(window: InFlightWindow, first: int, most: int, behind: Behind | None = None) -> Part:
     """Return the window from the offset `first` on: at most `most` steps of work, each a range or an offset that waits.
 
-    Offsets below the start offset are left out, and those that the log does not have. After a reload, what was acquired
-    or never fetched before is in no batch: it is available, with no delivery known of. Without `behind` waiting records
-    are not distinguished.
+    Offsets below the start offset, and offsets without records in the log, are left out. After a reload, what was
+    acquired or never fetched before is in no batch: it is available, with no delivery known of. Without `behind`
+    waiting records are not distinguished.
     """
     position = max(first, window.start_offset)
     found: list[RecordRange] = []

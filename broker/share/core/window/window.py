@@ -1,4 +1,4 @@
-"""The in-flight window of a share partition: its batches between start and end offset, and what is counted of them."""
+"""The in-flight window of a share partition: its batches between start and end offset, and counts of their records."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Order(Protocol):
         """Record runs whose status was set or confirmed."""
 
     def frontier(self, window: InFlightWindow) -> int | None:
-        """Return the lowest offset of the window that has to be read before it or a later one is
-        acquired; None: none.
+        """Return the lowest offset of the window that has to be read before it or a later one is acquired; None if
+        there is none.
         """
 
 
@@ -32,9 +32,9 @@ class GapWindow:
     """A reload's window of offsets that were acquired, or never fetched, when the state was persisted.
 
     They are the holes between the loaded batches, from `start_offset` to `end_offset` (the end offset at load), and
-    have to be delivered again. `start_offset` follows what is acquired, also backwards when a lower record is delivered
-    again; the window is over when it, or the share partition's end offset, has passed `end_offset`. Holes that are left
-    then are natural ones: the log has no such offsets.
+    have to be delivered again. `start_offset` follows the acquired records, also backwards when a lower record is
+    delivered again; the gap ends when it, or the share partition's end offset, has passed `end_offset`. Holes that are
+    left then are natural ones: the log has no such offsets.
     """
 
     __slots__ = ("_no_hole_below", "end_offset", "start_offset")
@@ -66,12 +66,14 @@ class InFlightWindow:
     (inclusive); with nothing in flight it is the next offset to fetch, and equal to `start_offset`.
     `delivery_complete_count` is the number of terminal offsets from `start_offset` on, pending ones included.
     `undurable_end` (exclusive): records below it may be archived in memory alone, because a state write failed.
-    `order` is notified of what changes; None: records wait for no others.
+    `delayed` is the number of offsets that are available from a time on. `order` is notified of changes; None: no
+    record waits for another.
     """
 
     __slots__ = (
         "_available_from",
         "batches",
+        "delayed",
         "delivery_complete_count",
         "end_offset",
         "gap",
@@ -86,6 +88,7 @@ class InFlightWindow:
         self.end_offset = 0
         self.undurable_end = 0
         self.delivery_complete_count = 0
+        self.delayed = 0
         self.gap: GapWindow | None = None
         self.order: Order | None = None
         # A lower bound that saves looking through the whole window for each fetch.
@@ -133,9 +136,7 @@ class InFlightWindow:
     # -- changes
 
     def note_undurable(self, last_offset: int) -> None:
-        """Note that records up to `last_offset` have been archived, and that the state write that
-        says so has failed.
-        """
+        """Note that records up to `last_offset` have been archived, but that the write of this state has failed."""
         self.undurable_end = max(self.undurable_end, last_offset + 1)
 
     def note_durable_start(self, start_offset: int) -> None:
@@ -149,7 +150,7 @@ class InFlightWindow:
             self._available_from = offset
 
     def remap(self, batch: Batch, first: int, last: int, change: Change) -> list[Run]:
-        """Give the records of `first..last`, which overlaps the batch, the status that `change` makes of theirs.
+        """Change the status of the records of `first..last`, which overlaps the batch, to the result of `change`.
 
         Returns the changed runs. `change` is called once per run; what it returns for equal runs should be one object.
         """
@@ -166,6 +167,8 @@ class InFlightWindow:
                 changed.append((run_first, run_last, new))
                 if new.terminal != status.terminal:
                     self.count_terminal(run_first, run_last, 1 if new.terminal else -1)
+                if (not new.not_before_ms) is not (not status.not_before_ms):
+                    self.delayed += (run_last - run_first + 1) * (1 if new.not_before_ms else -1)
                 if new.available:
                     self.note_available(run_first)
         if changed:
@@ -220,6 +223,6 @@ class InFlightWindow:
         """Empty the window; `offset` is the next one to fetch."""
         self.batches.clear()
         self.start_offset = self.end_offset = offset
-        self.delivery_complete_count = 0
+        self.delivery_complete_count = self.delayed = 0
         self.gap = None
         self._available_from = None

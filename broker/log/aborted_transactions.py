@@ -1,4 +1,4 @@
-"""The aborted transactions of one log, and what its control batches say. Pure.
+"""The aborted transactions of one log, and the meaning of its control batches. Pure.
 
 Open transactions are the producers' (`producer_state`); one that was committed needs no memory.
 """
@@ -19,8 +19,8 @@ _ENDS = (ControlType.ABORT, ControlType.COMMIT)
 def transaction_marker(batch: bytes | bytearray | memoryview) -> ControlRecord | None:
     """Return the control record by which a batch ends its producer's transaction.
 
-    None if it ends none: another kind of control batch, or one whose record compaction has removed, which it does only
-    after the transaction's own.
+    None if it ends no transaction: another kind of control batch, or one whose record compaction has removed, which
+    happens only after the transaction's own records are removed.
     """
     try:
         record = read_control_record(batch)
@@ -83,7 +83,9 @@ class AbortedTransactions:
         return [self._at(at) for at in range(low, high)]
 
     def replace(self, first_offset: int, end_offset: int, entries: Iterable[AbortedTransaction]) -> None:
-        """Have `entries`, in order, instead of those that end from `first_offset` up to `end_offset` (exclusive)."""
+        """Replace the entries that end from `first_offset` up to `end_offset` (exclusive) by `entries`, which are in
+        order.
+        """
         low, high = bisect_left(self._last_offsets, first_offset), bisect_left(self._last_offsets, end_offset)
         rows = list(entries)
         self._producer_ids[low:high] = array("q", [row.producer_id for row in rows])
@@ -92,11 +94,11 @@ class AbortedTransactions:
         self._stable_offsets[low:high] = array("q", [row.last_stable_offset for row in rows])
 
     def truncate(self, end_offset: int) -> None:
-        """Forget those that end at `end_offset` or behind it: their markers are gone."""
+        """Forget those that end at `end_offset` or later: their markers were removed."""
         self._delete(slice(bisect_left(self._last_offsets, end_offset), None))
 
     def remove_before(self, offset: int) -> None:
-        """Forget those that end below `offset`: the segments with their markers are gone."""
+        """Forget those that end below `offset`: the segments with their markers were removed."""
         self._delete(slice(0, bisect_left(self._last_offsets, offset)))
 
     def _delete(self, part: slice) -> None:

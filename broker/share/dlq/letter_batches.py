@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from shareq.broker.foundation.pending import Pending
 from shareq.broker.share.core.effects import DeadLetter
 from shareq.broker.share.dlq.letters import (
     Origin,
@@ -55,15 +56,16 @@ class Part(NamedTuple):
 
 
 class Round(NamedTuple):
-    """Letters appended together, and the outcome by burial. Without records nothing is to be appended.
+    """Letters appended together, and the outcome by burial. Without records there is nothing to append.
 
     `error`, for a group that keeps its dead records: the first offset cannot be read now. Without parts and error its
-    records have to be fetched first.
+    records have to be fetched first; `arrived` is completed with them, if that is known.
     """
 
     records: Sequence[RecordData]
     parts: Sequence[Part]
     error: ErrorCode = ErrorCode.NONE
+    arrived: Pending[None] | None = None
 
 
 class Lane:
@@ -71,7 +73,7 @@ class Lane:
 
     `attempts` counts failed tries in a row. `trouble` is the kind of failure that was logged last. `bare` has the first
     record written without content, `own_time` all at the broker's time: ways out that the queue's limits left. So are
-    batches of at most `most_records`: a queue may take less than it was known for. While `fetches`, the first record is
+    batches of at most `most_records`: a queue may accept less than expected. While `fetches`, the first record is
     waited for, which has to be fetched; `fetched_by_ms` is how long it may take, by the clock.
     """
 
@@ -117,12 +119,12 @@ class Lane:
         burial.finish(upto)
 
     def next_round(self, settings: ShareGroupSettings, queue: QueueTopic, now_ms: int) -> Round:
-        """Return the letters of one batch: as many as the queue takes in one, but one always. `now_ms` by the wall."""
+        """Return the letters of one batch: as many as the queue accepts, but at least one. `now_ms` is wall time."""
         builder = _Builder(self, settings, queue, now_ms)
         for burial in self.burials:
             if not builder.add(burial):
                 break
-        return Round(builder.records, builder.parts, builder.error)
+        return Round(builder.records, builder.parts, builder.error, builder.arrived)
 
 
 class _Builder:
@@ -139,9 +141,10 @@ class _Builder:
         self.records: list[RecordData] = []
         self.parts: list[Part] = []
         self.error = ErrorCode.NONE
+        self.arrived: Pending[None] | None = None
 
     def add(self, burial: Burial) -> bool:
-        """Add letters of a burial. False: the round is full, or cannot go on."""
+        """Add letters of a burial. Add a letter; return False if the round is full or cannot continue."""
         first, last = burial.next_offset, burial.letter.last_offset
         sources, upto = self._sources(burial)
         if upto == first:
@@ -188,14 +191,15 @@ class _Builder:
         return record._replace(timestamp_ms=now_ms) if lane.own_time else record
 
     def _sources(self, burial: Burial) -> tuple[dict[int, Record], int]:
-        """Source records of the burial's next offsets, and up to where (exclusive) they are known. Its next offset:
-        nothing can be done with it now.
+        """Source records of the burial's next offsets, and up to where (exclusive) they are known. Return its next
+        offset: nothing can be done with it now.
         """
         first, last = burial.next_offset, burial.letter.last_offset
         if burial.unread or not (self._copies or self._keeps):
             return {}, last + 1
         reading = read_dead(self._lane.leader.log, first, last, max(self._queue.max_message_bytes, 1))
         if not reading.error:
+            self.arrived = reading.arrived
             return reading.records, reading.upto
         gone = self._lane.leader.is_gone  # the topic was deleted: no later try can read them
         if gone or not self._keeps:  # as Apache Kafka: what cannot be read makes the rest of the range unreadable

@@ -56,8 +56,8 @@ def compacted_away(window: InFlightWindow, fetch_offset: int, base_offset: int) 
 def advance_start(window: InFlightWindow) -> bool:
     """Move the start offset over what is terminal and settled. True when it moved.
 
-    Batches that are finished with leave; of one that is partly finished the finished part is forgotten. The start
-    offset never moves back, also when log start has carried it past records that are still locked.
+    Finished batches leave; the finished part of a partly finished one is forgotten. The start offset never moves back,
+    also when log start has carried it past records that are still locked.
     """
     finished = 0  # whole batches
     done_up_to = -1  # inclusive
@@ -85,8 +85,8 @@ def advance_start(window: InFlightWindow) -> bool:
 def make_room(window: InFlightWindow) -> bool:
     """Move the start offset of a window in which nothing is missing or available. True when it moved.
 
-    The holes that a reload left have all been handed out, so what is finished above them is passed, too: else a window
-    that is full of it would stay full.
+    The holes that a reload left have all been handed out, so finished records above them are passed, too: otherwise a
+    window full of them would stay full.
     """
     window.gap = None
     return advance_start(window)

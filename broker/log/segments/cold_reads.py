@@ -1,0 +1,123 @@
+"""Reads of data that is not in memory: threads read it into memory, and the reader tries again.
+
+    read on the loop -> in the page cache: that is the answer
+                     -> not there: NotCached -> `load`: a thread reads it -> the waiting reader begins again
+
+Only the page cache is filled, so nothing can be out of date: the second read, like any other, does not find data that
+was cut off, cleaned or removed meanwhile. What fails in a thread is left to the second read, which waits for the disk
+and finds out. So does one whose bytes were gone again `MOST_TRIES` times: the machine is short of memory.
+
+A reader that goes on where its last read ended has the next bytes read ahead.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.environment import Fs
+from shareq.broker.foundation.pending import Pending
+
+WHOLE_FILE: Final = 2**31
+MOST_TRIES: Final = 3
+AHEAD_BYTES: Final = 8 * 1024 * 1024
+"""Bytes that are read ahead of a reader, and in the page cache at most in vain when it leaves."""
+AHEAD_PIECE: Final = 2 * 1024 * 1024
+"""Bytes of one job of a thread."""
+MOST_READERS: Final = 16
+"""Readers of one file of which it is known where they go on."""
+_MOST_TRIED: Final = 64
+
+_Bytes = tuple[str, int, int]
+"""A file, a position and a size."""
+
+
+class NotCached(Exception):  # no error: the read is to be made again
+    """A read would wait for the disk, for these bytes of a file."""
+
+    def __init__(self, path: str, position: int, size: int) -> None:
+        super().__init__(path, position, size)
+        self.bytes: Final[_Bytes] = (path, position, size)
+
+
+class BeingRead(NamedTuple):
+    """Instead of records: a thread reads them from the disk. When `arrived` completes they are to be asked for again.
+
+    It does so even if the log changes meanwhile.
+    """
+
+    arrived: Pending[None]
+
+
+class Ahead:
+    """The readers of one file that were kept waiting by the disk, and up to where it is read ahead of each."""
+
+    __slots__ = ("_upto",)
+
+    def __init__(self) -> None:
+        self._upto: dict[int, int] = {}  # by the position where a reader goes on; the one used last is the last one
+
+    def expect(self, position: int, upto: int) -> None:
+        """Expect a reader at a position, of which everything up to `upto` (exclusive) is being read."""
+        self._upto[position] = upto
+        if len(self._upto) > MOST_READERS:
+            del self._upto[next(iter(self._upto))]
+
+    def went_on(self, start: int, end: int, size: int) -> list[tuple[int, int]]:
+        """Note that these bytes of a file of `size` bytes were read. Return the position and size to read ahead:
+        nothing unless a reader was expected there.
+        """
+        upto = self._upto.pop(start, None)
+        if upto is None:
+            return []
+        upto, goal = max(upto, end), min(end + AHEAD_BYTES, size)
+        pieces: list[tuple[int, int]] = []
+        while goal - upto >= AHEAD_PIECE or upto < goal == size:
+            pieces.append((upto, min(AHEAD_PIECE, goal - upto)))
+            upto += pieces[-1][1]
+        self.expect(end, upto)
+        return pieces
+
+
+class ColdReads:
+    """The reads of one broker that threads make, those of the same bytes once. On the loop's thread."""
+
+    __slots__ = ("_fs", "_under_way", "tried")
+
+    def __init__(self, fs: Fs) -> None:
+        self._fs = fs
+        self._under_way: dict[tuple[_Bytes, bool], Pending[None]] = {}  # with whether ahead: those take longer
+        self.tried: dict[tuple[str, int], int] = {}
+        """Loads of bytes since they were read last, by file and position; MOST_TRIES if they were in vain."""
+
+    def read(self, missing: NotCached) -> BeingRead:
+        """Have threads read the bytes that a read lacked."""
+        tried, place = self.tried, missing.bytes[:2]
+        if (missing.bytes, False) not in self._under_way:
+            tried[place] = tried.get(place, 0) + 1
+            if len(tried) > _MOST_TRIED:
+                del tried[next(iter(tried))]
+        return BeingRead(self.load(*missing.bytes))
+
+    def load(self, path: str, position: int, size: int, *, ahead: bool = False) -> Pending[None]:
+        """Have bytes of a file brought into memory; the result comes when they are, or could not be."""
+        key = (path, position, size), ahead
+        arrived = self._under_way.get(key)
+        if arrived is None:
+            arrived = self._under_way[key] = Pending()
+            self._fs.load_soon(path, position, size, partial(self._loaded, key), ahead=ahead)
+        return arrived
+
+    def gives_up(self, path: str, position: int, size: int) -> bool:
+        """Return whether bytes that are not in memory are to be waited for after all, this once."""
+        place = (path, position)
+        if self.tried.get(place, 0) < MOST_TRIES or ((path, position, size), False) in self._under_way:
+            return False
+        del self.tried[place]
+        return True
+
+    def _loaded(self, key: tuple[_Bytes, bool], error: OSError | None) -> None:
+        place = key[0][:2]
+        if error is not None and place in self.tried:
+            self.tried[place] = MOST_TRIES
+        self._under_way.pop(key).complete(None)

@@ -1,0 +1,140 @@
+"""A limit on the bytes of large answers that all sockets are given in one tick of the loop.
+
+A system takes several megabytes of an answer in one go, at a third of a millisecond each, and as much again whenever a
+socket has room; with a few such clients everybody else waits for that. Here an answer of more than `LARGE_ANSWER` is
+written to its socket as far as the tick still allows, and the rest in later ticks, one socket after the other. While
+others send requests a tick goes less far: until one of them is answered it meets two or three ticks.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from shareq.broker.foundation.environment import Clock
+from shareq.broker.network.answers import Buffer
+
+LARGE_ANSWER: Final = 256 * 1024
+"""Bytes; smaller answers are written at once, unless they come behind a large one."""
+
+MOST_WRITTEN: Final = 2 * 1024 * 1024
+"""Bytes of large answers in one tick: half a millisecond to one."""
+
+WRITTEN_BESIDE: Final = 256 * 1024
+"""The same in the ticks behind a request of another client: a tenth of a millisecond."""
+
+TICKS_BESIDE: Final = 3
+"""Ticks behind a request: in the next one what it appends is written, in another its answer."""
+
+LEAST_PIECE: Final = 256 * 1024
+"""Bytes of a piece, if there are so many: what is left of a tick below that is not used."""
+
+MOST_PIECE: Final = 512 * 1024
+"""Bytes of a piece: what the system does not take of it is written whenever the socket has room, in whatever tick."""
+
+
+class Writer(Protocol):
+    """A socket with a large answer."""
+
+    def write_piece(self, most: int) -> int:
+        """Give the socket up to `most` bytes; return how many."""
+
+    @property
+    def wants_turn(self) -> bool:
+        """True if there is more that the socket may be given now."""
+
+
+class WriteShare:
+    """The large answers of all sockets. Owned by the server, on the loop's thread."""
+
+    __slots__ = ("_beside", "_clock", "_line", "_seen", "_takes_turns", "_watching", "_written", "requests")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._line: dict[Writer, None] = {}  # in the order of their turns
+        self._written = 0
+        self._takes_turns = False  # what is written in a turn may bring the next answer, which waits for its own
+        self._watching = False
+        self.requests = 0  # of clients whose last answer was not large, counted by their sockets
+        self._seen = 0  # of them
+        self._beside = 0  # ticks from this one on, itself included, that go less far
+
+    @property
+    def waiting(self) -> int:
+        """Sockets that wait for their turn."""
+        return len(self._line)
+
+    def write(self, writer: Writer) -> None:
+        """Have a socket that does not wait be given a piece: now if the tick goes so far, else in its turn."""
+        self._line[writer] = None
+        if len(self._line) == 1 and not self._takes_turns:
+            self._take_turns()
+        if not self._watching:
+            self._watching = True
+            self._clock.call_soon(self._next_tick)
+
+    def _goes_to(self) -> int:
+        """Return how many bytes this tick goes to."""
+        if self.requests != self._seen:
+            self._seen = self.requests
+            self._beside = TICKS_BESIDE
+        return WRITTEN_BESIDE if self._beside else MOST_WRITTEN
+
+    def _take_turns(self) -> None:
+        line = self._line
+        self._takes_turns = True
+        try:
+            while line and (left := self._goes_to() - self._written) >= LEAST_PIECE:
+                writer = next(iter(line))
+                del line[writer]
+                self._written += writer.write_piece(min(left, MOST_PIECE))
+                if writer.wants_turn:
+                    line[writer] = None
+        finally:
+            self._takes_turns = False
+
+    def _next_tick(self) -> None:
+        self._written = 0
+        if self._beside:
+            self._beside -= 1
+        try:
+            self._take_turns()
+        finally:  # one that fails must not take the others' turns away
+            self._watching = bool(self._line) or self._written > 0
+            if self._watching:
+                self._clock.call_soon(self._next_tick)
+
+
+class Rest:
+    """Buffers of answers that their socket was not given yet, in order."""
+
+    __slots__ = ("_buffers", "size")
+
+    def __init__(self) -> None:
+        self._buffers: deque[memoryview] = deque()
+        self.size = 0
+
+    def add(self, buffers: Sequence[Buffer], size: int) -> None:
+        """Add an answer of so many bytes behind the others."""
+        self._buffers.extend(map(memoryview, buffers))
+        self.size += size
+
+    def take(self, most: int) -> list[memoryview]:
+        """Remove and return up to `most` bytes."""
+        taken: list[memoryview] = []
+        buffers = self._buffers
+        while buffers and most > 0:
+            first = buffers.popleft()
+            if len(first) > most:
+                buffers.appendleft(first[most:])
+                first = first[:most]
+            taken.append(first)
+            most -= len(first)
+            self.size -= len(first)
+        return taken
+
+    def clear(self) -> None:
+        """Forget what is left."""
+        self._buffers.clear()
+        self.size = 0

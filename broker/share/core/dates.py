@@ -1,0 +1,149 @@
+"""Records that their senders gave a time, by the header `shareq.not.before.ms`: a group may ask for them no earlier.
+
+What of a read is dated comes in with it (`Dated`), and waits in the window as a record that failed does: available, but
+not before its time. That is no delivery, holds no lock, and is not persisted: the log has the header, and who loads the
+share partition reads it again. Half of the window waits so at most; the rest stays behind it, in the log.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from shareq.broker.share.core.window.delivery_status import DeliveryStatus, delayed
+from shareq.broker.share.core.window.window import InFlightWindow, Run
+from shareq.coordinator.ports import RecordDelays, ShareGroupSettings
+from shareq.protocol.ack_delays import Later
+from shareq.protocol.names import DELAY_MAX_MS, LONGEST_TIME, NOT_BEFORE
+
+MOST_OFFSETS: Final = 1_000_000
+"""The most offsets of a window, from start to end, over what is finished and what waits: as far as the widest
+one goes without delays, which is what a share partition's state has room for."""
+
+_MOST_SHOWN: Final = 40  # digits
+
+
+class DatedRange(NamedTuple):
+    """Offsets `first_offset..last_offset` (both inclusive) that wait until `not_before_ms`, monotonic."""
+
+    first_offset: int
+    last_offset: int
+    not_before_ms: int
+
+
+class Dated(NamedTuple):
+    """The dated records of a read: `waiting` have a time to come, `refused` one too far ahead or what is none.
+
+    Both ascend and are disjoint, `refused` with the header's value.
+    """
+
+    waiting: Sequence[DatedRange]
+    refused: Sequence[tuple[int, bytes]]
+
+
+NOTHING_DATED: Final = Dated((), ())
+
+
+def dated(offsets: Sequence[int], values: Sequence[bytes], wall_ms: int, now_ms: int, max_ms: int) -> Dated:
+    """Return what the header's values say of records, now by the wall clock and by the monotonic one.
+
+    A time is of the wall clock, in milliseconds. In monotonic ones it is rounded up: both clocks are cut to whole ones.
+    """
+    waiting: list[DatedRange] = []
+    refused: list[tuple[int, bytes]] = []
+    latest, ahead = wall_ms + max_ms, wall_ms - now_ms - 1
+    for offset, value in zip(offsets, values, strict=True):
+        time = int(value) if value.isdigit() and len(value) <= LONGEST_TIME else -1
+        if time < 0 or time > latest:
+            refused.append((offset, value))
+        elif time > wall_ms:
+            not_before_ms = time - ahead
+            if waiting and waiting[-1][1:] == (offset - 1, not_before_ms):
+                waiting[-1] = DatedRange(waiting[-1].first_offset, offset, not_before_ms)
+            else:
+                waiting.append(DatedRange(offset, offset, not_before_ms))
+    return Dated(waiting, refused)
+
+
+def reason_of(value: bytes, max_ms: int) -> bytes:
+    """Return why a record with this value of the header is refused, as its dead letter says it."""
+    why = b"no time in milliseconds since the epoch"
+    if value.isdigit():
+        why = b"%s: more than %s (%d) ahead" % (value[:_MOST_SHOWN], DELAY_MAX_MS.encode(), max_ms)
+    return b"%s is %s" % (NOT_BEFORE.encode(), why)
+
+
+def may_wait(later: Sequence[Later], delay: RecordDelays) -> bool:
+    """Return True if a member may give records of the group back with these delays."""
+    return delay.enabled and all(0 < each.delay_ms <= delay.max_ms for each in later)
+
+
+def limit_now(window: InFlightWindow, settings: ShareGroupSettings) -> int:
+    """Return how many offsets may be in flight now, from start to end offset.
+
+    In a group with delays, neither finished nor waiting records count, up to half of the limit: a waiting record holds
+    the start offset, and must not stop those behind it.
+    """
+    limit = settings.partition_max_record_locks
+    if not settings.delay.enabled:
+        return limit
+    free = window.delivery_complete_count + min(window.delayed, limit // 2)
+    return max(limit, min(limit + free, MOST_OFFSETS))
+
+
+def first_behind(window: InFlightWindow, waiting: Sequence[DatedRange], limit: int) -> DatedRange | None:
+    """Return the first of the records that stay behind the window, with only that offset: no more records may wait,
+    from this one on. None: all may enter.
+    """
+    first_new = window.end_offset + 1 if window.batches.count else window.end_offset
+    room = limit // 2 - window.delayed
+    if window.active_gap is not None:
+        room -= sum(_is_missing(window, at) for each in waiting for at in range(each[0], min(each[1] + 1, first_new)))
+    for first, last, time in waiting[bisect_left(waiting, first_new, key=_last_offset) :]:
+        begin = max(first, first_new)
+        if last - begin + 1 > room:
+            return DatedRange(begin + max(room, 0), begin + max(room, 0), time)
+        room -= last - begin + 1
+    return None
+
+
+def _is_missing(window: InFlightWindow, offset: int) -> bool:
+    """Return True if nothing is known of an offset of the window: it waited, or was held, before a reload."""
+    batch = window.batches.floor(offset)
+    return offset >= window.start_offset and (batch is None or batch.last_offset < offset)
+
+
+def _last_offset(each: DatedRange) -> int:
+    return each.last_offset
+
+
+def make_wait(
+    window: InFlightWindow,
+    waiting: Sequence[DatedRange],
+    before: Mapping[DeliveryStatus, DeliveryStatus],
+) -> list[DatedRange]:
+    """Let those wait that are available, or have just been acquired: they get their earlier status, but with their
+    time. Return their ranges, ascending. `before` has the status that each new one was made from.
+    """
+    found: list[DatedRange] = []
+    for batch in window.batches.overlapping(waiting[0].first_offset, waiting[-1].last_offset):
+        parts: list[Run] = []
+        low = bisect_left(waiting, batch.first_offset, key=_last_offset)
+        for first, last, time in _until(waiting, low, batch.last_offset):
+            for run_first, run_last, status in batch.runs(max(first, batch.first_offset), min(last, batch.last_offset)):
+                old = status if status.available else before.get(status)
+                if old is not None:
+                    parts.append((run_first, run_last, delayed(old.delivery_count, time)))
+                    found.append(DatedRange(run_first, run_last, time))
+        if parts:
+            batch.overwrite_many(parts)
+            window.delayed += sum(last - first + 1 for first, last, _ in parts)
+    return found
+
+
+def _until(waiting: Sequence[DatedRange], low: int, last_offset: int) -> Iterator[DatedRange]:
+    for index in range(low, len(waiting)):
+        if waiting[index].first_offset > last_offset:
+            return
+        yield waiting[index]
