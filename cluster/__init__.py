@@ -1,3 +1,3 @@
-"""Nodes before a Kafka cluster: share groups for one that has none. They keep no data; records, share state, groups and
-users live in the cluster's topics.
+"""Nodes in front of a Kafka cluster: share groups for one that has none. They keep no data; records, share state,
+groups and users live in the cluster's topics.
 """

@@ -3,7 +3,7 @@
     node_of   at the command line: what the options and properties mean
     make      when its listeners are bound: the link, the checks, the ground
 
-Of the nodes' package the command line imports this module alone, and only for a node.
+The command line imports only this module of the nodes' package, and only for a node.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from shareq.cluster.link.network import NetworkLink, arrived
 from shareq.cluster.link.peer_connections import PeerConnections
 from shareq.cluster.link.ports import Link
 from shareq.cluster.membership.group import MembershipSettings
+from shareq.cluster.membership.nodes import Placement
 from shareq.cluster.node.checks import PATIENCE_MS, Checked, Unreachable, Wanted, check_cluster, reach
 from shareq.cluster.node.ground import Cluster, NodeGround, NodeSettings
-from shareq.cluster.node.options import ClusterOptions, cluster_options, node_id_of, replication_of
+from shareq.cluster.node.options import ClusterOptions, client_of_nodes, cluster_options, node_id_of, replication_of
 from shareq.cluster.node.state_topics import GROUPS, NAMES, STATES
 from shareq.cluster.state.config_log import CONFIG_TOPIC, ConfigLog, wanted_config_topic
 from shareq.cluster.state.pruning import PruningSettings
@@ -41,34 +42,44 @@ logger = logging.getLogger(__name__)
 
 
 class Node(NamedTuple):
-    """The configuration of a node, with a number, and what opens its ground."""
+    """The configuration of a node, with its number, and the function that opens its ground."""
 
     config: BrokerConfig
     ground: NodeStart
 
 
-def node_of(config: BrokerConfig, bootstrap: str, client: Mapping[str, str], *, proxies: bool) -> Node:
-    """Return the node of these options. `client` are the properties by which it reaches its cluster, as a client's.
+def node_of(
+    config: BrokerConfig,
+    bootstrap: str,
+    client: Mapping[str, str],
+    *,
+    proxies: bool,
+    among_nodes: Mapping[str, str] | None = None,
+) -> Node:
+    """Return the node of these options. `client` are the properties by which it reaches its cluster, `among_nodes`
+    those by which it reaches other nodes, both as a client's.
 
     Raises the ConfigError of clients.
     """
-    options = cluster_options(bootstrap, client, proxies=proxies)
+    options = cluster_options(bootstrap, client, proxies=proxies, among_nodes=among_nodes)
     node_id = node_id_of(config, socket.gethostname(), SystemRandom().randrange)
     numbered = config.with_dynamic({"node.id": str(node_id)})
     return Node(numbered, NodeStart(numbered, options))
 
 
 class NodeStart:
-    """The opening of a node's ground, which knows when nothing of it is open any more: `OtherGround`."""
+    """The opening of a node's ground, which knows when all parts of it are closed: `OtherGround`."""
 
     def __init__(self, config: BrokerConfig, options: ClusterOptions) -> None:
         self._config: Final = config
         self._options: Final = options
         self._link: NetworkLink | None = None
+        self._nodes: NetworkLink | None = None
         self._kept: ConfigLog | None = None
 
     async def make(self, env: Environment, endpoints: Mapping[str, Endpoint]) -> NodeGround:
         """Reach the cluster, check it, and make what the node stands on. Raises ServeError."""
+        self._refuse_unreachable(next(iter(endpoints)))
         self._link = NetworkLink(self._options.client)
         link = CountedLink(env.clock, self._link)
         begin = beginner(env.budget, Turns(env.clock.call_soon).run)
@@ -86,14 +97,16 @@ class NodeStart:
     async def wait_closed(self) -> None:
         """Return when no connection to the cluster is open."""
         self._close()
-        if self._link is not None:
-            await self._link.wait_closed()
+        for link in (self._link, self._nodes):
+            if link is not None:
+                await link.wait_closed()
 
     def _close(self) -> None:
         if self._kept is not None:
             self._kept.close()
-        if self._link is not None:
-            self._link.close()
+        for link in (self._link, self._nodes):
+            if link is not None:
+                link.close()
 
     async def _check(self, env: Environment, link: Link, begin: Begin) -> Checked:
         name = self._options.bootstrap
@@ -120,6 +133,27 @@ class NodeStart:
         )
         return Wanted(topics, replication, self._config.shareq_cluster_group, slotted=(STATES, GROUPS))
 
+    def _refuse_unreachable(self, listener: str) -> None:
+        """Refuse a start of which the other nodes could ask nothing, nor it of them."""
+        security = self._config.security[listener]
+        if not self._spreads or self._options.among_nodes or (security.tls is None and not security.mechanisms):
+            return
+        raise ServeError(
+            f"shareq.cluster.placement=topic: nodes ask each other at listener {listener}, which is "
+            f"{security.protocol}: --node-config has to name a file with the properties of a client for it",
+            usage=True,
+        )
+
+    @property
+    def _spreads(self) -> bool:
+        return self._config.shareq_cluster_placement == Placement.TOPIC.value
+
+    def _links_of_nodes(self, endpoint: Endpoint) -> NetworkLink | None:
+        """Return what other nodes are asked by, where they may own anything."""
+        if self._spreads:
+            self._nodes = NetworkLink(client_of_nodes(self._options.among_nodes, endpoint.host, endpoint.port))
+        return self._nodes
+
     def _ground(
         self, env: Environment, endpoints: Mapping[str, Endpoint], link: CountedLink, checked: Checked
     ) -> NodeGround:
@@ -137,6 +171,7 @@ class NodeStart:
             endpoints=endpoints,
             lease_clock=BootClock(),
             make_peers=partial(PeerConnections, tls=among_nodes.tls is not None),
+            nodes=self._links_of_nodes(next(iter(endpoints.values()))),
         )
 
 
@@ -154,4 +189,5 @@ def settings_of(config: BrokerConfig, options: ClusterOptions) -> NodeSettings:
         ),
         take_over=TakeOverSettings(config.node_id),
         pruning=PruningSettings(config.share_coordinator_state_topic_prune_interval_ms),
+        placement=Placement(config.shareq_cluster_placement),
     )

@@ -1,4 +1,4 @@
-"""Requests of clients that brokers of the cluster answer: which broker gets what, and what comes back of it.
+"""Requests of clients that brokers of the cluster answer: the broker for each request, and the handling of its answer.
 
 A client is authorized by the node before anything of it is forwarded, since the node's user sees more than its clients.
 """

@@ -1,4 +1,4 @@
-"""The context of handlers of forwarded RPCs: the link, who leads what, and what is the same for all of them."""
+"""The context of handlers of forwarded RPCs: the link, the leaders, and values common to all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shareq.broker.network.connection import Connection
     from shareq.broker.security.rights import Right
     from shareq.broker.services import Services
-    from shareq.cluster.forward.batches import Batches
+    from shareq.cluster.forward.produce_by_leader import Batches
 
 Place: TypeAlias = tuple[str, int]
 """A partition: topic and number."""
@@ -64,7 +64,7 @@ class Forwarding(NamedTuple):
 
     @property
     def where_to_go(self) -> str:
-        """The answer to a client that asks for what a node does not do."""
+        """Return the answer to a client that asks for a feature that a node lacks."""
         return f"This node has no transactions, nor groups other than share groups; they are at {self.cluster}."
 
     @property
@@ -75,7 +75,7 @@ class Forwarding(NamedTuple):
 
 @runtime_checkable
 class ForwardingGround(Protocol):
-    """A ground with what requests are forwarded by."""
+    """A ground with the means to forward requests."""
 
     @property
     def forwarding(self) -> Forwarding: ...
@@ -122,7 +122,7 @@ class ForwardContext(RequestContext):
         return {topic: await found for topic, found in asked.items()}
 
     async def look_again(self, *topics: Topic) -> None:
-        """Have the cluster asked for topics again: what is known of them may be out of date."""
+        """Ask the cluster for topics again: known facts may be out of date."""
         for found in (await self.find(topics)).values():
             if isinstance(found, TopicImage):
                 self.forwarding.topics.refresh(found.topic_id)
@@ -130,7 +130,7 @@ class ForwardContext(RequestContext):
     async def send_to_controller(
         self, message: Message, answers: type[M], *, timeout_ms: int | None = None
     ) -> M | LinkFailure:
-        """Send a request, as `send`, to the broker that takes changes of the cluster as one of them says now.
+        """Send a request, as `send`, to the broker that currently accepts changes of the cluster.
 
         A client could not find out by a node's Metadata which one it is.
         """
@@ -206,7 +206,7 @@ _NOT_IN_ANSWER: Final = ApiError(ErrorCode.UNKNOWN_SERVER_ERROR, "The cluster's 
 
 
 async def controller_of(link: Link) -> int | LinkFailure | None:
-    """Return the broker that takes changes of the cluster, as one of them says now; None: with KRaft any does."""
+    """Return the broker that accepts changes of the cluster, as one broker reports now; None: with KRaft any does."""
     brokers = await link.send(None, MetadataRequest([], allow_auto_topic_creation=False))
     if isinstance(brokers, LinkFailure):
         return brokers
@@ -226,5 +226,5 @@ def failure_error(failure: LinkFailure) -> ApiError:
 
 
 def is_hidden(topic: str) -> bool:
-    """Return whether clients may not see a topic by way of a node: its own, and those that it has the names of."""
+    """Return True if clients may not see a topic through a node: its own topics, and those whose names it uses."""
     return topic.startswith(OWN_TOPICS) or topic in INTERNAL_TOPICS

@@ -5,11 +5,11 @@
     append  ---> Produce with acks=all, by the partition's leader
 
 A topic takes letters if its errors.deadletterqueue.group.enable says so. Clusters before Apache Kafka 4.4 have no such
-property, and refuse topics that are to have it: there shareq.dlq.topics of the node names those that take letters.
+property, and refuse topics with it: there the node's shareq.dlq.topics names the queues.
 
-What Apache Kafka's producers try again is tried again here: another broker leads the partition, or none for a moment,
-one has not heard of a topic that was just created, replicas are slow or too few, or an answer was lost. In the last
-cases the letters may be there already: at least once.
+This retries in the cases in which Apache Kafka's producers retry: another broker leads the partition, or none for a
+moment, a broker does not know a new topic yet, replicas are slow or too few, or an answer was lost. In the last cases
+the letters may be there already: at least once.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from shareq.broker.foundation.loop.coroutines import Begin, Waiting, sleep
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.append import OnDurable
 from shareq.broker.share.dlq.rules import CREATED_WITH, QueuePolicy, QueueTopic
-from shareq.cluster.forward.batches import Batch, Batches
 from shareq.cluster.forward.forwarding import controller_of, failure_error, is_hidden
 from shareq.cluster.forward.ports import Topics
+from shareq.cluster.forward.produce_by_leader import Batch, Batches
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
 from shareq.protocol.config_def import is_named
 from shareq.protocol.errors import NO_ERROR, RETRIABLE, ApiError, ErrorCode, error_of
@@ -77,8 +77,9 @@ class _Known(NamedTuple):
 
 
 class ClusterQueues:
-    """`QueueTopics` of a node. `config` returns the node's properties as they are now, `begin` drives questions. Who
-    looks for a queue, to write a batch of letters, is answered once less than `most_bytes` of them are under way.
+    """`QueueTopics` of a node. `config` returns the node's properties as they are now, `begin` drives questions. A
+    caller that looks for a queue, to write a batch of letters, is answered once fewer than `most_bytes` of them are
+    under way.
     """
 
     retriable: Final = RETRIABLE
@@ -142,7 +143,7 @@ class ClusterQueues:
         return ErrorCode.NONE
 
     def _asked(self, questions: dict[str, Pending[T]], name: str, ask: Callable[[str], Waiting[T]]) -> Pending[T]:
-        """Return the answer to a question, which is asked unless it is under way."""
+        """Return the answer to a question, which is asked unless it is pending."""
         under_way = questions.get(name)
         if under_way is not None:
             return under_way
@@ -163,7 +164,7 @@ class ClusterQueues:
         return self._under_way < self._most_bytes
 
     def _admit_later(self, admitted: Pending[_Found], found: _Found) -> None:
-        """Answer who looks for a queue, when there is room for what it writes and those before it were answered."""
+        """Answer the searches for a queue when there is room for their letters and earlier searches were answered."""
         if isinstance(found, QueueTopic):
             self._waiting.append((admitted, found))
             self._admit()
@@ -171,7 +172,7 @@ class ClusterQueues:
             admitted.complete(found)
 
     def _admit(self) -> None:
-        """Answer those that wait, as long as there is room; what they append, and how that ends, may come at once."""
+        """Answer waiting searches, as long as there is room; their appends, and the ends of those, may come at once."""
         if self._is_admitting:
             return
         self._is_admitting = True
@@ -205,7 +206,7 @@ class ClusterQueues:
         return queue
 
     async def _configs(self, name: str) -> Mapping[str, str] | ApiError:
-        """Return the properties that a topic has of those that count; none where they may not be asked for."""
+        """Return those properties of a topic that matter here; none if they may not be read."""
         resource = DescribeConfigsResource(_TOPIC, name, [DLQ_GROUP_ENABLE, *_LIMITS])
         answer = await self._link.send(None, DescribeConfigsRequest([resource]))
         if isinstance(answer, LinkFailure):

@@ -36,7 +36,7 @@ Q = TypeVar("Q", bound="Message")
 
 
 def _is_own(ctx: ForwardContext, resource: ConfigResource) -> bool:
-    """Return whether a resource is the node's: groups, itself, and what our own handler refuses."""
+    """Return True if a resource is the node's: groups, itself, and those that our own handler refuses."""
     match resource.resource_type:
         case ResourceType.TOPIC:
             return False

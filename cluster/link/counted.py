@@ -1,4 +1,4 @@
-"""A link whose requests are counted, by what their connections are for: the metrics of a node read the counts."""
+"""A link that counts requests by the purpose of their connections: the metrics of a node read the counts."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ STALE: Final = frozenset(
 
 
 class PartitionLeader(NamedTuple):
-    """The broker that leads a partition of the cluster, and since which leader epoch; -1: none is known."""
+    """The broker that leads a partition of the cluster, and its leader epoch; -1 if none is known."""
 
     node: int
     epoch: int
@@ -37,10 +37,10 @@ class PartitionLeaders(Protocol):
         """Return the leader; None while no broker is known to lead."""
 
     def learned(self, topic_id: bytes, partition: int, leader: PartitionLeader) -> None:
-        """Take over what an answer said beside its error."""
+        """Take over the leader that an answer names beside its error."""
 
     def refresh(self, topic_id: bytes) -> None:
-        """Ask the cluster soon: an answer says that what is known of the topic is out of date."""
+        """Ask the cluster soon: according to an answer, our facts about the topic are out of date."""
 
     def on_leader(self, listener: Callable[[bytes, int], None]) -> None:
         """Call back with topic id and partition whenever another leader, or another leader epoch, is known."""

@@ -14,13 +14,12 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Final, TypeVar
 
 from shareq.broker.foundation.loop.coroutines import result_of
 from shareq.broker.foundation.pending import Pending
 from shareq.client.aio.network import Network
-from shareq.client.config import ClientConfig
+from shareq.client.config import Address, ClientConfig
 from shareq.client.core.connection import TOO_LATE, Connection, Exchange
 from shareq.client.core.network import GENERAL
 from shareq.client.errors import AuthenticationFailed, ClientError, Disconnected, UnsupportedApi
@@ -78,7 +77,7 @@ class NetworkLink:
         min_version: int = 0,
         max_version: int | None = None,
     ) -> Pending[_Outcome]:
-        """Send a request to a broker; None: to the least busy that is connected, or any."""
+        """Send a request to a broker; None: to the least busy connected one, or any."""
         by = self.loop.time() + (self._timeout_s if timeout_ms is None else timeout_ms / 1000)
         request = _Request(self, message, by, min_version, max_version)
         if self.closed:
@@ -87,8 +86,12 @@ class NetworkLink:
             (self.lane(node, purpose) if node is not None else self._any_lane(purpose)).add(request)
         return request.answer
 
+    def know(self, nodes: Mapping[int, BrokerAddress]) -> None:
+        """Take the addresses of all brokers from elsewhere than an answer."""
+        self.network.know({node: Address(*address) for node, address in nodes.items()})
+
     def offers(self, node: int | None, api_key: int) -> int | None:
-        """Return the highest version of an API that a broker was heard to serve; None: that all of them were."""
+        """Return the highest version of an API that a broker is known to serve; None: that all of them were."""
         if node is not None:
             return newest_of(api_key, self.offered.get(node, {}))
         versions = [newest_of(api_key, offered) for offered in self.offered.values()]
@@ -113,7 +116,7 @@ class NetworkLink:
     # -- for lanes
 
     def lane(self, node: int | None, purpose: Purpose) -> _Lane:
-        """Return the lane of a broker and purpose; None: of what any broker may get."""
+        """Return the lane of a broker and purpose; None: of requests for any broker."""
         lane = self._lanes.get((node, purpose))
         if lane is None:
             lane = self._lanes[node, purpose] = _Lane(self, node, purpose)
@@ -123,7 +126,7 @@ class NetworkLink:
         """Call the listeners."""
         if not self.closed:
             for listener in self._listeners:
-                _guarded(partial(listener, node, purpose))
+                _guarded(listener, node, purpose)
 
     def _any_lane(self, purpose: Purpose) -> _Lane:
         lanes = [lane for (_, for_what), lane in self._lanes.items() if for_what is purpose and lane.is_open]
@@ -151,8 +154,8 @@ class _Request:
         return type(self.message).__name__.removesuffix("Request")
 
     def end(self, outcome: _Outcome) -> None:
-        """Give the answer, or the failure, to the caller. What is raised there is logged."""
-        _guarded(partial(self.answer.complete, outcome))
+        """Give the answer, or the failure, to the caller. What is raised there is logged: it ends no connection."""
+        _guarded(self.answer.complete, outcome)
 
     # -- what its exchange calls
 
@@ -161,7 +164,7 @@ class _Request:
         return self.answer.done
 
     def set_result(self, _: None, /) -> None:
-        """Take the answer, which is that of the oldest request in flight."""
+        """Take the answer to the oldest request in flight."""
         lane, exchange = self.lane, self.exchange
         outcome = None if exchange is None else exchange.outcome
         assert lane is not None
@@ -276,7 +279,7 @@ class _Lane:
     # -- ends
 
     def _lost(self, error: ClientError) -> None:
-        """Fail all that was sent, then all that was to be."""
+        """Fail all sent requests, then all unsent ones."""
         failure = Failure.REFUSED if isinstance(error, AuthenticationFailed) else Failure.LOST
         sent, self.in_flight = self.in_flight, deque()
         waiting, self._waiting = self._waiting, deque()
@@ -335,9 +338,9 @@ def _not_sent(error: ClientError) -> LinkFailure:
             return LinkFailure(Failure.NOT_SENT, str(error))
 
 
-def _guarded(call: Callable[[], None]) -> None:
-    """Call, so that what the other part of the node raises ends no connection."""
+def _guarded(call: Callable[..., None], *arguments: object) -> None:
+    """Call, so that an exception in another part of the node ends no connection: it is logged."""
     try:
-        call()
+        call(*arguments)
     except Exception:
         logger.exception("what waited for the cluster failed")

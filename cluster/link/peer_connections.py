@@ -29,7 +29,8 @@ _QUESTION: Final = pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, 1, -1)
 
 class PeerConnections:
     """One connection to each peer, on the running loop. `opened` and `lost` are called with the peer's id; `lost` also
-    where none could be opened, and with whether the peer's machine refused it. `tls`: whether the listener has it.
+    if no connection could be opened, and with whether the peer's machine refused it. `tls`: whether the listener has
+    it.
     """
 
     def __init__(self, opened: Callable[[str], None], lost: Callable[[str, bool], None], *, tls: bool) -> None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import NamedTuple, Protocol
 
 from shareq.broker.foundation.pending import Pending
 from shareq.protocol.primitives import Message
 
 
-class Purpose(Enum):
+class Purpose(StrEnum):
     """The purpose of a connection.
 
-    A broker answers the requests of one connection in their order, so one that may wait for long has a connection that
-    nothing else needs.
+    A broker answers the requests of one connection in their order, so a request that may wait long has a separate
+    connection.
     """
 
     GENERAL = "general"
@@ -43,7 +43,7 @@ class LinkFailure(NamedTuple):
 
 
 class BrokerAddress(NamedTuple):
-    """The address of a broker of the cluster."""
+    """The address of a broker of the cluster, or of a node."""
 
     host: str
     port: int
@@ -53,7 +53,7 @@ class Link(Protocol):
     """Requests to brokers by node id, over one connection for each broker and purpose, opened when it is needed.
 
     Requests of one node and purpose are sent in the order of the calls and answered in it. Nothing is sent again. When
-    a connection is lost, all that wait for it fail, in order, before anything is sent on a new one.
+    a connection is lost, all its waiting requests fail, in order, before any is sent on a new one.
 
     The addresses of brokers are learned from every answer of Metadata, DescribeCluster and FindCoordinator.
     """
@@ -72,17 +72,34 @@ class Link(Protocol):
         min_version: int = 0,
         max_version: int | None = None,
     ) -> Pending[Message | LinkFailure]:
-        """Send a request to a broker; None: to any. Its answer, or the failure, comes within the timeout
+        """Send a request to a broker; None means any broker. Its answer, or the failure, comes within the timeout
         (`request.timeout.ms` of the link unless given).
         """
 
     def offers(self, node: int | None, api_key: int) -> int | None:
-        """Return the highest version of an API that the broker was heard to serve, at most our own; None if it does
-        not, or nothing was heard of it.
+        """Return the highest version of an API that the broker is known to serve, at most our own; None if it does not
+        serve it, or is unknown.
         """
 
     def on_lost(self, listener: Callable[[int, Purpose], None]) -> None:
         """Call back with node and purpose whenever a connection that was open is lost."""
+
+    def close(self) -> None:
+        """End all connections. What is under way fails, and so does all that follows."""
+
+
+class NodeLink(Protocol):
+    """Requests to the other nodes, by node id, over one connection to each, opened when it is needed. They are sent in
+    the order of the calls. Nothing is sent again.
+    """
+
+    def know(self, nodes: Mapping[int, BrokerAddress]) -> None:
+        """Take the addresses of all other nodes."""
+
+    def send(
+        self, node: int, message: Message, *, timeout_ms: int, min_version: int = 0
+    ) -> Pending[Message | LinkFailure]:
+        """Send a request to a node; its answer, or the failure, comes within the timeout."""
 
     def close(self) -> None:
         """End all connections. What is under way fails, and so does all that follows."""

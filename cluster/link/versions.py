@@ -1,4 +1,4 @@
-"""The API versions that may be spoken: those that brokers serve, as far as this release knows them."""
+"""The usable API versions: those that brokers serve, as far as this release knows them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def newest_of(api_key: int, offered: Offered) -> int | None:
 
 
 def served_by_all(answers: Iterable[ApiVersionsResponse]) -> Served:
-    """Return the versions and features that all of the brokers serve that gave these answers.
+    """Return the versions and features that all brokers with these answers serve.
 
-    Of their features the lowest level counts.
+    For each of their features, the lowest level counts.
     """
     versions: dict[int, tuple[int, int]] | None = None
     levels: dict[str, int] | None = None
@@ -60,7 +60,7 @@ def served_by_all(answers: Iterable[ApiVersionsResponse]) -> Served:
 def cut_to(
     served: Served, rows: Mapping[ApiKey, HandlerRow], forwarded: Collection[ApiKey]
 ) -> dict[ApiKey, HandlerRow]:
-    """Return the rows of a table, in which those that are forwarded have versions that the cluster serves, too.
+    """Return the rows of a table, with forwarded ones cut to versions that the cluster also serves.
 
     One that has none left is left out.
     """

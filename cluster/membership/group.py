@@ -6,9 +6,9 @@
            +-- the broker is another one, or is not heard of: the member stays what it is, wherever it can
 
 The member that the coordinator elects makes the map of slots, and everybody gets it with SyncGroup. A lost peer is
-dropped by a rebalance that another member begins: to join again with what the coordinator has already does nothing.
-The rebalance waits for it; for one that is known to have ended the others send LeaveGroup. A node that starts looks who
-is a member: nobody else may be there to know that they have ended, its own earlier life among them.
+dropped by a rebalance that another member begins: joining again with unchanged metadata does nothing. The rebalance
+waits for it; for a peer that is known to have ended, the others send LeaveGroup. A node that starts checks the members:
+possibly no other node is left to notice that they have ended, including its own earlier life.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shareq.broker.foundation.pending import Pending, completed
 from shareq.cluster.link.ports import Link, LinkFailure, Purpose
 from shareq.cluster.link.waits import Wakeup
 from shareq.cluster.membership.nodes import Node, NodeMap, node_from, node_map_from
-from shareq.cluster.membership.slots import Placement, assign
+from shareq.cluster.membership.slots import assign, placement_of
 from shareq.protocol.errors import ErrorCode, MalformedMessage, error_of
 from shareq.protocol.generated.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
 from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -55,12 +55,11 @@ _AGAIN: Final = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GE
 class MembershipSettings(NamedTuple):
     """Times in milliseconds. The session timeout is bounded by the cluster (`group.min.session.timeout.ms`, 6 s); a
     rebalance drops those who have not joined again within its timeout. A join waits for both, and for
-    `group.initial.rebalance.delay.ms` of the cluster. `ended_ms`: how long one that has ended is waited for. One that
-    stops ends its connections first and leaves by itself, behind the last answers to its clients.
+    `group.initial.rebalance.delay.ms` of the cluster. `ended_ms`: how long to wait for a member that has ended. One
+    that stops ends its connections first and leaves by itself, behind the last answers to its clients.
     """
 
     group_id: str = "__shareq"
-    placement: Placement = Placement.ONE
     session_timeout_ms: int = 6_000
     rebalance_timeout_ms: int = 1_500
     ended_ms: int = 200
@@ -71,14 +70,14 @@ class MembershipSettings(NamedTuple):
 
 
 class MembershipListener(Protocol):
-    """The node of a member: what it is asked, and what it hears."""
+    """The node of a member: the questions and events that it handles."""
 
     def describe(self) -> Node:
         """Return the node's description of itself, as of now."""
 
     def on_found(self, members: Mapping[str, Node]) -> None:
-        """Take those that are members when the node is about to join for the first time, by member id; call `ended`
-        with those that are none any more.
+        """Take the existing members, by member id, when the node is about to join for the first time; call `ended` with
+        those that no longer are members.
         """
 
     def partitions(self) -> Mapping[str, int]:
@@ -92,7 +91,7 @@ class MembershipListener(Protocol):
 
 
 class Membership:
-    """The node as a member. `problem` says why it is none, or None; `generation` is -1 outside of one.
+    """The node as a member. `problem` says why it is no member, or None; `generation` is -1 outside of one.
 
     `run` is to be begun once; it ends behind `leave`.
     """
@@ -117,7 +116,7 @@ class Membership:
     # -- from outside
 
     def rebalance(self) -> None:
-        """Have those dropped who do not answer any more: a peer was lost."""
+        """Drop members that no longer answer: a peer was lost."""
         if not self._wants_rebalance:
             self._wants_rebalance = True
             self._joins += 1
@@ -145,8 +144,8 @@ class Membership:
         return self._take_leave(self.member_id, "the node stops") if self.member_id else completed(None)
 
     def _take_leave(self, member_id: str, reason: str) -> Pending[None]:
-        """Have a member leave: this one, or one that cannot say so itself. Where that is not heard, its session ends
-        it, or a rebalance that waits for it.
+        """Let a member leave: this one, or one that cannot do so itself. Where that is not heard, its session ends it,
+        or a rebalance that waits for it.
         """
         if self._coordinator is None:
             return completed(None)
@@ -270,7 +269,7 @@ class Membership:
                 logger.error("membership %s: member %s: %s", self._settings.group_id, each.member_id, error)
             await self._env.budget.breathe()
         breathe = self._env.budget.breathe
-        owners = await assign(nodes, self._listener.partitions(), self._settings.placement, breathe)
+        owners = await assign(nodes, self._listener.partitions(), placement_of(nodes.values()), breathe)
         return NodeMap(nodes, owners)
 
     async def _beat(self) -> bool:
@@ -298,7 +297,7 @@ class Membership:
         return True
 
     def _refused(self, what: str, code: int) -> bool:
-        """Take an error; return whether to go on at once."""
+        """Handle an error; return True to continue at once."""
         if code in _LOOK_ELSEWHERE:
             self._coordinator = None  # and the member goes on there as what it is
             self.problem = f"{what}: {error_of(code).name}"

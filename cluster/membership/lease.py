@@ -2,8 +2,8 @@
 
 The log decides what is confirmed; a lease only bounds what a node hands out that was deposed and does not know it. Any
 proof renews it: a heartbeat to the membership that succeeded, or an append of the slot that got its expected offset.
-Heartbeats alone would stop all deliveries whenever the broker is replaced that coordinates the membership, appends
-alone those of idle slots; so an idle slot without heartbeats appends a record that says nothing else.
+Heartbeats alone would stop all deliveries whenever the broker that coordinates the membership is replaced, appends
+alone those of idle slots; so an idle slot without heartbeats appends a record without other meaning.
 
 A proof is as old as its request, not as its answer: an answer may have lain in a socket while the process stood still.
 
@@ -48,7 +48,7 @@ class Leases:
         self._begins_by = clock.now_ms() + lease_ms  # a node that begins has two leases for its first proof
 
     def attempt(self, slot: SlotId | None = None) -> Callable[[], None]:
-        """Note the time before an append of a slot, or a heartbeat, is sent; call what is returned if it is a proof."""
+        """Note the time before an append of a slot, or a heartbeat, is sent; call the result if it is a proof."""
         sent = self._clock.now_ms()
 
         def proved() -> None:
@@ -87,15 +87,15 @@ class Leases:
 
     @property
     def left_ms(self) -> int:
-        """Return the milliseconds until the node is cut off unless a proof comes; none or fewer once it is."""
+        """Return the milliseconds until the node is cut off unless a proof comes; zero or negative once it is."""
         last = self._begins_by if self._last is None else self._last
         return last + self.lease_ms - self._clock.now_ms()
 
 
 class LeaseWatch:
-    """The timer over the leases: it has slots without heartbeats say that they are alive, and notes a node that is cut
-    off, when the lease ends, and one that is back, before anything else follows from the proof: what it takes over
-    then, it leads. What may be handed out is asked of `Leases` each time.
+    """The timer over the leases: it lets slots without heartbeats append a sign of life, and notes when the lease ends
+    (the node is cut off) or begins again, before anything else follows from the proof: the node leads the slots that it
+    takes over then. What may be handed out is asked of `Leases` each time.
     """
 
     def __init__(

@@ -1,11 +1,11 @@
 """The words of nodes about themselves when they join, and those of the elected one to all: both as JSON.
 
     metadata  {"format": 1, "node": id, "version": text, "zone": text or null, "listeners": {name: [host, port]},
-              "holds": {topic: {partition: generation}}, "joins": count}
+              "placement": "one" or "topic", "holds": {topic: {partition: generation}}, "joins": count}
     map       {"format": 1, "nodes": {member id: metadata}, "slots": {topic: [member id or null, by partition]}}
 
-`joins` makes the metadata differ: a member that joins again with what it had is given its old generation back, and no
-rebalance begins that would drop a dead one. Fields that this release does not know are passed over.
+`joins` makes the metadata differ: a member that joins again with unchanged metadata gets its old generation back,
+without the rebalance that would drop a dead member. Fields that this release does not know are passed over.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final, NamedTuple
 
 from shareq.protocol.errors import MalformedMessage
@@ -34,6 +35,13 @@ class SlotId(NamedTuple):
     partition: int
 
 
+class Placement(Enum):
+    """The nodes that slots lie on: a value of `shareq.cluster.placement`."""
+
+    ONE = "one"  # one node owns all, the others wait
+    TOPIC = "topic"  # as many on each as on any other, so that each leads a part of the topics
+
+
 class Endpoint(NamedTuple):
     """The address at which a node listens."""
 
@@ -43,13 +51,16 @@ class Endpoint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node as the others know it. `holds`: the slots it owns by its own knowledge, and the generation of each."""
+    """A node as the others know it. `holds`: the slots it owns by its own knowledge, and the generation of each;
+    `placement`: how it wants slots to lie. One that does not say so is of a release that knows ONE alone.
+    """
 
     node_id: int
     version: str
     listeners: Mapping[str, Endpoint]
     zone: str | None = None
     holds: Mapping[SlotId, int] = field(default_factory=dict)
+    placement: Placement = Placement.ONE
 
     def metadata(self, joins: int) -> bytes:
         """Return the metadata with which it joins, for the so manyth time that it wants a rebalance."""
@@ -65,6 +76,7 @@ class Node:
             "version": self.version,
             "zone": self.zone,
             "listeners": {name: list(endpoint) for name, endpoint in sorted(self.listeners.items())},
+            "placement": self.placement.value,
             "holds": holds,
         }
 
@@ -131,7 +143,9 @@ def _node(fields: Mapping[str, _Json]) -> Node:
                 raise MalformedMessage(f"partition {partition!r}")
             holds[SlotId(topic, int(partition))] = _number(generation)
     node_id = _number(fields.get("node"))
-    return Node(node_id, _text(fields.get("version")), listeners, None if zone is None else _text(zone), holds)
+    placement = Placement.TOPIC if fields.get("placement") == Placement.TOPIC.value else Placement.ONE
+    version, where = _text(fields.get("version")), None if zone is None else _text(zone)
+    return Node(node_id, version, listeners, where, holds, placement)
 
 
 def _endpoint(value: _Json) -> Endpoint:

@@ -1,13 +1,13 @@
-"""The slots that this node takes over and gives up, by what it hears.
+"""The slots that this node takes over and gives up, according to its events.
 
     the map names a slot as this node's        -> take it over
     the map names it as another's              -> give it up
     its log is over, or a take-over failed     -> hear from the membership first; if the map still says mine: take over
 
-The last is what a zombie must do. It may have stood still while the others went on without it; a node that went by the
-map in its memory would take the slot back from its successor, which would notice at its next append only, and so on.
-A heartbeat counts that was sent after the loss and succeeded: the node is a member of the generation whose map it has.
-So does a SyncGroup, which brings the map.
+The last rule is for a zombie. It may have been suspended while the others continued without it; a node that trusted the
+map in its memory would take the slot back from its successor, which would notice only at its next append, and so on. A
+heartbeat counts that was sent after the loss and succeeded: the node is a member of the generation whose map it has. So
+does a SyncGroup, which brings the map.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Ownership:
     # -- what is heard
 
     def on_map(self, member_id: str, node_map: NodeMap, heard: Callable[[], None]) -> None:
-        """Take the map of a new generation. `heard`: from `attempt`, before the map was asked for."""
+        """Take the map of a new generation. `heard`: the value of `attempt`, before the map was requested."""
         mine = node_map.slots_of(member_id)
         for slot in [slot for slot in self._stages if slot not in mine]:
             stage = self._stages.pop(slot)
@@ -105,7 +105,7 @@ class Ownership:
         return self._stages.keys()
 
     def still_wanted(self, slot: SlotId) -> bool:
-        """Return whether a take-over that is under way may go on: not after the process stood still in the middle."""
+        """Return True if a running take-over may continue: not after the process was suspended in the middle."""
         return self._stages.get(slot) is _Stage.TAKING and self.leases.is_member
 
     def may_hand_out(self, slot: SlotId) -> bool:

@@ -1,12 +1,12 @@
 """The other nodes to hold connections to, and when the loss of one is news. The sockets are others' business.
 
-A node that dies resets its connections. Those who notice join the membership again at once, with metadata that has
-changed, and it is dropped after the rebalance timeout instead of the session timeout; at once if its machine refuses
-connections, since nobody listens there any more. A node that cannot be reached and goes on as a member is no news a
-second time, before a connection to it was open again: a cut between two nodes that both reach the cluster must not make
-one rebalance after the other.
+A node that dies resets its connections. The nodes that notice join the membership again at once, with changed metadata,
+and the lost one is dropped after the rebalance timeout instead of the session timeout; at once if its machine refuses
+connections, since nobody listens there any longer. A node that cannot be reached but stays a member counts as lost only
+once, until a connection to it was open again: a cut between two nodes that both reach the cluster must not cause one
+rebalance after the other.
 
-A node that starts connects to those that are members already, to drop those that have ended: all may have been killed.
+A node that starts connects to the existing members, to drop those that have ended: all may have been killed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PeerChanges(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The members that were there before: those that have ended, and those to connect to."""
+    """The members from before: those that have ended, and those to connect to."""
 
     ended: list[str]
     open: dict[str, Endpoint]
@@ -67,7 +67,7 @@ class Peers:
         self._unmet: set[str] = set()  # members before this node was one, not connected to yet
 
     def find(self, own: Node, members: Mapping[str, Node]) -> Found:
-        """Take those that are members before this node is one. What has its number and addresses is an earlier life."""
+        """Take the members that exist before this node is one. What has its number and addresses is an earlier life."""
         mine = own.node_id, own.listeners
         ended = [each for each, node in members.items() if (node.node_id, node.listeners) == mine]
         for member_id, node in members.items():
@@ -77,7 +77,7 @@ class Peers:
         return Found(ended, dict(self._wanted))
 
     def update(self, member_id: str, node_map: NodeMap) -> PeerChanges:
-        """Take a map; return what to change. A node without such a listener is none to connect to."""
+        """Take a map; return the changes to make. A node without such a listener is none to connect to."""
         wanted = {
             other: node.listeners[self._listener]
             for other, node in node_map.nodes.items()
@@ -96,7 +96,7 @@ class Peers:
             self._open.add(member_id)
 
     def lost(self, member_id: str, *, has_ended: bool) -> Loss:
-        """Note that it was lost, or could not be opened; return what is to be done at once.
+        """Note that it was lost, or could not be opened; return the immediate actions.
 
         The connection is to be tried again as long as the peer is a member.
         """
@@ -106,5 +106,5 @@ class Peers:
         return Loss(was_open, has_ended and (was_open or is_unmet))
 
     def wants(self, member_id: str) -> Endpoint | None:
-        """Return where a peer is to be connected to; None for one that is no member any more."""
+        """Return the address at which to connect to a peer; None if it is no longer a member."""
         return self._wanted.get(member_id)

@@ -2,26 +2,22 @@
 
 A slot stays with the node that holds it: a move costs its clients a request, and the state a load. The rest goes by
 rendezvous hash: each slot has an order of all nodes of its own, so the loss of one moves only what that one had.
+
+    ONE     one node owns all
+    TOPIC   of each state topic every node owns as many slots as any other, or one more
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import Enum
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Final
 
 from shareq.broker.foundation.turn_budget import Breathe
-from shareq.cluster.membership.nodes import Node, SlotId
+from shareq.cluster.membership.nodes import Node, Placement, SlotId
 
 _EVERYTHING: Final = SlotId("", 0)
-
-
-class Placement(Enum):
-    """The nodes that slots lie on."""
-
-    ONE = "one"  # one node owns all, the others wait
-    SPREAD = "spread"  # as many on each as on any other
 
 
 def weight(slot: SlotId, node_id: int) -> int:
@@ -30,13 +26,20 @@ def weight(slot: SlotId, node_id: int) -> int:
     return int.from_bytes(blake2b(name, digest_size=8).digest(), "big")
 
 
+def placement_of(nodes: Iterable[Node]) -> Placement:
+    """Return where slots lie. They lie on several nodes when all nodes want that: an older release expects to find
+    the states of all topics where it coordinates groups.
+    """
+    return Placement.TOPIC if all(node.placement is Placement.TOPIC for node in nodes) else Placement.ONE
+
+
 async def assign(
     nodes: Mapping[str, Node], partitions: Mapping[str, int], placement: Placement, breathe: Breathe
 ) -> dict[SlotId, str]:
     """Return the member that is to own each slot. `partitions`: how many slots each state topic has.
 
-    Of two that hold a slot by what they say, the one that has taken it over last is right. Of several members with one
-    node id, the first in order is given slots.
+    If two nodes claim to hold a slot, the one that took it over last is right. If several members have one node id, the
+    first in order is given slots.
     """
     slots = [SlotId(topic, partition) for topic in sorted(partitions) for partition in range(partitions[topic])]
     members = _of_one_id_each(nodes)
@@ -50,11 +53,15 @@ async def assign(
         await breathe(len(members))
     if placement is Placement.ONE:
         return dict.fromkeys(slots, _one(members, holders))
-    return await _spread(slots, members, holders, breathe)
+    owners: dict[SlotId, str] = {}
+    for topic in sorted(partitions):
+        of_topic = [slot for slot in slots if slot.topic == topic]
+        owners |= await _spread(of_topic, members, holders, breathe)
+    return owners
 
 
 def _of_one_id_each(nodes: Mapping[str, Node]) -> dict[str, Node]:
-    """Return the members without those whose node id another one has; one that holds something comes first."""
+    """Return the members without those whose node id another member has; one that holds slots is preferred."""
     chosen: dict[int, str] = {}
     for member_id in sorted(nodes, key=lambda each: (-len(nodes[each].holds), each)):
         chosen.setdefault(nodes[member_id].node_id, member_id)
@@ -67,7 +74,7 @@ def _holder(slot: SlotId, members: Mapping[str, Node]) -> str | None:
 
 
 def _one(members: Mapping[str, Node], holders: Mapping[SlotId, str]) -> str:
-    """Return the member that holds most; without any, the one that comes first."""
+    """Return the member that holds most slots; without any, the first one."""
     held = list(holders.values())
     return max(members, key=lambda each: (held.count(each), weight(_EVERYTHING, members[each].node_id)))
 
@@ -75,14 +82,15 @@ def _one(members: Mapping[str, Node], holders: Mapping[SlotId, str]) -> str:
 async def _spread(
     slots: list[SlotId], members: Mapping[str, Node], holders: Mapping[SlotId, str], breathe: Breathe
 ) -> dict[SlotId, str]:
-    most = -(-len(slots) // len(members))
-    room = dict.fromkeys(members, most)
+    """Return the owners of one topic's slots."""
+    held = [slot for slot in slots if slot in holders]
+    room = _shares(len(slots), members, Counter(holders[slot] for slot in held))
     owners: dict[SlotId, str] = {}
 
     def best_first(slot: SlotId) -> list[str]:
         return sorted(members, key=lambda each: weight(slot, members[each].node_id), reverse=True)
 
-    for slot in sorted(holders, key=lambda each: weight(each, members[holders[each]].node_id), reverse=True):
+    for slot in sorted(held, key=lambda each: weight(each, members[holders[each]].node_id), reverse=True):
         holder = holders[slot]
         if room[holder]:
             room[holder] -= 1
@@ -93,3 +101,10 @@ async def _spread(
             room[owners[slot]] -= 1
         await breathe(len(members))
     return owners
+
+
+def _shares(slots: int, members: Mapping[str, Node], held: Mapping[str, int]) -> dict[str, int]:
+    """Return how many slots each member gets. What cannot be divided stays with those that hold more than others."""
+    each_has, more = divmod(slots, len(members))
+    first = sorted(members, key=lambda each: (-held.get(each, 0), -weight(_EVERYTHING, members[each].node_id)))
+    return {member_id: each_has + (at < more) for at, member_id in enumerate(first)}

@@ -1,8 +1,9 @@
-"""The proof that a topic was deleted: a mirror is never complete, so that it is missing says nothing.
+"""The proof that a topic was deleted: a mirror is never complete, so a missing topic proves nothing.
 
 A broker may be late in hearing of a topic, and answers about one that may not be described as if there were none. So a
-topic is deleted when two answers, `PROOF_MS` apart and by different brokers where there are several, both say that its
-id is unknown, and that its name is unknown or another topic's; and when no answer between them knew it. Pure.
+topic counts as deleted when two answers, `PROOF_MS` apart and by different brokers if there are several, both say that
+its id is unknown, and that its name is unknown or belongs to another topic; and when no answer in between knew it.
+Pure.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """All topics of a cluster, a page at a time where its brokers have pages (KIP-966, Apache Kafka from 3.8 on).
 
-An older broker names all of them in one answer of Metadata. Pages come one after the other, so they are of no one
-moment: a topic that is made or deleted meanwhile may be in them or not.
+An older broker names all of them in one answer of Metadata. Pages come one after the other and show different moments:
+a topic created or deleted meanwhile may be in them or not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Take: TypeAlias = Callable[[Sequence[MetadataResponseTopic], MetadataResponse], 
 
 
 async def list_topics(link: Link, node: int | None, take: Take) -> LinkFailure | None:
-    """Ask a broker, or any, for all topics, which come whole; return why it could not be asked."""
+    """Ask a broker, or any, for all topics, which come complete; return why it could not be asked."""
     brokers = await _metadata(link, node, MetadataRequest([], allow_auto_topic_creation=False))
     if isinstance(brokers, LinkFailure):
         return brokers

@@ -4,10 +4,11 @@
                                     ^
             age, errors of other answers, doubts
 
-An answer only adds: an older leader epoch, fewer partitions, or a topic that is missing change nothing by themselves
-(`doubts.py` says when a topic is gone). Topics of the nodes' own are mirrored for the node, and hidden from clients.
+An answer only adds: an older leader epoch, fewer partitions, or a missing topic change nothing by themselves
+(`doubts.py` decides when a topic is deleted). Topics of the nodes' own are mirrored for the node, and hidden from
+clients.
 
-Where a client asks for all topics, the cluster is asked for all, and what it names is mirrored like what was asked for.
+Where a client asks for all topics, the cluster is asked for all, and the named ones are mirrored like requested ones.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class TopicMirror:
     # -- the image
 
     def topic(self, name: str) -> TopicImage | None:
-        """Return a topic; None for one that is not known. That is asked for, and comes as news."""
+        """Return a topic; None for an unknown one, which is requested from the cluster and announced when it comes."""
         if name.startswith(OWN_PREFIX):
             return None
         image = self.known(name)
@@ -160,7 +161,7 @@ class TopicMirror:
         return self._leaders.get(topic_id, partition)
 
     def learned(self, topic_id: bytes, partition: int, leader: PartitionLeader) -> None:
-        """Take over what an answer said of a topic that is mirrored."""
+        """Take over the facts that an answer contains about a mirrored topic."""
         if topic_id in self._topics:
             self._leaders.learn(topic_id, partition, leader.node, leader.epoch)
 
@@ -189,8 +190,8 @@ class TopicMirror:
         return answer
 
     def find_all(self, wanted: Callable[[str], bool]) -> Pending[ErrorCode]:
-        """Have the topics mirrored that the cluster names when it is asked for all from now on, and that are `wanted`
-        by name; arrives with NONE, or with REQUEST_TIMED_OUT when no broker answers.
+        """Mirror the topics `wanted` by name from a new list of all topics of the cluster; arrives with NONE, or with
+        REQUEST_TIMED_OUT when no broker answers.
         """
         if self._is_closed:
             return completed(ErrorCode.REQUEST_TIMED_OUT)
@@ -201,7 +202,7 @@ class TopicMirror:
 
     async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
         """Ask for topics as a client does that lets the cluster create them, which decides; `names` are a few, each
-        once. Return why there are none yet, by name: those that are created come as news.
+        once. Return why there are none yet, by name: created ones are announced as new.
         """
         rows = [MetadataRequestTopic(name=name) for name in names]
         answer = await self._ask(self._next_node(()), rows, _CREATES_FROM, creates_in_ms=CREATION_MS)
@@ -229,8 +230,8 @@ class TopicMirror:
             self._look_at(self._clock.now_ms())
 
     def deleted(self, topic_id: bytes) -> None:
-        """Take over that the cluster has deleted a topic, as it answered when it was asked for that, or by creating
-        another one of its name. That is proof: an id is never given again.
+        """Note that the cluster has deleted a topic, according to its answer to a deletion, or to the creation of
+        another one of that name. The new id is proof: an id is never given again.
         """
         self._note_gone(topic_id)
         mirrored = self._topics.get(topic_id)
@@ -280,7 +281,7 @@ class TopicMirror:
         return absent
 
     def _look_at(self, when_ms: int) -> None:
-        """Have a round of questions begin by then."""
+        """Start a round of questions by then."""
         if self._is_asking or self._is_closed:
             return
         if self._timer is not None:
@@ -297,7 +298,7 @@ class TopicMirror:
             self._begin(self._round())
 
     async def _round(self) -> None:
-        """Ask for all that is due, then pause: a cluster in trouble is not asked without end."""
+        """Ask for all that is due, then pause: a cluster in trouble must not be asked without end."""
         now_ms = self._clock.now_ms()
         names = [key for key, each in self._absent.items() if each.due_ms <= now_ms and isinstance(key, str)]
         ids = [key for key, each in self._absent.items() if each.due_ms <= now_ms and isinstance(key, bytes)]
@@ -349,7 +350,7 @@ class TopicMirror:
         answer: MetadataResponse,
         wanted: Collection[Callable[[str], bool]],
     ) -> bool:
-        """Take in wanted topics of a list of all, while there is room; return whether there is."""
+        """Take wanted topics from a list of all, while there is room; return True if there is more."""
         for row in rows:
             name = row.name
             if name is None or row.error_code or not any(wants(name) for wants in wanted):

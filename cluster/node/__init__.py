@@ -1,1 +1,1 @@
-"""A node as a whole: what a broker stands on that has no data of its own, made of the other rooms."""
+"""A node as a whole: the ground of a broker without data of its own, made from the other rooms."""

@@ -1,12 +1,13 @@
-"""The cluster, looked at when a node starts: who answers, what the brokers serve, rights, state topics.
+"""The check of the cluster when a node starts: reachable brokers, their features, rights, state topics.
 
     reach         every broker says what it serves; tried again for a while, since a cluster may start with its nodes
     lacks         what a node needs of that and does not find
     rights        asked by requests that change nothing
     state topics  made unless they exist, and looked at (`check_topic`)
 
-A refusal says why nothing could be served, or how what was confirmed would be lost; a warning what can be lost with
-brokers, or will be missing. Each names the resource, and the command that mends it where there is one.
+A refusal says why the node could not work, or how confirmed data would be lost; a warning names data that can be lost
+with brokers, or features that will be missing. Each names the resource, and the command that mends it where there is
+one.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ READ, WRITE, DELETE = 3, 4, 6
 class Wanted(NamedTuple):
     """The needs of a node: state topics, with as many replicas as `replication` says, and the group of the nodes.
 
-    `transactional_ids` is what those of its slots begin with. The partitions of topics that `slotted` names are slots.
+    `transactional_ids` is the prefix of the slots' transactional ids. The partitions of topics that `slotted` names are
+    slots.
     """
 
     topics: Sequence[WantedTopic]
@@ -96,7 +98,7 @@ class Checked:
 
 
 async def reach(env: Environment, link: Link, patience_ms: int = PATIENCE_MS) -> Reached | Unreachable:
-    """Ask every broker what it serves, until all of them answer or patience is at its end: then some are enough."""
+    """Ask every broker for its versions, until all of them answer or patience ends: then some are enough."""
     give_up_ms = env.clock.now_ms() + patience_ms
     failed = ""
     while True:
@@ -220,7 +222,7 @@ async def _group_rights(link: Link, group_id: str) -> list[str]:
 
 
 async def _transactional_rights(link: Link, prefix: str) -> list[str]:
-    """Ask who would coordinate a transactional id. That it may be written to is found out by the first take-over."""
+    """Ask who would coordinate a transactional id. The first take-over finds out whether it may be written to."""
     request = FindCoordinatorRequest("", slot.TRANSACTIONAL_ID, [f"{prefix}check"])
     answer = await link.send(None, request, timeout_ms=ANSWER_MS, min_version=slot.SEVERAL_KEYS)
     if not isinstance(answer, FindCoordinatorResponse) or not answer.coordinators:
@@ -268,7 +270,7 @@ _OF_STATE_TOPICS: Final = (
 
 
 async def check_cluster(env: Environment, link: Link, wanted: Wanted, cluster: Reached) -> Checked:
-    """Look at a cluster that was reached, and make the state topics that it lacks."""
+    """Check a reachable cluster, and create missing state topics."""
     checked = Checked(cluster)
     checked.warnings += [
         f"{each}; what it leads is neither read nor written until it is reached" for each in cluster.unreached

@@ -1,4 +1,4 @@
-"""A Kafka cluster without share groups, as what a broker stands on. The broker is a node then: it keeps no data.
+"""A Kafka cluster without share groups, as the ground of a broker. The broker is a node then: it keeps no data.
 
     the cluster     topics, records        mirror, records, forward
                     __shareq_state         the states of share partitions, each slot written by its owner alone
@@ -26,15 +26,17 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.features import FEATURES, SHARE_VERSION
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.lookup import PartitionLookup
-from shareq.cluster.forward.batches import Batches
 from shareq.cluster.forward.forwarding import Forwarding
+from shareq.cluster.forward.produce_by_leader import Batches
 from shareq.cluster.forward.queues import ClusterQueues
+from shareq.cluster.forward.state_changes import StateChanges
 from shareq.cluster.link.counted import CountedLink
+from shareq.cluster.link.ports import BrokerAddress, NodeLink
 from shareq.cluster.link.versions import Served, features_of_cluster
 from shareq.cluster.membership.group import Membership, MembershipSettings
 from shareq.cluster.membership.lease import LeaseClock, Leases, LeaseWatch
 from shareq.cluster.membership.nodes import Endpoint as MemberEndpoint
-from shareq.cluster.membership.nodes import Node, NodeMap, SlotId
+from shareq.cluster.membership.nodes import Node, NodeMap, Placement, SlotId
 from shareq.cluster.membership.ownership import Ownership
 from shareq.cluster.membership.peers import MakePeerLinks, Peers
 from shareq.cluster.mirror.topics import TopicMirror
@@ -43,6 +45,7 @@ from shareq.cluster.node.metadata import NodeMetadata
 from shareq.cluster.node.routes import BY_TOPIC, slot_of
 from shareq.cluster.node.slot_logs import SlotLogs
 from shareq.cluster.node.slots import NodeSlots, SlotServices, SlotSettings
+from shareq.cluster.node.spread_states import OwnGroup, SpreadStates
 from shareq.cluster.node.state_topics import GROUPS, STATES, StateTopics
 from shareq.cluster.node.table import node_table
 from shareq.cluster.records.feed import RecordFeed
@@ -55,6 +58,7 @@ from shareq.protocol.names import SHARE_GROUP_STATE
 
 if TYPE_CHECKING:
     from shareq.broker.services import Services
+    from shareq.broker.share.coordinator import ShareCoordinatorService
     from shareq.cluster.node.metadata import KeptByNodes
     from shareq.protocol.errors import ApiError
 
@@ -84,21 +88,22 @@ class NodeSettings(NamedTuple):
     membership: MembershipSettings
     take_over: TakeOverSettings
     pruning: PruningSettings = PruningSettings()
+    placement: Placement = Placement.ONE
 
 
 class NodeGround:
     """`Ground` of a node, and its `MembershipListener`.
 
     `kept` is what the nodes keep together, `lease_clock` also counts the time in which the machine was suspended,
-    `make_peers` makes the connections to other nodes.
+    `make_peers` makes the connections to other nodes by which they are seen to die; `nodes` carries requests to them,
+    where more than one of them owns slots.
 
-    Once it is open, the node joins the others; `leave` is to be called before `close` where the others shall not have
-    to wait for its session to time out.
+    Once it is open, the node joins the others; call `leave` before `close` if the others should not have to wait for
+    its session to time out.
     """
 
     metrics: Final = "shareq.cluster.node.metrics"
     first_used: Final = ()
-    states: Final = None
 
     def __init__(
         self,
@@ -112,6 +117,7 @@ class NodeGround:
         endpoints: Mapping[str, Endpoint],
         lease_clock: LeaseClock,
         make_peers: MakePeerLinks,
+        nodes: NodeLink | None = None,
     ) -> None:
         self.name = f"cluster {cluster.name}"
         self.link: Final = link
@@ -166,7 +172,11 @@ class NodeGround:
         )
         self.ownership: Final = Ownership(self.slots, self.leases)
         self.membership: Final = Membership(env, link, self, settings.membership)
-        self._peers: Final = Peers(next(iter(endpoints)))
+        self.state_changes: Final = StateChanges(self._slot_of_group, self._owner_of_group)
+        self._nodes: Final = nodes
+        self.states: Final = None if nodes is None else self._spread(nodes)
+        self._listener: Final = next(iter(endpoints))
+        self._peers: Final = Peers(self._listener)
         self._peer_links: Final = make_peers(self._peers.opened, self._peer_lost)
         self._watch: LeaseWatch | None = None
         self._services: Services | None = None
@@ -174,6 +184,23 @@ class NodeGround:
         self._is_leaving = False
         self._twin: str | None = None
         self.metadata.on_topics_deleted(self.sources.topics_deleted)
+
+    def _spread(self, nodes: NodeLink) -> SpreadStates:
+        env = self._env
+
+        def own() -> ShareCoordinatorService:
+            assert self._services is not None, "states are asked for when the node is open"
+            return self._services.share_states
+
+        return SpreadStates(
+            env.clock,
+            self._begin,
+            env.budget.breathe,
+            link=nodes,
+            own=own,
+            elsewhere=self.leaders.owner_elsewhere,
+            coordinated=self._coordinated,
+        )
 
     def queues(self, turns: Turns) -> ClusterQueues:
         """Return the topics of the cluster, as those that dead letters are written to."""
@@ -205,7 +232,7 @@ class NodeGround:
     # -- start and stop
 
     def open(self, services: Services) -> None:
-        """Join the other nodes. What this one is to own is taken over, and served, as soon as that is known."""
+        """Join the other nodes. Slots of this node are taken over, and served, as soon as they are known."""
         self._services = services
         states = services.share_states.partitions
         self.slots.open(
@@ -230,11 +257,13 @@ class NodeGround:
         return self.membership.leave()
 
     def close(self, *, clean: bool) -> None:
-        """End all that is under way. What was confirmed is in the cluster."""
+        """End all running work. What was confirmed is in the cluster."""
         if self._is_closed:
             return
         self._is_closed = True
         self._peer_links.close()
+        if self._nodes is not None:
+            self._nodes.close()
         if self._watch is not None:
             self._watch.close()
         self.slots.close()
@@ -249,14 +278,15 @@ class NodeGround:
         """Return the node's description of itself, as of now."""
         listeners = {name: MemberEndpoint(each.host, each.port) for name, each in self._endpoints.items()}
         zone, holds = self._config.broker_rack, dict(self.ownership.holds)
-        return Node(self._config.node_id, self.settings.version, listeners, zone, holds)
+        placement = self.settings.placement
+        return Node(self._config.node_id, self.settings.version, listeners, zone, holds, placement)
 
     def partitions(self) -> Mapping[str, int]:
         """Return how many slots each state topic has."""
         return {topic.name: topic.partitions for topic in self.cluster.topics.values()}
 
     def on_found(self, members: Mapping[str, Node]) -> None:
-        """Have those dropped that were members before this one and have ended, since there may be nobody else."""
+        """Drop earlier members that have ended, since possibly no other node is left to do it."""
         found = self._peers.find(self.describe(), members)
         for member_id in found.ended:
             logger.info("member %s was this node before it started: it is dropped", member_id)
@@ -279,9 +309,29 @@ class NodeGround:
     def _slot_of(self, topic_id: bytes) -> SlotId:
         return SlotId(STATES, slot_of(topic_id, self._slots))
 
+    def _slot_of_group(self, group_id: str) -> int:
+        return BY_TOPIC.group(group_id, self._slots)
+
+    def _owner_of_group(self, slot: int) -> int | None:
+        """Return the other node that owns a slot of groups, while this one has the map of all."""
+        return self.leaders.owner_of(SlotId(GROUPS, slot)) if self.membership.generation >= 0 else None
+
+    def _coordinated(self, group_id: str) -> OwnGroup | None:
+        slot = SlotId(GROUPS, self._slot_of_group(group_id))
+        generation = self.ownership.holds.get(slot)
+        return None if generation is None else OwnGroup(self._config.node_id, generation)
+
     def _know_nodes(self, member_id: str, node_map: NodeMap) -> None:
         """Name the other nodes to clients, and hold a connection to each, by whose end it is seen to die."""
         self.leaders.take_map(member_id, node_map)
+        if self._nodes is not None:
+            self._nodes.know(
+                {
+                    node.node_id: BrokerAddress(*node.listeners[self._listener])
+                    for other, node in node_map.nodes.items()
+                    if other != member_id and self._listener in node.listeners
+                }
+            )
         self._look_for_twin(member_id, node_map)
         changes = self._peers.update(member_id, node_map)
         for peer in changes.close:
@@ -337,7 +387,7 @@ def _features(config: BrokerConfig, served: Served) -> dict[str, int]:
 
 
 def _needed_from(partitions: CoordinatorPartitions[ShareCoordinatorShard], partition: int) -> Pending[int | None]:
-    """Return the lowest offset that a load of a partition of the states still needs; None: nothing can be said now."""
+    """Return the lowest offset that a load of a partition of the states still needs; None if that is unknown now."""
 
     def ask(shard: ShareCoordinatorShard) -> CoordinatorResult[int | None]:
         return CoordinatorResult(shard.needed_from())

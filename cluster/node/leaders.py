@@ -1,4 +1,4 @@
-"""The nodes that lead what clients ask for, by the slots that they own.
+"""The nodes that lead partitions, by the slots that they own.
 
     partition of a coordinator's topic   its own slot; led as soon as it is being loaded
     topic of the cluster                 the slot of its states; led once that is loaded, in the epoch of its take-over
@@ -31,7 +31,7 @@ class NodeLeaders:
     the lease of a slot holds.
 
     `is_cut_off`: no proof of ownership for so long that clients are to look for another node. It leads nothing for them
-    then, and goes on where it was when it is heard again.
+    then, and continues where it was when it has a lease again.
     """
 
     is_alone: Final = False
@@ -63,7 +63,7 @@ class NodeLeaders:
         return self._others.values()
 
     def other_leader(self, topic: str, partition: int) -> Leader | None:
-        """Return the node that leads a partition; None: this one does."""
+        """Return the node that leads a partition; None if this one does."""
         if topic in NAMES:
             slot = slot_of(topic, partition)
             if slot in self._loading and not self.is_cut_off:
@@ -75,18 +75,34 @@ class NodeLeaders:
             slot = self._slot_of_topic(image.topic_id)
             if slot in self._served and not self.is_cut_off:
                 return None
-        return Leader(self._others.get(self._owners.get(slot, "")), self._epochs.get(slot, 0))
+        return self._owner(slot)
 
     def own_epoch(self, topic: str, partition: int) -> int:
-        """Return how often the slot was taken over; for one that is being loaded, as far as that is known."""
+        """Return how often the slot was taken over, as far as that is known while it is being loaded. Of one that is
+        served it is this node's take-over that counts, also if a later one was heard of.
+        """
         if topic in NAMES:
             return self._epochs.get(slot_of(topic, partition), 0)
         image = self._topics.known(topic)
-        return 0 if image is None else self._epochs.get(self._slot_of_topic(image.topic_id), 0)
+        return 0 if image is None else self.epoch_of(image.topic_id)
 
     def epoch_of(self, topic_id: bytes) -> int:
         """Return the epoch in which a topic of the cluster is led."""
-        return self._epochs.get(self._slot_of_topic(topic_id), 0)
+        slot = self._slot_of_topic(topic_id)
+        return self._served.get(slot, self._epochs.get(slot, 0))
+
+    def owner_elsewhere(self, topic_id: bytes) -> Leader | None:
+        """Return the node that owns the slot of a topic's states; None: this one does, or is taking it over."""
+        slot = self._slot_of_topic(topic_id)
+        return None if slot in self._loading else self._owner(slot)
+
+    def owner_of(self, slot: SlotId) -> int | None:
+        """Return the other node that owns a slot by the last map; None: none that is alive, or this one."""
+        node = self._owner(slot).node
+        return None if node is None else node.node_id
+
+    def _owner(self, slot: SlotId) -> Leader:
+        return Leader(self._others.get(self._owners.get(slot, "")), self._epochs.get(slot, 0))
 
     def may_hand_out(self, topic: str, partition: int) -> bool:
         """Return whether records of a partition that this node leads may be handed out now."""
@@ -108,8 +124,8 @@ class NodeLeaders:
                 self._heard_of(slot, generation)
 
     def lose(self, member_id: str) -> None:
-        """Name a node no longer that is not reached. Until the next map says who owns what it had, clients that ask for
-        the leader are answered that there is none, and ask again soon, rather than try one that is gone.
+        """Name a node no longer that is not reached. Until the next map names new owners, clients that ask for the
+        leader get the answer that there is none, and ask again soon, instead of trying a dead node.
         """
         self._others.pop(member_id, None)
 
@@ -123,7 +139,7 @@ class NodeLeaders:
         self._heard_of(slot, epoch)
 
     def leaves(self, slot: SlotId) -> None:
-        """Lead nothing by a slot any more. `moved` is to be called for all that depends on it."""
+        """Stop leading anything by a slot. Call `moved` for everything that depends on it."""
         self._loading.discard(slot)
         self._served.pop(slot, None)
 

@@ -1,4 +1,4 @@
-"""A node's metadata: the topics of its cluster as clients are to see them, and what the nodes keep together.
+"""A node's metadata: the topics of its cluster as clients may see them, and the nodes' common configuration.
 
     topics                  the cluster's, by the mirror; a name or an id that it lacks is asked for when a client asks
     coordinators' topics    by Apache Kafka's names, with the partitions of the nodes' state topics; they always exist
@@ -58,15 +58,15 @@ class KeptByNodes(Protocol):
 
     @property
     def state(self) -> MetaState:
-        """Properties, rights, users and quotas as far as they were read; the caller leaves it as it is."""
+        """The properties, rights, users and quotas read so far; the caller must not change it."""
 
     @property
     def secret(self) -> bytes:
         """Random bytes that all nodes know, and no client."""
 
     def write(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
-        """Have all changes kept, or none. Arrives when `state` shows them; an error of which it may not be known
-        whether they will be.
+        """Have all changes kept, or none. Arrives when `state` shows them; or with an error, after which they may still
+        appear.
         """
 
     def on_change(self, listener: Callable[[Sequence[MetaChange]], None]) -> None:
@@ -126,7 +126,7 @@ class NodeMetadata:
     # -- topics
 
     def topic(self, name: str) -> TopicImage | None:
-        """Return a topic; None for one that is not known. That is asked for, and comes as news."""
+        """Return a topic; None for an unknown one, which is requested from the cluster and announced when it comes."""
         own = self._internal.get(name)
         return own if own is not None or is_hidden(name) else self._mirror.topic(name)
 
@@ -195,7 +195,7 @@ class NodeMetadata:
         return over
 
     async def of_all(self) -> None:
-        """Have the mirror ask for all topics; where nothing is heard, those that are known have to do."""
+        """Let the mirror ask for all topics; without an answer, the known ones are used."""
         await self._until(self._mirror.find_all(_is_shown), self._clock.now_ms() + HEARING_MS)
 
     # -- what the nodes keep

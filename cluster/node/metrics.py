@@ -1,4 +1,4 @@
-"""A node as it is now: its slots, the membership, what it holds of the cluster's records, its requests to brokers.
+"""The current state of a node: its slots, the membership, its records of the cluster, its requests to brokers.
 
 The metrics of a broker on one (`Ground.metrics`).
 """
@@ -176,7 +176,7 @@ FAMILIES: Final = families_with(OF_NODES)
 
 
 async def take(into: Snapshot, services: Services) -> Ends:
-    """Take what the node is like; return the logs that it reads."""
+    """Take the state of the node; return the logs that it reads."""
     ground, breathe = services.ground, services.env.budget.breathe
     assert isinstance(ground, NodeGround), f"{ground.name} is no node"
     into.take(NODE, (), ground)

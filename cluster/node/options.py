@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from binascii import crc32
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from shareq.broker.config.broker_config import BrokerConfig
@@ -22,10 +23,13 @@ _NODE_IDS: Final = 1_000_000_000
 
 
 class ClusterOptions(NamedTuple):
-    """The cluster that a node stands on, and how it is reached. Unless `proxies`, producers are sent to the cluster."""
+    """The cluster that a node stands on, and how it is reached. Unless `proxies`, producers are sent to the cluster.
+    `among_nodes` are the properties of a client by which nodes reach each other; none: they need none.
+    """
 
     client: ClientConfig
     proxies: bool = True
+    among_nodes: Mapping[str, str] = MappingProxyType({})
 
     @property
     def bootstrap(self) -> str:
@@ -43,12 +47,23 @@ class Replication(NamedTuple):
     given: bool
 
 
-def cluster_options(bootstrap: str, properties: Mapping[str, str], *, proxies: bool = True) -> ClusterOptions:
-    """Return the options for the brokers at these addresses. `properties` are a client's, by Kafka's names.
+def cluster_options(
+    bootstrap: str, properties: Mapping[str, str], *, proxies: bool = True, among_nodes: Mapping[str, str] | None = None
+) -> ClusterOptions:
+    """Return the options for the brokers at these addresses. `properties` and `among_nodes` are a client's, by Kafka's
+    names.
 
     Raises the ConfigError of clients.
     """
-    return ClusterOptions(ClientConfig.from_properties({**properties, BOOTSTRAP: bootstrap}), proxies)
+    client = ClientConfig.from_properties({**properties, BOOTSTRAP: bootstrap})
+    among_nodes = among_nodes or {}
+    client_of_nodes(among_nodes, "127.0.0.1", 1)
+    return ClusterOptions(client, proxies, among_nodes)
+
+
+def client_of_nodes(properties: Mapping[str, str], host: str, port: int) -> ClientConfig:
+    """Return the client by which nodes reach each other, of the node at this address. Raises ConfigError."""
+    return ClientConfig.from_properties({**properties, BOOTSTRAP: f"{host}:{port}"})
 
 
 def replication_of(config: BrokerConfig) -> Replication:

@@ -26,7 +26,7 @@ class SlotLogs:
         self._logs: dict[SlotId, SlotLog] = {}
 
     def get(self, topic: str, partition: int) -> CoordinatorLog:
-        """Return the log of a coordinator's partition: one that takes nothing where this node does not own it. KeyError
+        """Return the log of a coordinator's partition: one that accepts nothing if this node does not own it. KeyError
         for a topic that is none of the coordinators'.
         """
         found = self._logs.get(slot_of(topic, partition)) if topic in NAMES else None

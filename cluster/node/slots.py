@@ -4,7 +4,8 @@
        ^                                                      |
        +------ heard from the membership <---- lost: the log is over, or was never to be had
 
-What a slot's log was leaves memory with it: the coordinator's partition resigns, and share partitions are dropped.
+When a slot's log leaves memory, its contents do, too: the coordinator's partition resigns, and share partitions are
+dropped.
 """
 
 from __future__ import annotations
@@ -75,9 +76,7 @@ class SlotSettings(NamedTuple):
 
 
 class NodeSlots:
-    """`Slots` of `Ownership`. `take_overs` are those that succeeded, `lost` counts the incarnations that were ended by
-    others.
-    """
+    """`Slots` of `Ownership`. `take_overs` counts successful ones, `lost` the incarnations that others ended."""
 
     def __init__(
         self,
@@ -135,11 +134,11 @@ class NodeSlots:
 
     @property
     def waiting(self) -> int:
-        """Return how many slots are to be this node's and are not served."""
+        """Return how many slots of this node are not served yet."""
         return len(self._tries.keys() - self._opened.ownership.holds.keys()) if self._services is not None else 0
 
     def say_alive(self, slot: SlotId) -> None:
-        """Have the owner of a slot prove that it is."""
+        """Let the owner of a slot prove that it is alive."""
         log = self._logs.of(slot)
         if log is not None:
             log.say_alive()
@@ -194,7 +193,7 @@ class NodeSlots:
         await self._try_later(slot, token, AGAIN_MS)
 
     async def _load(self, slot: SlotId, token: object, at_cluster: Slot, taking: TakeOver, log: SlotLog) -> bool:
-        """Have the coordinator load a log that was taken over, and serve the slot; return whether it is served."""
+        """Let the coordinator load a taken-over log, and serve the slot; return True if it is served."""
         self._logs.put(slot, log)
         log.over.on_complete(lambda reason: self._over(slot, token, log, reason))
         self._leaders.begins_to_load(slot)
@@ -243,7 +242,7 @@ class NodeSlots:
         logger.warning("slots: lost %s%s", lost[0], others)
 
     def _leave(self, slot: SlotId, reason: str) -> None:
-        """Lead nothing by a slot any more; then notify everything that depended on it."""
+        """Stop leading by a slot; then notify everything that depended on it."""
         log = self._logs.remove(slot)
         self._leaders.leaves(slot)
         if log is None:

@@ -1,7 +1,7 @@
 """The state topics of the nodes, and the slot that keeps what belongs to a topic.
 
-The coordinators know their topics by the names that they have on one machine; in the cluster they have names of the
-nodes' own, so that nothing of theirs is taken for a coordinator of the cluster.
+The coordinators use their topics' names on one machine; in the cluster the topics have names of the nodes' own, so that
+they are not mistaken for topics of the cluster's coordinators.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def topic_of(slot: SlotId) -> str:
 
 
 class StateTopics:
-    """`CoordinatorTopics` of a node: those of share groups were made before it started, and it has no others."""
+    """`CoordinatorTopics` of a node: those of share groups were made before it started, and there are no others."""
 
     async def made(self, *names: str) -> ApiError:
         """Return that they exist, or that there is no such coordinator here."""

@@ -1,6 +1,6 @@
-"""The table of RPCs of a node: what it serves as every broker does, what it forwards, and what it refuses.
+"""The table of RPCs of a node: those it serves as every broker does, those it forwards, and those it refuses.
 
-What is left out has no meaning without logs of one's own: redrives, log folders, features and the quorum.
+RPCs left out have no meaning without own logs: redrives, log folders, features and the quorum.
 """
 
 from __future__ import annotations
@@ -34,6 +34,14 @@ FORWARDED: Final = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: "list_partition_reassignments",
 }
 """The handlers of what the cluster answers, in versions that it serves, too."""
+
+OWN: Final = {
+    ApiKey.FIND_COORDINATOR: "find_coordinator",
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE: "initialize_share_group_state",
+    ApiKey.DELETE_SHARE_GROUP_STATE: "delete_share_group_state",
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: "read_share_group_state_summary",
+}
+"""The handlers of what a node answers by itself, and not as every broker does."""
 
 REFUSED: Final = frozenset(
     {
@@ -73,7 +81,7 @@ NOT_OFFERED: Final = frozenset(
 
 
 def node_table(served: Served, *, proxies: bool = True) -> Mapping[ApiKey, HandlerRow]:
-    """Return the table of a node before a cluster that serves this. Unless it `proxies`, producers are refused."""
+    """Return the table of a node in front of a cluster that serves this. Unless it `proxies`, producers are refused."""
     refused = REFUSED if proxies else REFUSED | OF_PRODUCERS
     forwarded = FORWARDED.keys() - refused
     rows: dict[ApiKey, HandlerRow] = {}
@@ -84,8 +92,8 @@ def node_table(served: Served, *, proxies: bool = True) -> Mapping[ApiKey, Handl
             rows[key] = row._replace(module=_MODULES + FORWARDED[key])
         elif key in refused:
             rows[key] = row._replace(module=_MODULES + "refused")
-        elif key is ApiKey.FIND_COORDINATOR:
-            rows[key] = row._replace(module=_MODULES + "find_coordinator")
+        elif key in OWN:
+            rows[key] = row._replace(module=_MODULES + OWN[key])
         else:
             rows[key] = row
     return cut_to(served, rows, forwarded)

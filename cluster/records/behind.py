@@ -24,7 +24,7 @@ MOST_OFFSETS: Final = 64
 
 
 class BehindFetches:
-    """The wants of readers at one broker. A partition takes part with one offset at a time, those that wait first."""
+    """Fetches that readers want from one broker. A partition has one offset in them, that of the waiting readers."""
 
     def __init__(self, fetching: Fetching, node: int) -> None:
         self._fetching: Final = fetching
@@ -34,7 +34,7 @@ class BehindFetches:
         self._timer = Timer(fetching.env.clock)
 
     def want(self, source: PartitionRecords, offset: int) -> None:
-        """Have what is at `offset` fetched."""
+        """Fetch the records at `offset`."""
         offsets = self._wants.setdefault(source, {})
         if offset not in offsets:
             if len(offsets) >= MOST_OFFSETS:
@@ -92,7 +92,7 @@ class BehindFetches:
                 self._drop(one.source, one.offset)
 
     def _next(self) -> tuple[IsolationLevel, dict[Place, Asked]]:
-        """Return the isolation level of the next fetch and its partitions, by place; none when there is nothing to do.
+        """Return the isolation level of the next fetch and its partitions, by place; none if no fetch is due.
 
         Records below the last stable offset are fetched as committed ones, which serve all readers.
         """

@@ -1,11 +1,11 @@
-"""One cache of fetched records for the whole node, with one budget. What was not read for longest gives way. Pure.
+"""One cache of fetched records for the whole node, with one budget. The least recently read chunks give way. Pure.
 
-Of each partition there are chunks, runs of whole batches as a broker answered them, of two kinds. *Decided* ones know
-which of their transactions were aborted, or have none, and serve every reader. *Undecided* ones were fetched for
-readers of uncommitted records while transactions were open, and serve those readers alone.
+Each partition has chunks, runs of whole batches as a broker answered them, of two kinds. *Decided* ones know which of
+their transactions were aborted, or have none, and serve every reader. *Undecided* ones were fetched for readers of
+uncommitted records while transactions were open, and serve those readers alone.
 
-Room is reserved before records are asked for, so that answers under way are within the budget. An answer may be larger
-than what was reserved, by a first batch that is larger than any limit; then it stays until the next one comes.
+Room is reserved before records are requested, so that pending answers are within the budget. An answer may be larger
+than its reservation, by a first batch larger than any limit; then it stays until the next one comes.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class _Chunks(NamedTuple):
 
 
 class ChunkCache:
-    """The chunks of all partitions. `held_bytes` and `reserved_bytes` together stay within `budget`, but for one chunk
-    that is larger than the room that is left.
+    """The chunks of all partitions. `held_bytes` and `reserved_bytes` together stay within `budget`, except for one
+    chunk that is larger than the remaining room.
     """
 
     def __init__(self, budget: int) -> None:
@@ -89,19 +89,21 @@ class ChunkCache:
         return granted
 
     def release(self, granted: int) -> None:
-        """Give back what was reserved: the answer came, or will not come."""
+        """Release the reservation: the answer came, or will not come."""
         self.reserved_bytes -= granted
 
     # -- chunks
 
     def put(self, place: Place, chunk: Chunk) -> bool:
-        """Keep a chunk and return True. What it covers goes; one that is covered itself is not kept twice: False."""
+        """Keep a chunk and return True. Chunks that it covers are removed; a chunk that is covered itself is not kept:
+        False.
+        """
         chunks = self._chunks.setdefault(place, _Chunks([], []))
         mine = chunks.undecided if chunk.aborted is None else chunks.decided
         for kind in (chunks.decided, mine):
-            over = _holding(kind, chunk.first_offset)
-            if over is not None and over.next_offset >= chunk.next_offset:
-                self._touch(over)
+            before = bisect_right(kind, chunk.first_offset, key=_first_offset)
+            if before and kind[before - 1].next_offset >= chunk.next_offset:
+                self._touch(kind[before - 1])
                 return False
         for kind in (mine, chunks.undecided):
             for covered in _covered(kind, chunk):
@@ -113,7 +115,7 @@ class ChunkCache:
         return True
 
     def find(self, place: Place, offset: int, *, decided: bool) -> Chunk | None:
-        """Return the chunk that has `offset`, which counts as read now. `decided`: no other will do."""
+        """Return the chunk that has `offset`, which counts as read now. `decided`: only decided ones will do."""
         chunk = self._find(place, offset, decided=decided)
         if chunk is not None:
             self._touch(chunk)
@@ -133,11 +135,11 @@ class ChunkCache:
                 yield chunk
 
     def chunks(self) -> list[Chunk]:
-        """Return all that is held, what was not read for longest first."""
+        """Return all chunks, the least recently read first."""
         return list(self._places)
 
     def forget(self, place: Place, below: int | None = None) -> None:
-        """Drop a partition's chunks, or those with nothing at `below` or behind it."""
+        """Drop a partition's chunks, or those without records at `below` or behind it."""
         chunks = self._chunks.get(place)
         if chunks is not None:
             for kind in chunks:

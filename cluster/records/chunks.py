@@ -36,7 +36,7 @@ class Fault(NamedTuple):
     """The reason why the first batch of an answer cannot be handed out.
 
     CORRUPT_MESSAGE, or UNSUPPORTED_FOR_MESSAGE_FORMAT for one of magic 0 or 1. `next_offset` (exclusive) is where the
-    log goes on, as far as that can be seen.
+    log continues, as far as that is visible.
     """
 
     error: ErrorCode
@@ -123,7 +123,7 @@ def chunk_at(base_offset: int, batch: bytes | memoryview) -> Chunk:
 
 
 def _base_at(view: memoryview, at: int, due: int) -> int:
-    """Return the base offset of the batch at `at`; `due` + 1 where none is to be seen, or it cannot be behind `due`.
+    """Return the base offset of the batch at `at`; `due` + 1 if it is not visible, or cannot be behind `due`.
 
     A damaged header is not asked how many records the batch has: sound ones behind it would be passed over.
     """

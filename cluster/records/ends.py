@@ -79,8 +79,8 @@ class _Asked(Generic[A]):
 
 
 class EndQuestions:
-    """Asks leaders about partitions. What is asked in one tick goes together. Nothing is asked again: an error comes as
-    an error, a lost answer as REQUEST_TIMED_OUT.
+    """Asks leaders about partitions. What is asked in one tick goes together. Nothing is retried: an error comes as an
+    error, a lost answer as REQUEST_TIMED_OUT.
     """
 
     def __init__(self, env: Environment, link: Link) -> None:
@@ -183,11 +183,11 @@ def _epochs_in(answer: Message) -> Iterator[tuple[Partition, EpochEnd]]:
 
 
 def common_end(anchor: Anchor, epochs: Mapping[int, int], known: EpochEnd, log_end: EpochEnd) -> int:
-    """Return up to where (exclusive) a leader's log is the one that is known: as far as that reaches if nothing of it
-    is missing. `known` is its answer for the anchor's epoch, `log_end` that for its own; `epochs` has the first known
+    """Return the end (exclusive) of the common part of a leader's log and the known one: the known end if nothing is
+    missing. `known` is its answer for the anchor's epoch, `log_end` that for its own; `epochs` has the first known
     offset of each leader epoch.
 
-    An answer for an older epoch says that the leader never had the anchor's: the logs part where that epoch ends for
+    An answer for an older epoch means that the leader never had the anchor's: the logs part where that epoch ends for
     the leader, or where a newer one begins here. Nothing is said by an answer without an offset. (KIP-101, KIP-320.)
     """
     if known.end_offset < 0:

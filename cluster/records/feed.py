@@ -1,9 +1,9 @@
 """The records of all partitions that this node reads: sources by topic and partition, fetched into one cache.
 
-A source is opened when it is first asked for. Its broker is asked for the log's ends; from then on it is polled at its
-tail, and what readers lack is fetched. Of a batch that came by way of this node the leader's answer is enough for
-readers at the log's end. When another broker leads a partition, or the same in another leader epoch,
-OffsetForLeaderEpoch says whether the log was cut before anything more is read; then everything known of it is dropped.
+A source is opened when it is first asked for. Its broker is asked for the log's ends; from then on its tail is polled,
+and records that readers lack are fetched. For a batch that came by way of this node, the leader's answer is enough for
+readers at the log's end. When another broker leads a partition, or the same one in another leader epoch,
+OffsetForLeaderEpoch shows whether the log was cut before more is read; if it was, everything known about it is dropped.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ SourceListener = Callable[[PartitionRecords], None]
 class RecordFeed:
     """`HeardSources` and `FetchedLogs` of a node; see the module's docstring.
 
-    `topics` says which topics there are, `led_epoch` since which take-over this node leads a partition. `begin` drives
-    what has to be done in the background. Listeners are called on the loop, after a source shows what they hear of.
+    `topics` says which topics there are, `led_epoch` since which take-over this node leads a partition. `begin` starts
+    its background work. Listeners are called on the loop, after a source shows what they hear of.
     """
 
     def __init__(
@@ -126,11 +126,11 @@ class RecordFeed:
         self._on_log_start.append(on_log_start)
 
     def add_truncation_listener(self, on_truncated: SourceListener) -> None:
-        """Call back when a log was cut: what was read of it from its high watermark on is not there any more."""
+        """Call back when a log was cut: records read from its high watermark on no longer exist."""
         self._on_truncation.append(on_truncated)
 
     def topics_deleted(self, topics: Sequence[TopicImage]) -> None:
-        """Let go of the topics' sources: nothing of them can be read any more."""
+        """Drop the topics' sources: they can no longer be read."""
         topic_ids = {topic.topic_id for topic in topics}
         for place in [place for place in self._sources if place.topic_id in topic_ids]:
             source = self._sources.pop(place)
@@ -155,7 +155,7 @@ class RecordFeed:
     ) -> None:
         """Show a batch of no transaction to readers at the log's end, as soon as `node` answers that it is committed.
 
-        The poll under way will bring it, too: a hop later.
+        The pending poll will bring it, too: a hop later.
         """
         image = self._topics.topic(topic) if isinstance(topic, str) else self._topics.topic_by_id(topic)
         source = None if image is None else self._sources.get(Place(image.topic_id, partition))
@@ -176,7 +176,7 @@ class RecordFeed:
     # -- what sources want
 
     def want(self, source: PartitionRecords, offset: int) -> None:
-        """Have what is at `offset` fetched, unless the poll under way brings it."""
+        """Fetch the records at `offset`, unless the pending poll brings them."""
         leader = source.leader
         if leader is not None and not self._tails[leader.node].brings(source, offset):
             self._behind[leader.node].want(source, offset)
@@ -236,7 +236,7 @@ class RecordFeed:
         self._tails[leader.node].add(source)
 
     def _leave(self, source: PartitionRecords) -> list[int]:
-        """Take a source from the broker that led it; return what was wanted of it."""
+        """Take a source from its former leader; return the wanted offsets."""
         if source.leader is None:
             return []
         self._tails[source.leader.node].remove(source)
@@ -272,7 +272,7 @@ class RecordFeed:
         self.arrived(source)
 
     async def _ask_ends(self, source: PartitionRecords) -> LogEnds | None:
-        """Return the ends of a log; None if one of them is not to be had now."""
+        """Return the ends of a log; None if one of them cannot be had now."""
         generation = source.generation
         start = self._offset_at(source, EARLIEST)
         end = self._offset_at(source, LATEST)
@@ -320,7 +320,7 @@ class RecordFeed:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     async def _validate(self, source: PartitionRecords, leader: PartitionLeader) -> None:
-        """Find out whether the leader has all that is known of the log; forget it if not."""
+        """Find out whether the leader has the whole known log; forget the log if not."""
         while source.leader == leader and not self._is_closed:
             common = await self._common_end(source, leader)
             if source.leader != leader:
@@ -336,8 +336,8 @@ class RecordFeed:
                 return
 
     async def _common_end(self, source: PartitionRecords, leader: PartitionLeader) -> int | None:
-        """Return up to where (exclusive) the leader's log is the one that is known here; the high watermark or more if
-        nothing of that is missing. None: it cannot be said now.
+        """Return the end (exclusive) of the part of a leader's log that equals the one known here; the high watermark
+        or more if nothing is missing. None if it is unknown now.
         """
         anchor = source.anchor
         if anchor.epoch < 0 or leader.epoch < 0:

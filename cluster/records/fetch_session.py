@@ -58,7 +58,7 @@ class FetchSession:
         return request
 
     def answered(self, error: ErrorCode, session_id: int) -> None:
-        """Take over what an answer says of the session."""
+        """Apply the session state in an answer."""
         if error is ErrorCode.NONE:
             self._id = session_id
             self._epoch = self._epoch % MOST_EPOCHS + 1 if session_id else 0
@@ -66,7 +66,7 @@ class FetchSession:
             self.reset(keeps_id=error is not ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
 
     def reset(self, *, keeps_id: bool = True) -> None:
-        """Begin again with the next request; in the place of the session, if the broker may still have it."""
+        """Begin again with the next request; replacing the session, if the broker may still have it."""
         self._epoch = 0
         self._id = self._id if keeps_id else 0
 

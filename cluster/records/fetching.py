@@ -35,7 +35,7 @@ STALE_TO_FETCH: Final = STALE | {ErrorCode.OFFSET_NOT_AVAILABLE}
 
 
 class Asked(NamedTuple):
-    """A partition that was asked for: from where, and the source's generation then."""
+    """A requested partition: the offset, and the source's generation then."""
 
     source: PartitionRecords
     offset: int
@@ -67,7 +67,7 @@ class Heard(Protocol):
         """Take note that the log start of the source moved."""
 
     def out_of_range(self, source: PartitionRecords, offset: int) -> None:
-        """Take note that the cluster's log has nothing at `offset`, nor will it as it is."""
+        """Note that the cluster's log has no record at `offset`, and will not get one as it is."""
 
 
 class Fetching(NamedTuple):
@@ -115,7 +115,7 @@ class Outcome(Enum):
 async def take_in(
     fetching: Fetching, rows: Iterable[tuple[Asked, PartitionData]], isolation: IsolationLevel
 ) -> list[tuple[Asked, Outcome]]:
-    """Put what was answered into the cache and announce it, one partition after the other."""
+    """Put the answer into the cache and announce it, one partition after the other."""
     outcomes: list[tuple[Asked, Outcome]] = []
     for asked, row in rows:
         outcome = Outcome.FAILED

@@ -9,7 +9,7 @@ from shareq.broker.foundation.pending import Pending
 
 
 class Signal:
-    """Wakes those that wait, in a later tick: never inside the call that sets it. Where none waits, nothing happens."""
+    """Wakes waiting coroutines, in a later tick: never inside the call that sets it. Without any, nothing happens."""
 
     __slots__ = ("_clock", "_is_set", "_waiting")
 

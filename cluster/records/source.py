@@ -43,8 +43,8 @@ class LogEnds(NamedTuple):
 
 
 class Anchor(NamedTuple):
-    """The furthest place of a log with a leader epoch that is known: that of the batch before `offset`, or, unless
-    `is_record`, the newest one when the log ended there. A leader whose log has it has all that lies before it, too.
+    """The furthest place of a log with a known leader epoch: the batch before `offset`, or, unless `is_record`, the
+    newest one when the log ended there. A leader whose log contains it has all earlier records, too.
     """
 
     epoch: int
@@ -59,7 +59,7 @@ class Wants(Protocol):
     """Fetches for sources, and asks their brokers."""
 
     def want(self, source: PartitionRecords, offset: int) -> None:
-        """Take note that a reader needs what is at `offset`, or will soon."""
+        """Note that a reader needs the records at `offset`, or will soon."""
 
     def tail_wanted(self, source: PartitionRecords) -> None:
         """Let the source be polled at its tail again."""
@@ -81,8 +81,8 @@ class _Ahead(NamedTuple):
 class PartitionRecords:
     """`RecordSource` and `FetchedLog` of one partition. `led_epoch` returns since which take-over this node leads it.
 
-    Its brokers' side is `RecordFeed`'s, which hands in ends and chunks. `generation` grows whenever what was asked for
-    before must not be taken in any more. `chunk_bytes`: how much is asked for at a time.
+    Its brokers' side is `RecordFeed`'s, which hands in ends and chunks. `generation` grows whenever answers to earlier
+    requests must be ignored. `chunk_bytes`: how much is asked for at a time.
     """
 
     __slots__ = (
@@ -233,7 +233,7 @@ class PartitionRecords:
 
     @property
     def wants_tail(self) -> bool:
-        """Return whether its tail is to be polled: little lies ahead of the foremost reader."""
+        """Return True if its tail should be polled: little lies ahead of the foremost reader."""
         return (
             self.has_ends
             and not self.refusal
@@ -243,11 +243,11 @@ class PartitionRecords:
         )
 
     def lacks(self, offset: int) -> bool:
-        """Return whether some reader at `offset` might not be served by what is here."""
+        """Return True if the cached records may not be enough for some reader at `offset`."""
         return not self._cache.has(self.place, offset, decided=offset < self.last_stable_offset)
 
     def set_ends(self, ends: LogEnds) -> bool:
-        """Take over what the cluster says of the log's ends, which only grow; return whether something moved."""
+        """Set the log's ends as the cluster reports them, which only grow; return True if one has moved."""
         before = (self.log_start_offset, self.high_watermark, self.last_stable_offset, self.has_ends)
         self.log_start_offset = max(self.log_start_offset, ends.log_start_offset)
         self.high_watermark = max(self.high_watermark, ends.high_watermark, self.log_start_offset)
@@ -281,7 +281,7 @@ class PartitionRecords:
         self.set_ends(LogEnds(self.log_start_offset, end, end if is_stable else self.last_stable_offset))
 
     def put(self, chunk: Chunk, epochs: Sequence[EpochStart]) -> bool:
-        """Keep a chunk that came, with the leader epochs of its batches; return whether readers may not have it yet."""
+        """Keep a received chunk, with the leader epochs of its batches; return True if readers may not have it yet."""
         is_new = self._cache.put(self.place, chunk) or chunk.next_offset > self._shown_upto
         for epoch, offset in epochs:
             self.epochs[epoch] = min(offset, self.epochs.get(epoch, offset))
@@ -384,9 +384,7 @@ def _end(span: BatchSpan) -> int:
 
 
 def _middle(chunk: Chunk) -> int:
-    """Return the offset of the batch that is in the middle of its bytes; behind the only one, that
-    of its last record.
-    """
+    """Return the offset of the batch in the middle of its bytes; behind a single one, the offset of its last record."""
     batches = chunk.batches
     index = bisect_left(batches, len(chunk.records) // 2, key=_end)
     return batches[index].base_offset if index else batches[0].last_offset

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shareq.broker.foundation.loop.coroutines import sleep
+from shareq.broker.foundation.loop.coroutines import next_tick, sleep
 from shareq.broker.foundation.loop.timer import Timer
 from shareq.cluster.link.ports import LinkFailure, Purpose
 from shareq.cluster.records.behind import ANSWER_BYTES, BehindFetches
@@ -38,6 +38,10 @@ POLL_MS: Final = 500
 """The time for which a broker may hold a poll."""
 LEFT_OUT_MS: Final = 50
 """The pause between two looks at a partition that is not in the poll under way."""
+TICKS_TO_POLL: Final = 2
+"""The ticks from an answer with records to the next poll: readers who waited are answered before, and what they have
+acknowledged meanwhile is on its way to the state log.
+"""
 TAILS_SHARE: Final = 4
 """All tails together reserve at most one part of so many of the budget."""
 
@@ -64,7 +68,7 @@ class TailFetches:
         self.wanted(source)
 
     def remove(self, source: PartitionRecords) -> None:
-        """Poll a source no more: another broker leads it, or its topic is gone."""
+        """Stop polling a source: another broker leads it, or its topic was deleted."""
         self._sources.pop(source, None)
         self._left_out.pop(source, None)
 
@@ -79,7 +83,7 @@ class TailFetches:
                 self._look()
 
     def brings(self, source: PartitionRecords, offset: int) -> bool:
-        """Return whether the poll under way brings what is at `offset`."""
+        """Return True if the pending poll brings the records at `offset`."""
         asked = None if self._polled is None else self._polled.get(source.place)
         return asked is not None and asked.is_current() and asked.offset == offset
 
@@ -115,6 +119,9 @@ class TailFetches:
             for one, outcome in outcomes:
                 if outcome is Outcome.EMPTY and one.offset < one.source.high_watermark:
                     fetching.hold(one.source)  # this broker knows less than the one before it
+            if any(outcome is Outcome.CAME for _, outcome in outcomes):
+                for _ in range(TICKS_TO_POLL):
+                    await next_tick(fetching.env.clock)
 
     def _asked(self) -> dict[Place, Asked]:
         """Return the requests of the next poll. Partitions that are left alone for a while are not in it."""
@@ -155,7 +162,7 @@ class TailFetches:
         return answer
 
     def _look(self) -> None:
-        """Have the other connection look at what the poll under way leaves out."""
+        """Let the other connection poll the partitions that the pending poll leaves out."""
         for source in self._left_out:
             if source.wants_tail:
                 self._behind.want(source, source.tail_offset)

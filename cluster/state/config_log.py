@@ -1,4 +1,5 @@
-"""`__shareq_config`: what nodes keep together beside share groups, as properties of groups, users, rights and quotas.
+"""`__shareq_config`: the nodes' common configuration besides share groups: properties of groups, users, rights and
+quotas.
 
     write ---> Produce, acks=all ---> the log ---> read by every node, in its order ---> the state, and news of it
 
@@ -6,16 +7,16 @@ A topic of one partition that is compacted; any node writes, a row's last record
 applied when they are read back, like all others: so no two nodes see them in different orders. A batch is applied as a
 whole.
 
-*A read that fails begins again with the log's start*, and what it comes to is compared with the state: a broker that
-leads the partition now may have lost the end of what another one had, and nothing in a log says so by itself. All of it
-is of one leader epoch, never of an older one than before: a deposed broker may not know it. Where the log ends before
-what was read already, that is lost; else the state is not shown before it has all of that.
+*A failed read starts again at the beginning of the log*, and its result is compared with the state: a broker that leads
+the partition now may have lost the end that another one had, which nothing in a log shows. All of it is of one leader
+epoch, never of an older one than before: a deposed broker may not know it. If the log ends before records that were
+read already, those are lost; otherwise the state is not shown until it contains all of them.
 
-*A write is answered when it was read back*: it is known by a mark, a header of its first record. What brokers refuse
-that do not lead the partition is sent again for a while. What may be appended yet is not: it would perhaps come after
-a change that its client makes later. It may still be read back; else it is answered as timed out.
+*A write is answered when it was read back*: it is known by a mark, a header of its first record. Batches refused by
+brokers that do not lead the partition are sent again for a while. A batch that may still be appended is not: it would
+perhaps come after a change that its client makes later. It may still be read back; else it is answered as timed out.
 
-What nobody can read is passed over by all alike, with a line.
+All nodes pass over records that none can read, and log a line.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def wanted_config_topic(replication_factor: int, min_insync_replicas: int) -> Wa
 
 
 class _Row(NamedTuple):
-    """A change as a record has it: its key, and the size of both key and value, 0 for one that is gone."""
+    """A change as in its record: its key, and the size of both key and value, 0 for a removed one."""
 
     key: bytes
     size: int
@@ -196,9 +197,9 @@ class ConfigLog:
         self._listeners.append(listener)
 
     def write(self, changes: Sequence[MetaChange]) -> Pending[ApiError]:
-        """Have all changes kept, or none. Arrives when `state` shows them. REQUEST_TIMED_OUT: it is not known whether
-        it will; KAFKA_STORAGE_ERROR: the cluster refuses; POLICY_VIOLATION: there is no room. ValueError for changes
-        of what nodes do not keep together.
+        """Have all changes kept, or none. Arrives when `state` shows them. REQUEST_TIMED_OUT: the outcome is unknown;
+        KAFKA_STORAGE_ERROR: the cluster refuses; POLICY_VIOLATION: there is no room. ValueError for changes that are no
+        part of the nodes' common configuration.
         """
         if not all(map(is_kept, changes)):
             raise ValueError(f"{self._slot.name}: a change that nodes do not keep together")
@@ -243,7 +244,7 @@ class ConfigLog:
             await sleep(self._env.clock, PAUSE_MS)
 
     async def _read_on(self) -> str:
-        """Read from the start to the end, and go on there; return what went wrong then."""
+        """Read from the start to the end, and continue there; return the error that stops it."""
         image = await self._read_all()
         if isinstance(image, Refused):
             return image.text
@@ -261,7 +262,7 @@ class ConfigLog:
         return f"{self._slot.name}: closed"
 
     async def _read_all(self) -> _Image | Refused:
-        """Read what is in the log now, and all that was read of it before, unless it is lost."""
+        """Read the current log, including all records read before, unless those are lost."""
         end = await self._find_end()
         if isinstance(end, Refused):
             return end
@@ -306,7 +307,7 @@ class ConfigLog:
                 self._is_looking = False
 
     async def _find_end(self) -> int | Refused:
-        """Find the leader, and return how far the log goes at least: 0 where it has lost the end of what was read."""
+        """Find the leader, and return the least end of the log: 0 if it has lost the end of the records read."""
         refused = await self._find_leader()
         if refused is not None:
             return refused
@@ -319,7 +320,7 @@ class ConfigLog:
         return 0 if probed.error is ErrorCode.OFFSET_OUT_OF_RANGE else probed
 
     async def _take_over(self, image: _Image) -> None:
-        """Show what was read instead of what was known."""
+        """Replace the known state by the one read."""
         before, self._image = self._image.state, image
         self._is_open = True
         self._secret = self._secret or image.secret
@@ -363,7 +364,7 @@ class ConfigLog:
         )
 
     async def _rows(self, header: BatchHeader, batch: memoryview | None) -> tuple[bytes, list[_Row]]:
-        """Return the mark of a batch, and what it says; None: one that is damaged."""
+        """Return the mark of a batch, and its changes; None if it is damaged."""
         records: Sequence[Record] = ()
         if batch is None:
             self._skip(header.base_offset, "damaged")
@@ -410,7 +411,7 @@ class ConfigLog:
     # -- writing
 
     def _write(self, changes: Sequence[Change], *, once: bool = False) -> Pending[ApiError]:
-        """Have changes kept; `once`: sent once."""
+        """Store changes; `once`: send them once."""
         clock = self._env.clock
         mark = self._env.random_uuid()
         records = [record_of(change) for change in changes]
@@ -472,5 +473,5 @@ class ConfigLog:
 
 
 def _mark_of(records: Sequence[Record]) -> bytes:
-    """Return the mark of a batch; empty for one that another program wrote."""
+    """Return the mark of a batch; empty for one written by another program."""
     return next((bytes(value or b"") for key, value in records[0].headers if key == _MARK), b"") if records else b""

@@ -10,7 +10,7 @@
     secrets   a number that no other has         secret, in hex        the first one in the log counts
 
 Tables and their columns are those of the metadata's journal. A later release may add tables, and columns behind these,
-which are passed over here; what it means otherwise has a higher format, and is passed over whole. Pure.
+which are ignored here; any other change of meaning has a higher format, and the record is ignored completely. Pure.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Change: TypeAlias = MetaChange | OwnSecret
 
 
 class _Table(NamedTuple):
-    """A change that makes a row, one that removes it, and the columns that name it."""
+    """A change that makes a row, one that removes it, and the columns of its key."""
 
     put: ChangeKind
     drop: ChangeKind
@@ -61,7 +61,7 @@ _TABLES: Final[Mapping[str, _Table]] = {
 
 
 def is_kept(change: MetaChange) -> bool:
-    """Return whether a change is of what nodes keep together, and makes sense."""
+    """Return True if a change belongs to the nodes' common configuration, and is valid."""
     return isinstance(change, (PutConfig, PutAcl, DropAcl, PutScram, PutQuota)) and _problem(change) is None
 
 
@@ -79,7 +79,7 @@ def record_of(change: Change) -> RecordData:
 
 
 def read(key: bytes | None, value: bytes | None) -> Change | str | None:
-    """Return the change that a record stands for, or why it cannot be believed; None for one of a later release."""
+    """Return the change in a record, or its fault; None for a change of a later release."""
     try:
         names = json.loads(key or b"")
         row = None if value is None else json.loads(value)
@@ -144,7 +144,7 @@ def _problem(change: MetaChange) -> str | None:
 
 
 def differences(before: MetaState, after: MetaState) -> Iterator[MetaChange]:
-    """Yield the changes that make one state of the other. Rights that go come before those that are added."""
+    """Yield the changes that make one state of the other. Removed rights come before added ones."""
     for resource in {**before.configs, **after.configs}:
         old, new = before.configs.get(resource, {}), after.configs.get(resource, {})
         for name in {**old, **new}:
@@ -174,7 +174,7 @@ def _text(value: Value) -> str | int:
 
 
 def _value(table: str, column: str, found: object) -> Value | None:
-    """Return a value of a column's type; None: it is missing, or of another."""
+    """Return a value of a column's type; None if it is missing, or of another type."""
     wanted = TABLES[table][column]
     if wanted is bytes:
         return _bytes(found)

@@ -1,12 +1,12 @@
 """The log of a slot while this node owns it: a `CoordinatorLog` by Produce.
 
-Rule (b): an append counts if its base offset is the expected one. Any other answer, and none, ends the incarnation:
-what is under way fails, and the log is over. Nobody needs to find out what became of it: the next owner reads what
-counts (`rules.py`). It is over for good, also where the same node takes the slot over again.
+Rule (b): an append counts if its base offset is the expected one. Any other answer, or none, ends the incarnation:
+pending appends fail, and the log is closed. Their outcome need not be known: the next owner reads the valid records
+(`rules.py`). It is over for good, also where the same node takes the slot over again.
 
 At most two appends are under way. What is decided meanwhile goes together with the next one: the runtime is asked for
-it when there is room (`before_append`). Sequences go from batch to batch; the brokers put nothing in order by them, but
-notice what is sent twice.
+it when there is room (`before_append`). Sequences continue from batch to batch; the brokers do not order by them, but
+notice duplicates.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.log.append import AppendInfo, Batch, OnDurable, Origin
 from shareq.broker.log.segments.reader import ReadResult
+from shareq.cluster.state.fencing import Owner, Producer, alive_batch, take_over_batch
 from shareq.cluster.state.reading import SlotReader
-from shareq.cluster.state.rules import Owner, Producer, alive_batch, take_over_batch
 from shareq.cluster.state.slot import Produced, Refused, Slot
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
@@ -60,7 +60,7 @@ class Owned(NamedTuple):
 
 @dataclass(slots=True)
 class _Append:
-    """A batch on its way. `producer`: whose it is, where it goes on under another one than the batch before."""
+    """A batch on its way. `producer`: its producer, if it differs from that of the batch before."""
 
     batch: bytearray
     base_offset: int  # the one that is expected
@@ -73,8 +73,8 @@ class _Append:
 class SlotLog:
     """One incarnation of a slot's owner. `over` arrives with the reason when it ends.
 
-    `now_ms` of `last_append_ms` is the clock's. The owner's own records are of no coordinator and shift the offsets of
-    what a coordinator has decided and not appended yet: it may believe in lower ones than those it gets, never higher.
+    `now_ms` of `last_append_ms` is the clock's. The owner's own records belong to no coordinator and shift the offsets
+    of decided records that are not appended yet: a coordinator may expect lower offsets than it gets, never higher.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class SlotLog:
         return len(self._under_way) + len(self._queue)
 
     def say_alive(self) -> None:
-        """Append what proves ownership and says nothing else, unless an append is under way that will."""
+        """Append a proof of ownership without other meaning, unless a pending append will be one."""
         if not self._is_over and not self.under_way:
             self._put(alive_batch(self._last_producer, sequence=0, now_wall_ms=self._env.clock.wall_ms()), 1, None)
 
@@ -235,8 +235,8 @@ class SlotLog:
         return self._take_over_again(self._last_producer)
 
     def end(self, reason: str) -> None:
-        """Let nothing more be appended: the slot is another node's, or this one stops. What is under way is not
-        answered with success.
+        """Allow no more appends: the slot belongs to another node, or this one stops. What is under way is not answered
+        with success.
         """
         self._end(reason)
 
@@ -305,7 +305,7 @@ class SlotLog:
             self._tell_settled()
 
     def _settled(self) -> Pending[None]:
-        """Return a `Pending` that is completed when nothing is under way."""
+        """Return a `Pending` that is completed when no append is pending."""
         self._settling.append(Pending())
         return self._settling[-1]
 

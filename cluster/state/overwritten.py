@@ -1,9 +1,9 @@
 """The harm of a zombie's records in a compacted topic, though they do not count.
 
-Rule (a) is for readers, and the cleaner of a broker is none: it keeps the last record of a key, be it one that no
+Rule (a) is for readers, but a broker's cleaner does not know it: it keeps the last record of a key, even one that no
 reader believes. Where a zombie wrote a key behind its owner, the owner's record is removed sooner or later, and nothing
-is left of the key that counts. So the next owner writes again what counts of such keys, first of all, before the
-cleaner may touch what is so young (`min.compaction.lag.ms`). Nothing is to be done where the key was written since.
+is left of the key that counts. So the next owner first writes the valid records of such keys again, before the cleaner
+may touch such young records (`min.compaction.lag.ms`). Nothing has to be done if the key was written since.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MOST_BYTES: Final = 64 << 20
 
 
 class Overwritten:
-    """The keys of records that do not count behind records that do, in a log that is read twice: once for the keys, and
-    once more for what counts of them.
+    """The keys of invalid records behind valid ones, in a log that is read twice: once for the keys, and once more for
+    their valid records.
     """
 
     __slots__ = ("_bytes", "_keys", "_name", "_values")

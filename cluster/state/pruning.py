@@ -1,10 +1,10 @@
-"""The deletion of records of a slot's log that no take-over needs any more, so that the next one reads less.
+"""The deletion of records of a slot's log that no take-over needs any longer, so that the next one reads less.
 
 An owner marks the log with a take-over record of its generation, at offset R. Every state is written as a whole again
-sooner or later (its snapshot); when the last of them lies behind R, and is durable, all before R is deleted: the log
-begins with its owner then, as rule (a) asks.
+sooner or later (its snapshot); when the last of them lies behind R, and is durable, all records before R are deleted:
+the log begins with its owner then, as rule (a) requires.
 
-A zombie may do so, too: what it saw was in the log before its successor's take-over record, and its R as well.
+A zombie may do so, too: the records it saw were in the log before its successor's take-over record, and so was its R.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A slot read in its order by rule (a), about a megabyte at a time: nothing but the chunk in hand is in memory."""
+"""A slot read in order by rule (a), about a megabyte at a time: only the current chunk is in memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Final
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import sleep
 from shareq.broker.log.segments.reader import BatchSpan, ReadResult
+from shareq.cluster.state.fencing import Counting, Owner, Producer, Verdict
 from shareq.cluster.state.overwritten import Overwritten
-from shareq.cluster.state.rules import Counting, Owner, Producer, Verdict
 from shareq.cluster.state.slot import Fetched, Refused, Slot
 from shareq.protocol.errors import ErrorCode, MalformedMessage, is_retriable
 from shareq.protocol.records.batch import MAGIC, BatchHeader, RecordData, batch_headers, crc_matches
@@ -49,16 +49,16 @@ class SlotReader:
         return self._counting.skipped
 
     def _goes_on_at(self, offset: int) -> bool:
-        """Return whether a read from there goes on where the last one ended, be it at the end; else it begins with the
-        log.
+        """Return True if a read from there continues where the last one ended, even at the end; otherwise it begins
+        with the log.
         """
         return self._next >= 0 and offset in (self._given, self._next)
 
     async def read(self, start: int, offset: int, upto: int) -> ReadResult | ErrorCode | Refused:
         """Return batches that count from `offset` on, below `upto`; none at the end.
 
-        `start` is where the log begins: what counts can only be known from there on, so that is where a read begins
-        that does not go on where the last one ended. CORRUPT_MESSAGE: `damaged` is in the way, and passed over.
+        `start` is the beginning of the log: records can only be judged from there on, so a read begins there unless it
+        continues the last one. CORRUPT_MESSAGE: `damaged` is in the way, and passed over.
         """
         if not self._goes_on_at(offset):
             self._counting, self._next, self._given = Counting(), start, start
@@ -104,7 +104,7 @@ class SlotReader:
             await sleep(clock, WAIT_MS)
 
     async def _judge(self, records: bytes, upto: int) -> list[BatchSpan] | ErrorCode | Refused:
-        """Return the batches that count, and go on behind all that came."""
+        """Return the valid batches, and continue behind all that came."""
         spans: list[BatchSpan] = []
         view = memoryview(records)
         breathe = self._env.budget.breathe
@@ -138,9 +138,7 @@ class SlotReader:
             self._overwritten.counted(batch)
 
     async def overwritten(self, start: int) -> list[RecordData] | Refused:
-        """Return the records that count of the keys that were written over by batches that do not, once the log is
-        loaded.
-        """
+        """Return the valid records of the keys that invalid batches have overwritten, once the log is loaded."""
         lost = self._overwritten
         if not lost:
             return []

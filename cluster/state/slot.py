@@ -1,6 +1,6 @@
 """One slot: a partition of a state topic as the cluster has it, and the requests to the broker that leads it.
 
-Answers come as values: what was asked for, or a `Refused` that says why not. Nothing is sent again here.
+Answers are values: the result, or a `Refused` with the reason. Nothing is sent again here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from shareq.broker.foundation.pending import Pending, completed
 from shareq.cluster.link.ports import Failure, Link, LinkFailure, Purpose
-from shareq.cluster.state.rules import Producer
+from shareq.cluster.state.fencing import Producer
 from shareq.protocol.errors import ErrorCode, error_of
 from shareq.protocol.generated.delete_records import (
     DeleteRecordsPartition,
@@ -116,7 +116,7 @@ class Slot:
     # -- by any broker
 
     def find_leader(self, node: int | None = None) -> Pending[int | Refused]:
-        """Ask a broker, or any, which one leads the slot, and believe it from now on."""
+        """Ask a broker, or any, which one leads the slot, and use it from now on."""
         wanted = MetadataRequestTopic(name=self.topic.name)
         request = MetadataRequest([wanted], allow_auto_topic_creation=False)
         return self._ask(node, request, MetadataResponse, self._found)
@@ -160,7 +160,7 @@ class Slot:
     # -- by its leader
 
     def produce(self, batch: bytes | bytearray, timeout_ms: int) -> Pending[Produced | Refused]:
-        """Have a batch appended; it counts when all in-sync replicas have it."""
+        """Append a batch; it counts when all in-sync replicas have it."""
         data = PartitionProduceData(self.partition, bytes(batch))
         topic = TopicProduceData(self.topic.name, self.topic.topic_id, [data])
         request = ProduceRequest(None, ALL_REPLICAS, timeout_ms, [topic])
@@ -180,7 +180,7 @@ class Slot:
         self, offset: int, max_wait_ms: int, *, purpose: Purpose = Purpose.STATE, epoch: int = -1
     ) -> Pending[Fetched | Refused]:
         """Ask for up to `MOST_BYTES` from an offset on; a larger batch comes alone. `purpose`: its connection's, for
-        one that waits. `epoch`: the one of leaders in which alone it may be answered.
+        one that waits. `epoch`: the only leader epoch in which it may be answered.
         """
         wanted = FetchPartition(self.partition, epoch, offset, partition_max_bytes=MOST_BYTES)
         request = FetchRequest(
@@ -214,7 +214,7 @@ class Slot:
         return self._ask(self.leader, ListOffsetsRequest(-1, 0, [wanted]), ListOffsetsResponse, found, min_version=1)
 
     def delete_records(self, offset: int) -> Pending[int | Refused]:
-        """Have everything before an offset deleted; the answer is where the slot begins then."""
+        """Delete all records before an offset; the answer is the new beginning of the slot."""
 
         def deleted(answer: DeleteRecordsResponse) -> int | Refused:
             for topic in answer.topics:

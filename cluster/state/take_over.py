@@ -1,12 +1,12 @@
-"""The take-over of a slot: a producer that nobody else has, a record that says so, and from there on a log to read.
+"""The take-over of a slot: a new producer, a record that announces it, and from there on a log to read.
 
     1  InitProducerId, with the slot's transactional id: the brokers then refuse the batches of all earlier owners
     2  the take-over record with acks=all, at offset T
     3  read up to T by rule (a) (`SlotLog.read`), then serve: the next batch must get T+1
 
-Nothing may be read before 2: what an earlier owner writes until then still counts. Where no producer is to be had for
-the transactional id (no right, no such coordinator, or not in time) it is one without: the log decides all the same.
-Each try has a producer of its own, so that no two of them can be taken for each other.
+Nothing may be read before 2: records that an earlier owner writes until then still count. If no producer can be had for
+the transactional id (no right, no such coordinator, or not in time), one without an id is used: the log decides all the
+same. Each try has a new producer, so that no two tries can be confused.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import sleep
 from shareq.broker.foundation.pending import Pending
 from shareq.cluster.link.ports import Failure
+from shareq.cluster.state.fencing import Producer, take_over_batch
 from shareq.cluster.state.log import Attempt, Owned, SlotLog
-from shareq.cluster.state.rules import Producer, take_over_batch
 from shareq.cluster.state.slot import Refused, Slot
 from shareq.protocol.errors import is_retriable
 
@@ -32,8 +32,8 @@ T = TypeVar("T")
 class TakeOverSettings(NamedTuple):
     """The settings for taking slots over. Times in milliseconds.
 
-    `transactional_ids`: what the slots' transactional ids begin with; None: none are used. `patience_ms`: how long a
-    producer for one is asked for. `limit_ms`: how long a take-over tries before it is given up.
+    `transactional_ids`: the prefix of the slots' transactional ids; None: none are used. `patience_ms`: how long to ask
+    for a producer for one. `limit_ms`: how long a take-over tries before it is given up.
     """
 
     node_id: int
@@ -107,7 +107,7 @@ class TakeOver:
         return Owned(producer, produced.base_offset, start)
 
     async def new_producer(self) -> Producer | Refused:
-        """Return a producer that nobody else has: for the slot's transactional id if that can be had."""
+        """Return an unused producer: that of the slot's transactional id if possible."""
         prefix = self._settings.transactional_ids
         if prefix is not None:
             found = await self._of_transactional_id(f"{prefix}{self._slot.name}")

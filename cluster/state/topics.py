@@ -4,8 +4,8 @@
                                                       key, and compaction would keep the last of them alone
     others   cleanup.policy=compact                   a key's last value counts; deletion would forget what is old
 
-A topic that would lose what was confirmed by itself is refused. One that loses it with brokers is worth a warning that
-says what can be lost: how many brokers a confirmed acknowledgement outlives is the operator's choice.
+A topic that would lose what was confirmed by itself is refused. A topic that loses it with brokers causes a warning
+that names the possible loss: how many lost brokers a confirmed acknowledgement survives is the operator's choice.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Checked:
 
 
 async def check_topic(env: Environment, link: Link, wanted: WantedTopic) -> Checked:
-    """Make a state topic unless it exists, and look at what it is. Brokers hear of a new one somewhat later."""
+    """Create a state topic unless it exists, and check its properties. Brokers hear of a new one somewhat later."""
     found = await _find(link, wanted)
     if found is None:
         refusal = await _create(link, wanted, wanted.configs())

@@ -1,10 +1,10 @@
 """The unprompted writes of an owner, so that the brokers go on knowing it.
 
-They forget a producer that has written nothing for a day (`producer.id.expiration.ms`): they would take batches of the
-epoch before it then. And they forget a transactional id that has begun no transaction for a week, whatever was written
-(`transactional.id.expiration.ms`): its next owner would get a producer id that fences no owner before it. So an owner
-that has been idle for an interval says that it is alive, and goes on as a new producer once a day. Neither decides what
-counts.
+They forget a producer that has written nothing for a day (`producer.id.expiration.ms`): they would then accept batches
+of the epoch before it. And they forget a transactional id that has begun no transaction for a week, whatever was
+written (`transactional.id.expiration.ms`): its next owner would get a producer id that fences no owner before it. So an
+owner that has been idle for an interval appends a sign of life, and continues as a new producer once a day. Neither
+decides what counts.
 
 An idle owner notices by the same record that another node has taken the slot over.
 """
@@ -17,8 +17,8 @@ from typing import Final
 from shareq.broker.foundation.environment import Clock
 from shareq.broker.foundation.loop.timer import Timer
 from shareq.broker.foundation.pending import Pending
+from shareq.cluster.state.fencing import Producer
 from shareq.cluster.state.log import SlotLog
-from shareq.cluster.state.rules import Producer
 from shareq.cluster.state.slot import Refused
 
 ALIVE_INTERVAL_MS: Final = 1_800_000

@@ -1,4 +1,4 @@
-"""AlterConfigs, forwarded but for what is a node's own: v0-2, cut to the cluster's.
+"""AlterConfigs, forwarded except for a node's own resources: v0-2, cut to the cluster's.
 
 Behaviour: as DescribeConfigs.
 """

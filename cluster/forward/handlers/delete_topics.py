@@ -1,7 +1,7 @@
 """DeleteTopics, forwarded to the broker that takes changes of the cluster: v1-6, cut to the cluster's.
 
-Behaviour: as the cluster's for the topics that the client may delete; no row gives away a topic that it may not
-describe. A node's own topics do not exist for clients.
+Behaviour: as the cluster's for the topics that the client may delete; no row reveals a topic that it may not describe.
+A node's own topics do not exist for clients.
 """
 
 from __future__ import annotations

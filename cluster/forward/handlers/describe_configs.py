@@ -1,7 +1,7 @@
-"""DescribeConfigs, forwarded but for what is a node's own: v1-4, cut to the cluster's.
+"""DescribeConfigs, forwarded except for a node's own resources: v1-4, cut to the cluster's.
 
-Behaviour: groups, and the node by its id, are the node's, and come first. Topics are asked of any broker of the
-cluster, as are properties of all brokers (""); those of one broker of that broker, by its id in the cluster.
+Behaviour: groups, and the node by its id, are the node's, and come first. Any broker of the cluster is asked for topics
+and for properties of all brokers (""); for those of one broker that broker, by its id in the cluster.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""FindCoordinator: v0-6, of groups and share partitions as every broker answers it; of transactions refused.
+"""FindCoordinator: v0-6. Groups and share partitions get the answer of every broker; transactions are refused.
 
 Behaviour: a group that does not exist yet may become a share group, so its coordinator is found whatever it will be.
 Key type 1 is INVALID_REQUEST, which no producer tries again, with where transactions are.

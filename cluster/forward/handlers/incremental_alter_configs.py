@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs, forwarded but for what is a node's own: v0-1, cut to the cluster's.
+"""IncrementalAlterConfigs, forwarded except for a node's own resources: v0-1, cut to the cluster's.
 
 Behaviour: as DescribeConfigs.
 """

@@ -1,6 +1,6 @@
 """OffsetForLeaderEpoch, forwarded to the leaders of the partitions: v2-4, cut to the cluster's.
 
-Behaviour: as the cluster's. The leader's epoch in the request, which is a node's, is not passed on.
+Behaviour: as the cluster's. The leader's epoch in the request, which is a node's, is not forwarded.
 """
 
 from __future__ import annotations

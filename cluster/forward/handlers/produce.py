@@ -1,9 +1,9 @@
 """Produce, forwarded by leader: v3-13, cut to the cluster's; v0-2 are advertised and not served (KAFKA-18659).
 
-Behaviour: batches of one tick go together (`forward/batches.py`); each is answered as its leader answered it, without
-the name of another leader. What may have been appended, and has no answer, is REQUEST_TIMED_OUT; what no broker got is
-NOT_LEADER_OR_FOLLOWER. acks 0 is forwarded with acks 1, and an error closes the connection.
-Transactional batches are INVALID_TXN_STATE; batches for a node's own topics INVALID_TOPIC_EXCEPTION.
+Behaviour: batches of one tick go together (`forward/produce_by_leader.py`); each is answered as its leader answered it,
+without the name of another leader. A batch without an answer, which may have been appended, gets REQUEST_TIMED_OUT; a
+batch that reached no broker gets NOT_LEADER_OR_FOLLOWER. acks 0 is forwarded with acks 1, and an error closes the
+connection. Transactional batches are INVALID_TXN_STATE; batches for a node's own topics INVALID_TOPIC_EXCEPTION.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.produce_append import failed
 from shareq.broker.network.frames import CloseConnection
 from shareq.broker.security.rights import WRITE_TOPIC
-from shareq.cluster.forward.batches import IDS_FROM, Batch, refused
 from shareq.cluster.forward.forwarding import ForwardContext, is_hidden
 from shareq.cluster.forward.ports import Topic
+from shareq.cluster.forward.produce_by_leader import IDS_FROM, Batch, refused
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import (
@@ -121,7 +121,9 @@ def _named(
 
 
 def _unacceptable(ctx: ForwardContext, data: PartitionProduceData) -> ErrorCode:
-    """Return the error of what a node, or this request's version, does not take; the cluster checks the rest."""
+    """Return the error for batches that a node, or this request's version, does not accept; the cluster checks the
+    rest.
+    """
     records = data.records
     if records is None or len(records) <= ATTRIBUTES_AT:
         return ErrorCode.INVALID_RECORD

@@ -1,5 +1,5 @@
-"""RPCs of transactions, and of groups other than share groups: a node has neither. Of producers, where it takes none.
-The beginning of a redrive, which needs the logs of its topics.
+"""RPCs of transactions and of groups other than share groups, which a node does not have; RPCs of producers, if it
+accepts none; the start of a redrive, which needs the logs of its topics.
 
 Behaviour: POLICY_VIOLATION, which no client tries again, for each part of the request; where a response has a place for
 a text, it says where the cluster is, and so does the log.

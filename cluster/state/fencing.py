@@ -2,21 +2,21 @@
 
     A batch counts if its producer id and epoch are those of the last take-over record before it.
 
-The owner of a slot writes a take-over record before it reads the slot, so nothing that counts can be behind what it has
-read but its own. The records of owners, each alone in a batch without compression:
+The owner of a slot writes a take-over record before it reads the slot, so all valid records behind the ones it has read
+are its own. The records of owners, each alone in a batch without compression:
 
     key    int16 32767, int8 version, int8 kind (0 take-over, 1 alive)
            take-over: int64 producer id, int16 producer epoch
     value  take-over: int8 version, int32 generation, int32 node id, int64 producer id, int16 producer epoch
            alive: int8 version
 
-Later versions may add fields behind these. A take-over record has a key of its own, since compaction must never remove
-one: what its owner wrote would no longer count. An alive record says nothing: its key is the same each time.
+Later versions may add fields behind these. A take-over record has a unique key, since compaction must never remove one:
+its owner's records would no longer count. An alive record has no other meaning: its key is always the same.
 
 *Generation*: how often the slot was taken over. An owner cannot know it before it has read the slot, so -1 stands for
 one more than the last; all count alike. A record that names its generation goes on with it: its owner has a new
-producer id, or the log is to begin with this record. It counts only while that generation is the last one, or there
-is none before it: one that a zombie had under way must not give the slot back to it.
+producer id, or the log is to begin with this record. It counts only while that generation is the last one, or there is
+none before it: a delayed record of a zombie must not give the slot back to it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Verdict(Enum):
 
 
 class _Silent(Enum):
-    """A record for owners that changes nothing: an alive record, or one of a later release."""
+    """A record of an owner without effect: an alive record, or one of a later release."""
 
     SAYS_NOTHING = 0
 
@@ -84,7 +84,7 @@ def take_over_batch(
 
 
 def alive_batch(producer: Producer, *, sequence: int, now_wall_ms: int) -> bytearray:
-    """Return a batch that says nothing but that the owner has written it."""
+    """Return a batch that only says that the owner has written it."""
     return _batch(_PREFIX.pack(0x7FFF, _VERSION, _ALIVE), _ALIVE_VALUE, producer, sequence, now_wall_ms)
 
 
@@ -146,7 +146,7 @@ class Counting:
 
 
 def _owners_record(batch: bytes | memoryview) -> Owner | _Silent | None:
-    """Return the owner in a record of an owner; None for any other record."""
+    """Return the owner in an owner's record; None for any other record."""
     try:
         record = decode_records(batch, MOST_BYTES)[0]
     except (MalformedMessage, IndexError):

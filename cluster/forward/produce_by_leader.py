@@ -45,7 +45,7 @@ IDS_FROM: Final = 13
 
 
 class Batch(NamedTuple):
-    """A producer's batch, and what takes its answer. `acks` are -1 or 1."""
+    """A producer's batch, and the callback for its answer. `acks` are -1 or 1."""
 
     topic: Topic
     partition: int
@@ -69,11 +69,11 @@ class _Queue:
         self.in_flight = 0
 
     def add(self, batch: Batch) -> None:
-        """Put a batch behind those of its partition."""
+        """Add a batch behind those of its partition."""
         self.waiting.setdefault((batch.topic, batch.partition), deque()).append(batch)
 
     def take(self) -> list[Batch]:
-        """Take the first batch of partitions, in turns, as many as go together."""
+        """Take the first batch of partitions, in turns, as many as one request may have."""
         taken: list[Batch] = []
         size = 0
         for place in list(self.waiting):
@@ -96,7 +96,7 @@ class _Route(NamedTuple):
 
 
 class Batches:
-    """Forwards batches. What a batch's `done` is called with names no broker of the cluster."""
+    """Forwards batches. The outcome that a batch's `done` is called with names no broker of the cluster."""
 
     def __init__(self, link: Link, topics: Topics, clock: Clock, committed: Committed | None = None) -> None:
         self._committed = committed
@@ -147,7 +147,7 @@ class Batches:
             self._send(route)
 
     def _send(self, route: _Route) -> None:
-        """Send what waits, as long as the broker has not enough to do."""
+        """Send waiting batches, as long as the broker does not have enough to do."""
         queue = self._queues[route]
         while queue.in_flight < IN_FLIGHT and queue.waiting:
             batches = queue.take()
@@ -217,7 +217,7 @@ def _is_committed_as_sent(batch: Batch, row: PartitionProduceResponse) -> bool:
 
 
 def refused(partition: int, error: ErrorCode, text: str | None = None) -> PartitionProduceResponse:
-    """Return the row of a batch that was not appended, or of which that is not known."""
+    """Return the row of a batch that was not appended, or whose outcome is unknown."""
     return PartitionProduceResponse(
         partition,
         error,

@@ -1,0 +1,61 @@
+"""InitializeShareGroupState, also asked for by other nodes: v0 (KIP-932).
+
+Behaviour: as at every broker, unless the request says that it is a node's: then it may leave a state that exists
+(`forward/state_changes.py`), is refused if a later one has come, and waits for dead letters that an old state owes.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.broker.handlers.share import initialize_share_group_state
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition
+from shareq.broker.security.rights import CLUSTER_ACTION
+from shareq.cluster.forward.state_changes import How, asked_in
+from shareq.cluster.forward.state_context import StateContext
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import NO_ERROR, ApiError
+from shareq.protocol.generated.initialize_share_group_state import (
+    InitializeShareGroupStateRequest,
+    InitializeShareGroupStateResponse,
+    InitializeStateResult,
+    PartitionData,
+    PartitionResult,
+)
+
+CONTEXT = StateContext
+
+
+async def handle(ctx: StateContext, request: InitializeShareGroupStateRequest) -> InitializeShareGroupStateResponse:
+    asked = asked_in(request.unknown_tags)
+    if asked is None or not ctx.may(CLUSTER_ACTION):
+        return await initialize_share_group_state.handle(ctx, request)
+    await ctx.hear_of(topic.topic_id for topic in request.topics)
+    states, leaders = ctx.services.share_states, ctx.services.share_leaders
+    keys = [
+        SharePartitionKey(request.group_id, topic.topic_id, each.partition)
+        for topic in request.topics
+        for each in topic.partitions
+    ]
+    refusal = ctx.changes.admit(request.group_id, asked, keys)
+
+    def operate(key: SharePartitionKey, data: PartitionData) -> Pending[ApiError]:
+        def wipe() -> Pending[ApiError]:
+            leaders.state_replaced((key,))
+            return states.initialize(key, data.state_epoch, data.start_offset)
+
+        def once() -> Pending[ApiError]:
+            again = asked.how is How.ONCE_OR_OLDER
+            return states.initialize_once(key, data.state_epoch, data.start_offset, leaders.state_replaced, again=again)
+
+        if refusal:
+            return completed(refusal)
+        if asked.how is How.WIPE:
+            return ctx.changes.change(key, asked, leaders.letters_written(key), wipe)
+        return ctx.changes.change(key, asked, completed(NO_ERROR), once)
+
+    topics = await for_each_partition(ctx, request.group_id, request.topics, operate, _result, PartitionResult)
+    return InitializeShareGroupStateResponse(results=[InitializeStateResult(*topic) for topic in topics])
+
+
+def _result(partition: int, result: ApiError) -> PartitionResult:
+    return PartitionResult(partition, result.code, result.message)

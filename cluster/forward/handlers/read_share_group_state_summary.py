@@ -1,0 +1,45 @@
+"""ReadShareGroupStateSummary, also asked for by other nodes: v0-1 (KIP-932, KIP-1226).
+
+Behaviour: as at every broker; beside it what the node that coordinates the group needs for a lag, as the owner of the
+state alone reads the topic.
+"""
+
+from __future__ import annotations
+
+from shareq.broker.foundation.pending import Pending
+from shareq.broker.handlers.share.read_share_group_state_summary import result_of
+from shareq.broker.handlers.shared.share_state_requests import for_each_partition
+from shareq.cluster.forward.state_changes import UNKNOWN_END, Reach
+from shareq.cluster.forward.state_context import StateContext
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.coordinator.share.results import SummaryResult
+from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated.read_share_group_state_summary import (
+    PartitionData,
+    PartitionResult,
+    ReadShareGroupStateSummaryRequest,
+    ReadShareGroupStateSummaryResponse,
+    ReadStateSummaryResult,
+)
+
+CONTEXT = StateContext
+
+
+async def handle(ctx: StateContext, request: ReadShareGroupStateSummaryRequest) -> ReadShareGroupStateSummaryResponse:
+    await ctx.hear_of(topic.topic_id for topic in request.topics)
+    states, lookup = ctx.services.share_states, ctx.services.lookup
+
+    def operate(key: SharePartitionKey, _data: PartitionData) -> Pending[tuple[SharePartitionKey, SummaryResult]]:
+        return states.read_summary(key).then(lambda summary: (key, summary))
+
+    def to_row(partition: int, result: tuple[SharePartitionKey, SummaryResult]) -> PartitionResult:
+        key, summary = result
+        row = result_of(partition, summary)
+        if not summary.error:
+            log = lookup.log(key.topic_id, partition)
+            end = UNKNOWN_END if isinstance(log, ErrorCode) else log.high_watermark
+            row.unknown_tags = Reach(summary.first_offset, end).tags()
+        return row
+
+    topics = await for_each_partition(ctx, request.group_id, request.topics, operate, to_row, PartitionResult)
+    return ReadShareGroupStateSummaryResponse(results=[ReadStateSummaryResult(*topic) for topic in topics])

@@ -1,0 +1,136 @@
+"""Changes of states that a node, which coordinates their group, asks of the node that owns their slot. Pure.
+
+    InitializeShareGroupState, DeleteShareGroupState: a tagged field of our own, tag 29553 (0x7371)
+        int8    1
+        int8    0 a new state, whatever there was; 1 unless one of that epoch exists; 2 unless any exists
+        int32   the node that asks
+        int32   the generation in which it owns the group's slot
+        int64   the number of the request, of that node
+
+    ReadShareGroupStateSummary: the same tag of a partition in the answer
+        int64   the first offset that is written down
+        int64   the end of the partition's log, -1 if it is not known
+
+A coordinator that has no answer asks again, and its first request may lie in a socket meanwhile, of a process that
+stands still. It would wipe all that was confirmed since. So the one that asks has to be the owner of the group's slot
+by the map of the owner of the states, and an older request than one that has come is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from enum import Enum
+from struct import Struct
+from typing import Final, NamedTuple
+
+from shareq.broker.foundation.pending import Pending, completed
+from shareq.coordinator.share.keys import SharePartitionKey
+from shareq.protocol.errors import NO_ERROR, ApiError, ErrorCode
+from shareq.protocol.primitives import Tags
+
+TAG: Final = 29553
+_FORMAT: Final = 1
+_ASKED: Final = Struct(">bbiiq")
+_SUMMARY: Final = Struct(">qq")
+UNKNOWN_END: Final = -1
+
+
+class How(Enum):
+    """The states that an initialization may wipe."""
+
+    WIPE = 0
+    ONCE = 1
+    ONCE_OR_OLDER = 2
+
+
+class Asked(NamedTuple):
+    """A request of a coordinator: of one with a lower generation, or an older request of one, nothing is done."""
+
+    how: How
+    node_id: int
+    generation: int
+    number: int
+
+    @property
+    def order(self) -> tuple[int, int]:
+        return self.generation, self.number
+
+    def tags(self) -> Tags:
+        """Return the tag that says it."""
+        return ((TAG, _ASKED.pack(_FORMAT, self.how.value, self.node_id, self.generation, self.number)),)
+
+
+def asked_in(tags: Tags) -> Asked | None:
+    """Return what a node says in a request; None: it is no node's, or cannot be read."""
+    value = dict(tags).get(TAG)
+    if value is None or len(value) != _ASKED.size:
+        return None
+    version, how, node_id, generation, number = _ASKED.unpack(value)
+    if version != _FORMAT or how not in _HOWS:
+        return None
+    return Asked(How(how), node_id, generation, number)
+
+
+_HOWS: Final = frozenset(how.value for how in How)
+
+
+class Reach(NamedTuple):
+    """The beginning and the end of what a share partition has left, for lags: the first offset that is written down,
+    and the end of the log, or UNKNOWN_END.
+    """
+
+    first_offset: int
+    end: int
+
+    def tags(self) -> Tags:
+        """Return the tag that says it."""
+        return ((TAG, _SUMMARY.pack(*self)),)
+
+
+def reach_in(tags: Tags) -> Reach | None:
+    """Return what the owner of a state says beside its summary."""
+    value = dict(tags).get(TAG)
+    return Reach(*_SUMMARY.unpack(value)) if value is not None and len(value) == _SUMMARY.size else None
+
+
+class StateChanges:
+    """Judges what coordinators ask. `slot_of` returns the number of a group's slot; `owner_of` the node that owns it by
+    the map in force, None if that is nobody, or there is no map now.
+    """
+
+    def __init__(self, slot_of: Callable[[str], int], owner_of: Callable[[int], int | None]) -> None:
+        self._slot_of: Final = slot_of
+        self._owner_of: Final = owner_of
+        self._newest: dict[int, tuple[int, int]] = {}  # by the group's slot
+        self._under_way: dict[SharePartitionKey, tuple[int, int]] = {}
+
+    def admit(self, group_id: str, asked: Asked, keys: Collection[SharePartitionKey]) -> ApiError:
+        """Return why a request is refused. Else each of its share partitions is to be changed by `change`."""
+        slot = self._slot_of(group_id)
+        if self._owner_of(slot) != asked.node_id:
+            return ApiError(ErrorCode.NOT_COORDINATOR, f"Node {asked.node_id} does not coordinate the group.")
+        if asked.order < self._newest.get(slot, asked.order):
+            return _OLDER
+        self._newest[slot] = asked.order
+        self._under_way.update(dict.fromkeys(keys, asked.order))
+        return NO_ERROR
+
+    def change(
+        self,
+        key: SharePartitionKey,
+        asked: Asked,
+        ready: Pending[ApiError],
+        change: Callable[[], Pending[ApiError]],
+    ) -> Pending[ApiError]:
+        """Make a change when it is `ready`, in the same turn, unless a newer one was asked for by then."""
+
+        def begin(error: ApiError) -> Pending[ApiError]:
+            if self._under_way.get(key) != asked.order:
+                return completed(_OLDER)
+            del self._under_way[key]
+            return completed(error) if error else change()
+
+        return ready.chain(begin)
+
+
+_OLDER: Final = ApiError(ErrorCode.COORDINATOR_NOT_AVAILABLE, "A later request of the group's coordinator has come.")

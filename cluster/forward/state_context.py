@@ -1,0 +1,39 @@
+"""The context of handlers of the state RPCs: what the node knows of those that coordinate groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+
+from shareq.broker.dispatch.context import RequestContext
+
+if TYPE_CHECKING:
+    from shareq.broker.network.connection import Connection
+    from shareq.broker.services import Services
+    from shareq.cluster.forward.state_changes import StateChanges
+
+
+@runtime_checkable
+class JudgingGround(Protocol):
+    """A ground that judges what coordinators ask."""
+
+    @property
+    def state_changes(self) -> StateChanges: ...
+
+
+class StateContext(RequestContext):
+    """The context of a handler whose client coordinates a group."""
+
+    __slots__ = ("changes",)
+
+    def __init__(self, services: Services, connection: Connection, api_version: int, client_id: str | None) -> None:
+        super().__init__(services, connection, api_version, client_id)
+        ground = services.ground
+        assert isinstance(ground, JudgingGround), f"{ground.name} has states of its own alone"
+        self.changes: Final = ground.state_changes
+
+    async def hear_of(self, topic_ids: Iterable[bytes]) -> None:
+        """Have the mirror ask for topics that it lacks: the owner of their states may be the last one to need them."""
+        hearing = self.services.metadata.hearing
+        if hearing is not None:
+            await hearing.of(list(topic_ids))
