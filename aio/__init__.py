@@ -1,7 +1,7 @@
 """An asyncio client of any Kafka cluster: share consumers whose records are acknowledged one by one, and a producer."""
 
 from shareq.client.aio.consumer.consumer import ShareConsumer, ShareMetrics
-from shareq.client.aio.consumer.records import LockLost, ShareRecord
+from shareq.client.aio.consumer.records import LockLost, ShareBatch, ShareRecord
 from shareq.client.aio.producer import Producer, ProducerMetrics
 from shareq.client.errors import (
     AuthenticationFailed,
@@ -24,6 +24,7 @@ __all__ = [
     "LockLost",
     "Producer",
     "ProducerMetrics",
+    "ShareBatch",
     "ShareConsumer",
     "ShareMetrics",
     "ShareRecord",

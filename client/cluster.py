@@ -43,7 +43,8 @@ class Cluster:
         return self._brokers
 
     def add(self, answer: MetadataResponse, now: float) -> None:
-        """Take in an answer to Metadata. Of two leaders of a partition, the one with the later epoch stands.
+        """Take in an answer to Metadata. If two answers name leaders of a partition, the one with the later epoch
+        stands.
 
         An answer may come from a broker that is behind, after another that was not.
         """
@@ -88,11 +89,11 @@ class Cluster:
         return self._ids.get(name)
 
     def name_error(self, name: str) -> int:
-        """Return why a name has no id, as an error code; NONE if it has one or was not asked for."""
+        """Return why a name has no id, as an error code; NONE if it has one or was not looked up."""
         return self._name_errors.get(name, ErrorCode.NONE)
 
     def leader(self, topic_id: bytes, partition: int) -> int | None:
-        """Return the leader's node; None if there is none now, or none is known."""
+        """Return the leader's node; None if there is none now, or none known."""
         topic = self._topics.get(topic_id)
         leader = NO_LEADER if topic is None else topic.partitions.get(partition, (NO_LEADER, -1))[0]
         return None if leader == NO_LEADER else leader
@@ -101,11 +102,11 @@ class Cluster:
         return self._coordinators.get(group_id)
 
     def learn_broker(self, node: int, address: Address) -> None:
-        """Add a broker that another answer names; what Metadata says of it stands."""
+        """Add a broker that another answer names; Metadata's facts about it take precedence."""
         self._brokers.setdefault(node, address)
 
     def set_brokers(self, brokers: dict[int, Address]) -> None:
-        """Set the brokers, as an answer names them that is not Metadata's."""
+        """Set the brokers that an answer other than Metadata's names."""
         self._brokers = brokers
 
     def set_coordinator(self, group_id: str, node: int, address: Address) -> None:

@@ -50,7 +50,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
-    """The access to a cluster. Defaults are the Java client's, but for three that are said to be otherwise.
+    """The access to a cluster. Defaults are the Java client's, except three, which are marked.
 
     Times are in milliseconds, sizes in bytes.
     """
@@ -87,7 +87,7 @@ class ClientConfig:
     def from_properties(cls, properties: Mapping[str, str], *, prefix: str = "") -> Self:
         """Read properties by their Kafka names. `prefix` stands before the names in errors, and nowhere else.
 
-        Raises ConfigError for the first property that is missing, unknown, refused, or has a value it cannot have.
+        Raises ConfigError for the first property that is missing, unknown, refused, or invalid.
         """
         given = Properties(properties, prefix)
         fields: dict[str, Any] = {"bootstrap_servers": given.required("bootstrap.servers", _addresses)}

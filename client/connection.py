@@ -72,7 +72,7 @@ class SocketWire:
             self._receive(by)
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
-        """Let a dialogue go on."""
+        """Continue a dialogue."""
         return step(dialogue, answer)
 
     def probe(self) -> str | None:
@@ -118,7 +118,7 @@ class SocketWire:
             self.connection.take(buffer.getvalue())
 
     def _fill(self, view: memoryview, by: float) -> bool:
-        """Return whether all of it came; else the connection is closed."""
+        """Return True if all of it arrived; otherwise the connection is closed."""
         sock, at, size = self._socket, 0, len(view)
         try:
             while at < size:
@@ -137,9 +137,7 @@ class SocketWire:
         return True
 
     def _left(self, by: float) -> float:
-        """Return a socket's timeout; 0 after the deadline: what has come while others were waited
-        for is still taken.
-        """
+        """Return a socket's timeout; 0 after the deadline: bytes that arrived during other waits are still read."""
         return max(by - self.now(), 0.0)
 
     def _last_words(self) -> OSError | None:

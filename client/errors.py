@@ -29,7 +29,7 @@ class UnsupportedApi(ClientError):
 
 
 class Unintelligible(ClientError):
-    """A broker's answer is well-formed, and what it says cannot be. Trying again does not help."""
+    """A broker's answer is well-formed but impossible. Trying again does not help."""
 
 
 class Unreachable(ClientError):
@@ -41,7 +41,7 @@ class Disconnected(Unreachable):
 
 
 class BrokerError(ClientError):
-    """A broker answered with an error code. `what` names what was asked for: a topic, a group, a request."""
+    """A broker answered with an error code. `what` names the subject: a topic, a group, a request."""
 
     def __init__(self, code: int, what: str, message: str | None = None) -> None:
         said = " ".join((message or text_of(code)).split())  # a broker may send lines
@@ -56,7 +56,7 @@ class BrokerError(ClientError):
 
 @contextmanager
 def understood(what: str = "an answer") -> Iterator[None]:
-    """Raise Unintelligible, with where it showed, in place of what an answer that nobody foresaw leads to.
+    """Raise Unintelligible, with the place, instead of an error that an unforeseen answer leads to.
 
     A broker may name topics that it was not asked for, times out of all bounds, values of no known kind.
     """

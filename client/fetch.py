@@ -56,9 +56,9 @@ class TopicGone(ClientError):
 
 
 class Fetched(NamedTuple):
-    """Whole record batches, the first of which may begin before, the last end behind what was asked for.
+    """Whole record batches; the first may begin before the requested range, the last may end behind it.
 
-    `data` is never empty; it may lie wholly behind the range where compaction left nothing of it.
+    `data` is never empty; it may lie completely behind the range if compaction has removed all of that.
     """
 
     data: memoryview
@@ -79,7 +79,7 @@ class RangeFetcher:
         """Yield the batches that hold the offsets `first` to `last`, both included.
 
         The leader is followed, and connections are made again, within `default.api.timeout.ms` without progress. Raises
-        Unreachable after that, OffsetsGone, TopicGone, and BrokerError for what is refused for good.
+        Unreachable after that, OffsetsGone, TopicGone, and BrokerError for a permanent refusal.
         """
         target = _NamedPartition(topic_id, topic, partition)
         position = first
@@ -100,7 +100,7 @@ class RangeFetcher:
         self._network.close()
 
     def _ask(self, target: _NamedPartition, position: int, last: int) -> Exchange | ClientError:
-        """Return a fetch under way, or the error for which there is none."""
+        """Return a pending fetch, or the error that prevented it."""
         limit = self._limit(target, last - position + 1)
         row = FetchPartition(target.partition, fetch_offset=position, partition_max_bytes=limit)
         request = FetchRequest(
@@ -119,7 +119,7 @@ class RangeFetcher:
             return error
 
     def _limit(self, target: _NamedPartition, offsets: int) -> int:
-        """Not much more than what is needed: brokers fill an answer with whatever follows."""
+        """Return little more than the needed bytes: brokers fill an answer with the records that follow."""
         size = self._sizes.get((target.topic_id, target.partition), GUESSED_BYTES)
         return min(self._most_bytes, max(LEAST_BYTES, int(offsets * size * 1.1)))
 
@@ -189,7 +189,7 @@ def _pause_s(tries: Tries, failure: ClientError) -> float:
 
 
 def _partition_of(reply: Exchange | ClientError, target: _NamedPartition) -> PartitionData:
-    """Return the one partition of an answer. Raise what stands in its place, and BrokerError."""
+    """Return the one partition of an answer. Return the partition, or raise its error, and BrokerError."""
     if isinstance(reply, ClientError):
         raise reply
     answer = reply.result()

@@ -92,7 +92,7 @@ class OffsetRanges:
     # -- changing
 
     def add(self, first: int, last: int) -> None:
-        """Take a range in."""
+        """Add a range, and merge it with those that it touches."""
         if last < first:
             raise ValueError(f"range {first}-{last} ends before it begins")
         low = bisect_left(self._lasts, first - 1)
@@ -104,7 +104,7 @@ class OffsetRanges:
         self._lasts[low:high] = [last]
 
     def remove(self, first: int, last: int) -> None:
-        """Take a range out; what of it is not there does not matter."""
+        """Remove a range; missing parts of it do not matter."""
         low = bisect_left(self._lasts, first)
         high = bisect_right(self._firsts, last)
         if low >= high or last < first:

@@ -45,7 +45,7 @@ class Producer:
         """Write records as one batch for each partition, and return where they are, in their order.
 
         Without a key, and without `partition`, they go to one partition after the other, call by call. A batch that the
-        broker finds too large is split. Raises BrokerError for what is refused; other batches are written then.
+        broker finds too large is split. Raises BrokerError if one is refused; the other batches are written then.
         """
         partitions = self._partitions()
         if partition is not None and partition not in partitions:

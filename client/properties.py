@@ -1,4 +1,4 @@
-"""Properties as text: each is taken by its reader, and one that none took is an error that says what might be meant."""
+"""Properties as text: each has a reader; one without a reader is an error that suggests the intended name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Properties:
     def take(self, name: str, parse: Callable[[str], T], *, secret: bool = False) -> T | None:
         """Return the value of a property, None if it is not given.
 
-        Raises ConfigError with what `parse` has against it.
+        Raises ConfigError with the objection of `parse`.
         """
         self._known.add(name)
         text = self._left.pop(name, None)
@@ -107,7 +107,7 @@ def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """Return a reader of these words, in capitals, that raises ValueError for others.
+    """Return a parser of these words, in capitals, that raises ValueError for any other.
 
     Case does not matter, as in Java.
     """

@@ -42,7 +42,7 @@ Setup = Generator[bytes, bytes, None]
 
 
 class _Sent(NamedTuple):
-    codec: ApiCodec
+    response_class: type[Message]
     version: int
     correlation_id: int
 
@@ -56,6 +56,7 @@ class ConnectionProtocol:
         self._login = login
         self.mechanism = mechanism
         self._offered: dict[int, tuple[int, int]] = {}
+        self._agreed: dict[tuple[int, int, int | None], int] = {}
         self._next_id = 0
         self._sent: deque[_Sent] = deque()
         self.session_lifetime_ms = 0
@@ -69,8 +70,15 @@ class ConnectionProtocol:
     def version(self, api_key: int, lowest: int = 0, highest: int | None = None) -> int:
         """Return the highest version up to `highest` that both sides know.
 
-        UnsupportedApi if none is from `lowest` on.
+        UnsupportedApi if there is no version from `lowest` on.
         """
+        wanted = (api_key, lowest, highest)
+        version = self._agreed.get(wanted)
+        if version is None:
+            version = self._agreed[wanted] = self._agree(api_key, lowest, highest)
+        return version
+
+    def _agree(self, api_key: int, lowest: int, highest: int | None) -> int:
         known, offered = codec(api_key), self._offered.get(api_key)
         newest = self._newest(api_key)
         highest = newest if highest is None else min(highest, newest)
@@ -145,6 +153,7 @@ class ConnectionProtocol:
                 if answer.error_code:
                     raise BrokerError(answer.error_code, f"{self.peer}: ApiVersions")
                 self._offered = offered
+                self._agreed.clear()
                 return
             if version <= 0:
                 raise BrokerError(ErrorCode.UNSUPPORTED_VERSION, f"{self.peer}: ApiVersions")
@@ -174,7 +183,7 @@ class ConnectionProtocol:
     def _encode(self, message: Message, version: int) -> bytes:
         self._next_id = (self._next_id + 1) & 0x7FFFFFFF
         frame = encode_request(version, self._next_id, self._client_id, message)
-        self._sent.append(_Sent(codec(message.API_KEY), version, self._next_id))
+        self._sent.append(_Sent(codec(message.API_KEY).response_class, version, self._next_id))
         return frame
 
     def answer(self, frame: bytes, version: int | None = None) -> Message:
@@ -186,10 +195,10 @@ class ConnectionProtocol:
             raise MalformedMessage(f"{len(frame)} bytes that were not requested")
         sent = self._sent.popleft()
         version = sent.version if version is None else version
-        header = decode_response_header(frame, sent.codec.api_key, version)
+        header = decode_response_header(frame, sent.response_class.API_KEY, version)
         if header.correlation_id != sent.correlation_id:
             raise MalformedMessage(f"answer to request {header.correlation_id} in place of {sent.correlation_id}")
-        return sent.codec.response_class.decode(frame, version, header.body_offset)[0]
+        return sent.response_class.decode(frame, version, header.body_offset)[0]
 
 
 def _api_name(known: ApiCodec) -> str:

@@ -39,7 +39,7 @@ class ReadRecord(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """The records that a round brought of a partition, and where the next round goes on."""
+    """The records of a partition from one round, and where the next round continues."""
 
     records: list[Record]
     position: int
@@ -69,7 +69,7 @@ class Reader:
     def read(self, max_wait_ms: int, partitions: Sequence[Partition] | None = None) -> Iterator[ReadRecord]:
         """One round of all, or of some of the partitions: what there is, by partition; waits up to `max_wait_ms`.
 
-        A position below the log's start moves there. Raises BrokerError for what is refused.
+        A position below the log's start moves there. Raises BrokerError for a refusal.
         """
         asked = list(self.positions if partitions is None else partitions)
         found = self._calls.each_partition(
@@ -86,7 +86,7 @@ class Reader:
     def read_towards(
         self, ends: Mapping[Partition, int], max_wait_ms: int, wanted: Callable[[Partition], bool] = lambda _: True
     ) -> Iterator[ReadRecord]:
-        """Read rounds until each partition that is wanted is at its end, exclusive; records behind it may come, too.
+        """Read rounds until each wanted partition is at its end, exclusive; records behind it may come, too.
 
         Raises Unreachable when no position has moved for default.api.timeout.ms.
         """

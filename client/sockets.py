@@ -38,7 +38,7 @@ class SocketDriver:
         self.pause = sleep
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """Return one that does nothing: no two coroutines run side by side."""
+        """Return a lock that does nothing: no two coroutines run side by side."""
         return contextlib.nullcontext()
 
     async def sleep(self, seconds: float) -> None:

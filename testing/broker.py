@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -12,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 from urllib.parse import urlsplit
 
+from shareq.broker.foundation.systems import NOT_ON_WINDOWS
 from shareq.testing.clock import Clock
 from shareq.testing.failure import START_TIMEOUT_S, STOP_TIMEOUT_S, BrokerFailed, child_environment
 from shareq.testing.faults import Faults
@@ -294,6 +296,8 @@ def _stop(running: Running | None) -> None:
 
 
 def _start(mode: Mode, launch: Launch) -> Running:
+    if sys.platform == "win32":
+        raise BrokerFailed(NOT_ON_WINDOWS)
     if mode == "thread":
         from shareq.testing.thread import ThreadBroker
 

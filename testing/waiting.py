@@ -14,7 +14,7 @@ LONGEST_PAUSE_S: Final = 0.05
 def wait_until(condition: Callable[[], T], timeout_s: float = 30.0, what: str = "") -> T:
     """Ask again and again until the result is true, and return it.
 
-    An AssertionError of the condition counts as not yet. AssertionError when the time is up, with what came last.
+    An AssertionError of the condition counts as not yet. Raises AssertionError, with the last result, when time is up.
     """
     ends_s, pause_s = time.monotonic() + timeout_s, FIRST_PAUSE_S
     while True:

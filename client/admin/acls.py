@@ -1,4 +1,4 @@
-"""ACLs: who may do what with which resources."""
+"""ACLs: the rights of users on resources."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Partition = tuple[str, int]
 
 
 class KnownSum(NamedTuple):
-    """The sum of what is known, None if nothing is; and of how many things it is unknown."""
+    """The sum of the known values, None if there are none; and the number of unknown ones."""
 
     known: int | None
     unknown: int
@@ -44,7 +44,7 @@ def sum_known(values: Iterable[int | None]) -> KnownSum:
 
 
 def total(values: Iterable[int | None]) -> int | None:
-    """Return the sum of what is known; None of things of which nothing is known."""
+    """Return the sum of the known values; None if none is known."""
     return sum_known(values).known
 
 
@@ -61,11 +61,11 @@ class Calls:
         return self._ask(lambda _: None, request, answers, what, min_version)
 
     def controller(self, request: Message, answers: type[M], what: str) -> M:
-        """Ask the controller, or, in a KRaft cluster, the broker that hands it on."""
+        """Ask the controller, or, in a KRaft cluster, a broker that forwards the request to it."""
         return self._ask(lambda left_ms: self.network.controller(timeout_ms=left_ms), request, answers, what, 0)
 
     def node(self, node: int | None, request: Message, answers: type[M], what: str) -> M:
-        """Ask this broker; None: any."""
+        """Ask this broker; None means any broker."""
         return self._ask(lambda _: node, request, answers, what, 0)
 
     def _ask(
@@ -89,7 +89,7 @@ class Calls:
     # -- the same question to all brokers
 
     def brokers(self, request: Message, answers: type[M], what: str) -> Iterator[M]:
-        """Ask all brokers at once, and yield each answer. Raises what one of them fails of, after trying again."""
+        """Ask all brokers at once, and yield each answer. Raises the error of a failed broker, after retries."""
         for _, outcome in self.brokers_each(request, answers, what):
             if isinstance(outcome, ClientError):
                 raise outcome
@@ -233,7 +233,7 @@ class Calls:
         min_version: int = 0,
         max_version: int | None = None,
     ) -> dict[Partition, Outcome[V]]:
-        """`each` by leader: the first round by what is known, the others by what the cluster says then."""
+        """Call `each` by leader: first by the known leaders, then by those that the cluster names."""
         rounds = 0
 
         def routes(keys: Sequence[Partition], left_ms: int) -> Routes[Partition]:

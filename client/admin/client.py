@@ -33,9 +33,9 @@ def _subject(module: str, name: str) -> cached_property[Any]:  # Any: of the sub
 class Admin:
     """Administration of a cluster over a `Network`, by its rules on threads.
 
-    Every call tries again within default.api.timeout.ms. It raises BrokerError for what the cluster refuses,
-    Unreachable, UnsupportedApi for a cluster that is too old, and AuthenticationFailed. Calls about many
-    things return an `Outcome` for each: a value, or the error in its place.
+    Every call tries again within default.api.timeout.ms. It raises BrokerError for refusals of the cluster,
+    Unreachable, UnsupportedApi for a cluster that is too old, and AuthenticationFailed. Calls about many things return
+    an `Outcome` for each: a value, or the error in its place.
     """
 
     topics: cached_property[Topics] = _subject("topics", "Topics")

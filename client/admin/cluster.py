@@ -22,7 +22,9 @@ _SAFE_DOWNGRADE: Final = 2
 
 
 class BrokerInfo(NamedTuple):
-    """A broker. Sizes in bytes: of all its partitions, and of the volumes they are on; None where it does not say."""
+    """A broker. Sizes in bytes: of all its partitions, and of the volumes they are on; None if the broker does not
+    report them.
+    """
 
     node: int
     host: str
@@ -42,7 +44,7 @@ class Cluster(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature: the level in force, 0 for none, and those that the broker supports, both included."""
+    """A feature: the level in force, 0 for none, and the lowest and highest level that the broker supports."""
 
     name: str
     level: int
@@ -51,7 +53,7 @@ class Feature(NamedTuple):
 
 
 class ClusterInfo:
-    """A cluster, and what is true of it as a whole."""
+    """A cluster, and its properties as a whole."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls

@@ -56,7 +56,7 @@ Resource = tuple[str, str]
 
 
 class Config(NamedTuple):
-    """One config. `value` is None where it is null or secret; `source` says where it was set, `default` if nowhere."""
+    """One config. `value` is None if it is null or secret; `source` says where it was set, `default` if nowhere."""
 
     name: str
     value: str | None
@@ -68,7 +68,7 @@ class Config(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The changes to a resource: values set, names deleted, and words added to or taken out of lists."""
+    """The changes to a resource: values set, names deleted, and words added to or removed from lists."""
 
     set: Mapping[str, str] = {}
     delete: Sequence[str] = ()
@@ -85,7 +85,7 @@ class Configs:
     def describe(
         self, resources: Iterable[Resource], names: Sequence[str] | None = None, *, documentation: bool = False
     ) -> Iterator[tuple[Resource, Outcome[tuple[Config, ...]]]]:
-        """Configs of resources, by name; only those of `names`, if they are given."""
+        """Return configs of resources, by name; only those in `names`, if given."""
 
         def ask(some: list[Resource]) -> Message:
             wanted = None if names is None else list(names)
@@ -97,7 +97,7 @@ class Configs:
             yield from self._calls.each(some, self._routes, ask, described).items()
 
     def alter(self, changes: Mapping[Resource, Change], *, dry_run: bool = False) -> dict[Resource, Outcome[bool]]:
-        """Change configs; of one resource all or nothing. `dry_run`: the broker checks everything, changes nothing."""
+        """Change configs, all of a resource or none. `dry_run`: the broker checks everything and changes nothing."""
 
         def ask(some: list[Resource]) -> Message:
             rows = [AlterConfigsResource(KINDS[kind], name, _alterable(changes[kind, name])) for kind, name in some]
@@ -118,7 +118,7 @@ class Configs:
     def _routes(
         self, resources: Sequence[Resource], left_ms: int
     ) -> tuple[dict[int, list[Resource]], dict[Resource, ClientError]]:
-        """Route a broker's own configs to that broker, all others to one that changes may go to."""
+        """Send a broker's own configs to that broker, all others to one that accepts changes."""
         brokers = self._calls.network.brokers(timeout_ms=left_ms)
         anywhere = self._calls.network.controller()
         if anywhere not in brokers:

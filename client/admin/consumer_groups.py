@@ -140,7 +140,7 @@ class ConsumerGroups:
         return self._calls.group(group_id, request, OffsetCommitResponse, take, max_version=_BY_NAME)
 
     def delete_offsets(self, group_id: str, partitions: Iterable[Partition]) -> dict[Partition, Outcome[bool]]:
-        """Let a group forget partitions that none of its members subscribes to: GROUP_SUBSCRIBED_TO_TOPIC else."""
+        """Let a group forget partitions to which none of its members subscribes (else GROUP_SUBSCRIBED_TO_TOPIC)."""
 
         def take(answer: OffsetDeleteResponse) -> Outcome[dict[Partition, Outcome[bool]]]:
             return refused(answer.error_code, f"group {group_id}") or {
@@ -169,7 +169,7 @@ _MOVED: Final = frozenset(
 
 
 def _moved(rows: Mapping[Partition, Outcome[int]]) -> ClientError | None:
-    """Return the error of a commit's rows that other answers have for the whole group; None if no row has one."""
+    """Return the error in a commit's rows that in other answers applies to the whole group; None if no row has one."""
     return next((each for each in rows.values() if isinstance(each, BrokerError) and each.code in _MOVED), None)
 
 
@@ -221,7 +221,7 @@ def _described_classic(answer: describe_groups.DescribeGroupsResponse) -> dict[s
 
 
 def _assigned(data: bytes) -> dict[str, tuple[int, ...]]:
-    """Partitions of a classic member; none where its bytes are of another protocol than consumers'."""
+    """Return the partitions of a classic member; none if its bytes are of another protocol than consumers'."""
     if not data:
         return {}
     try:

@@ -11,7 +11,7 @@ from shareq.protocol.generated.list_groups import ListGroupsRequest, ListGroupsR
 
 
 class GroupListing(NamedTuple):
-    """A group by name. `kind`: classic, consumer, share or streams; empty where the broker is too old to say."""
+    """A group by name. `kind`: classic, consumer, share or streams; empty if the broker is too old to report it."""
 
     group_id: str
     kind: str

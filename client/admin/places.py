@@ -28,7 +28,7 @@ class Place(NamedTuple):
 
 
 def parse_place(text: str, now_ms: int) -> Place:
-    """Read a place, ages back from `now_ms`. Raises ValueError for what is none."""
+    """Read a place, ages back from `now_ms`. Raises ValueError for an invalid one."""
     if text in ("earliest", "latest"):
         return Place("time", EARLIEST if text == "earliest" else LATEST)
     if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_OFFSET:

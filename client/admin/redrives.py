@@ -1,4 +1,4 @@
-"""Dead letters: the queues there are, what a letter says, and redrives, which only shareq can do."""
+"""Dead letters: the existing queues, the content of a letter, and redrives, which only shareq has."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Queue(NamedTuple):
 class QueueRules(NamedTuple):
     """A broker's rules for queues: how a name begins ("": in any way), and whether the broker creates one.
 
-    `topics` are those that a node before a cluster takes as queues, by `is_named`, where topics of the cluster cannot
-    say so.
+    `topics` are the queues that a node in front of a cluster names, by `is_named`, where the cluster's topics have no
+    property for it.
     """
 
     prefix: str = "dlq."
@@ -71,7 +71,7 @@ class QueueRules(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """The content of a dead letter's headers. None for what is missing or unreadable."""
+    """The content of a dead letter's headers. None for missing or unreadable values."""
 
     topic: str | None
     partition: int | None
@@ -86,7 +86,7 @@ class Letter(NamedTuple):
 
 
 class Redrive(NamedTuple):
-    """A redrive. `left`: letters that are to be looked at; `counts`: what became of the others."""
+    """A redrive. `left`: letters still to be examined; `counts`: the outcomes of the others."""
 
     name: str
     state: str
@@ -173,7 +173,7 @@ class SentLetters:
         return any(each.partition == partition and each.has(offset, letter, timestamp) for each in self.ranges)
 
     def upto(self, partition: int) -> int:
-        """Return the end (exclusive) of what may have been sent back; 0 if nothing was."""
+        """Return the end (exclusive) of letters that may have been sent back; 0 if none were."""
         return max((each.upto for each in self.ranges if each.partition == partition), default=0)
 
 
@@ -184,7 +184,7 @@ class Redrives:
         self._calls = calls
 
     def queues(self) -> list[Queue]:
-        """Topics that are enabled as queues, and those that groups name as theirs, by name."""
+        """Return topics that are enabled as queues, and those that groups name as theirs, by name."""
         configs = Configs(self._calls)
         groups = self._queues_of_groups(configs)
         names = [topic.name for topic in Topics(self._calls).all() if not topic.internal]
@@ -201,7 +201,7 @@ class Redrives:
     def check_queue(self, group: str, configs: Mapping[str, str]) -> None:
         """Raise BrokerError where configs of a group name a queue that would get no letters because of its name.
 
-        Brokers take any name, as Apache Kafka does. Of one that does not say what it asks of names, nothing is known.
+        Brokers take any name, as Apache Kafka does. A broker that does not publish its rules for names is not asked.
         """
         name = configs.get(DLQ_TOPIC_NAME)
         rules = self._rules() if name else None
@@ -210,7 +210,7 @@ class Redrives:
             raise BrokerError(ErrorCode.INVALID_CONFIG, f"group {group}", f"{DLQ_TOPIC_NAME}={name}: {problem}.")
 
     def _rules(self) -> QueueRules | None:
-        """Return the brokers' rules for queues; None where they do not say, or this user may not look."""
+        """Return the brokers' rules for queues; None if they do not report them, or this user may not see them."""
         broker = str(min(self._calls.network.brokers()))
         for _, outcome in Configs(self._calls).describe(
             [("broker", broker)], [DLQ_TOPIC_NAME_PREFIX, DLQ_AUTO_CREATE_TOPICS, DLQ_TOPICS]
@@ -265,7 +265,7 @@ class Redrives:
         return found
 
     def start(self, request: StartRedriveRequest) -> None:
-        """Begin a redrive, which goes on in the broker. Raises BrokerError, and UnsupportedApi on any other broker."""
+        """Start a redrive, which runs in the broker. Raises BrokerError, and UnsupportedApi on any other broker."""
         self._calls.any(request, StartRedriveResponse, f"redrive {request.name}")
 
     def find(self, names: Sequence[str] | None = None) -> Iterator[tuple[str, Outcome[Redrive]]]:

@@ -11,8 +11,8 @@ _MOST_DIGITS: Final = 19
 
 
 class SentBack(NamedTuple):
-    """The letter that a record was made of, at `offset` of a partition of the queue; `times` it was sent back, this one
-    included; the redrive's `name`; the `group` in which it died. None where the headers do not say.
+    """The letter from which a record was made: its `offset` in a partition of the queue; how many `times` it was sent
+    back, this one included; the redrive's `name`; the `group` in which it died. None where the headers do not say.
     """
 
     queue: str

@@ -61,9 +61,9 @@ class ShareGroup(NamedTuple):
 class SharePosition(NamedTuple):
     """The position of a share group in a partition.
 
-    `start`: the first offset that is not done with; None if the group has not begun there, or has acquired records and
-    finished none. `lag`: records that are not done with; None where the broker does not say: Apache Kafka without a
-    start, shareq only before the group has begun.
+    `start`: the first unfinished offset; None if the group has not begun there, or has acquired records and finished
+    none. `lag`: unfinished records; None if the broker does not report it: Apache Kafka without a start, shareq only
+    before the group has begun.
     """
 
     start: int | None
@@ -116,25 +116,7 @@ class ShareGroups:
 
     def alter_offsets(self, group_id: str, offsets: Mapping[Partition, int]) -> dict[Partition, Outcome[int]]:
         """Let an empty group begin at these offsets. The value is the offset. NON_EMPTY_GROUP while it has members."""
-        topics = [
-            AlterShareGroupOffsetsRequestTopic(
-                name, [AlterShareGroupOffsetsRequestPartition(number, offsets[name, number]) for number in numbers]
-            )
-            for name, numbers in by_topic(offsets).items()
-        ]
-
-        def take(answer: AlterShareGroupOffsetsResponse) -> Outcome[dict[Partition, Outcome[int]]]:
-            return refused(answer.error_code, f"share group {group_id}", answer.error_message) or {
-                (topic.topic_name, row.partition_index): refused(
-                    row.error_code, f"partition {topic.topic_name}-{row.partition_index}", row.error_message
-                )
-                or offsets[topic.topic_name, row.partition_index]
-                for topic in answer.responses
-                for row in topic.partitions
-            }
-
-        request = AlterShareGroupOffsetsRequest(group_id, topics)
-        return self._calls.group(group_id, request, AlterShareGroupOffsetsResponse, take)
+        return self._calls.group(group_id, *alteration(group_id, offsets))
 
     def delete_offsets(self, group_id: str, topics: Sequence[str]) -> dict[str, Outcome[bool]]:
         """Let an empty group forget topics: it begins with them as a new group would."""
@@ -151,15 +133,15 @@ class ShareGroups:
         return self._calls.group(group_id, request, DeleteShareGroupOffsetsResponse, take)
 
     def pause(self, group_ids: Iterable[str], *, dry_run: bool = False) -> dict[str, Outcome[bool]]:
-        """Have nothing handed out to groups until they are resumed, whether they exist yet or not.
+        """Stop handing out records to groups until they are resumed, whether they exist yet or not.
 
-        Consumers may go on to acknowledge and renew what they hold. INVALID_CONFIG by Apache Kafka, which has no such
-        property. `dry_run`: the broker checks everything, changes nothing.
+        Consumers may still acknowledge and renew their records. INVALID_CONFIG by Apache Kafka, which has no such
+        property. `dry_run`: the broker checks everything and changes nothing.
         """
         return self._alter(group_ids, Change(set={PAUSED: "true"}), dry_run)
 
     def resume(self, group_ids: Iterable[str], *, dry_run: bool = False) -> dict[str, Outcome[bool]]:
-        """Have records handed out to groups again. Nothing changes for one that is not paused."""
+        """Have records handed out to groups again. A group that is not paused stays unchanged."""
         return self._alter(group_ids, Change(delete=[PAUSED]), dry_run)
 
     def _alter(self, group_ids: Iterable[str], change: Change, dry_run: bool) -> dict[str, Outcome[bool]]:
@@ -168,7 +150,7 @@ class ShareGroups:
         return {name: outcome for (_, name), outcome in altered.items()}
 
     def paused(self, group_ids: Iterable[str]) -> dict[str, bool | None]:
-        """Return by group True if it is paused; None where the cluster does not say, or not to this user."""
+        """Return by group True if it is paused; None if the cluster does not report it, or not to this user."""
         found: dict[str, bool | None] = {}
         for (_, name), outcome in Configs(self._calls).describe([("group", each) for each in group_ids], [PAUSED]):
             values = [] if isinstance(outcome, ClientError) else [each.value == "true" for each in outcome]
@@ -202,6 +184,34 @@ def _group(row: DescribedGroup) -> ShareGroup:
     return ShareGroup(
         row.group_id, row.group_state, row.group_epoch, row.assignment_epoch, row.assignor_name, tuple(members)
     )
+
+
+def alteration(
+    group_id: str, offsets: Mapping[Partition, int]
+) -> tuple[
+    AlterShareGroupOffsetsRequest,
+    type[AlterShareGroupOffsetsResponse],
+    Callable[[AlterShareGroupOffsetsResponse], Outcome[dict[Partition, Outcome[int]]]],
+]:
+    """Return the request of `alter_offsets`, the class of its answers, and how one is read."""
+    topics = [
+        AlterShareGroupOffsetsRequestTopic(
+            name, [AlterShareGroupOffsetsRequestPartition(number, offsets[name, number]) for number in numbers]
+        )
+        for name, numbers in by_topic(offsets).items()
+    ]
+
+    def take(answer: AlterShareGroupOffsetsResponse) -> Outcome[dict[Partition, Outcome[int]]]:
+        return refused(answer.error_code, f"share group {group_id}", answer.error_message) or {
+            (topic.topic_name, row.partition_index): refused(
+                row.error_code, f"partition {topic.topic_name}-{row.partition_index}", row.error_message
+            )
+            or offsets[topic.topic_name, row.partition_index]
+            for topic in answer.responses
+            for row in topic.partitions
+        }
+
+    return AlterShareGroupOffsetsRequest(group_id, topics), AlterShareGroupOffsetsResponse, take
 
 
 def _question(topics: Mapping[str, Collection[int]] | None) -> Callable[[list[str]], Message]:

@@ -146,8 +146,8 @@ class Topics:
     # -- change
 
     def create(self, topics: Sequence[NewTopic], *, dry_run: bool = False) -> dict[str, Outcome[CreatedTopic]]:
-        """Create topics; `dry_run` has the broker check everything and make nothing. Returns when brokers have heard of
-        them, so that the next command finds them; but for one that cannot be reached, or takes its time.
+        """Create topics; with `dry_run` the broker checks everything and creates nothing. Returns when the brokers know
+        the topics, so that the next command finds them, except brokers that are unreachable or slow.
         """
         rows = [_creatable(topic) for topic in topics]
         timeout_ms = self._calls.network.config.default_api_timeout_ms
@@ -214,7 +214,7 @@ class Topics:
     ) -> dict[Partition, Outcome[OffsetAt]]:
         """Return the first offset at or after a time, in milliseconds since the epoch, or EARLIEST or LATEST.
 
-        LATEST is the high watermark, with `committed_only` the end of what transactions have decided.
+        LATEST is the high watermark, with `committed_only` the end of decided transactions.
         """
 
         def ask(partitions: list[Partition]) -> Message:
@@ -245,7 +245,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
 
 
 def _joined(rows: Iterator[DescribeTopicPartitionsResponseTopic]) -> Iterator[tuple[str, Outcome[TopicInfo]]]:
-    """Yield topics, those that a page cut in two as one again."""
+    """Yield topics, joining those that a page had cut in two."""
     for _, parts in groupby(rows, key=lambda row: row.name):
         first, *more = parts
         yield _outcome(first, [each for part in (first, *more) for each in part.partitions])

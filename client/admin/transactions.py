@@ -1,4 +1,4 @@
-"""Transactions: which there are, what they hold up, and how one that hangs is ended."""
+"""Transactions: which exist, which records they hold back, and how to end a hanging one."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Transactions:
         return hanging
 
     def hanging(self, partition: Partition, first_offset: int) -> Producer:
-        """Return the producer whose open transaction begins there. BrokerError INVALID_TXN_STATE if none does."""
+        """Return the producer whose open transaction begins there. BrokerError INVALID_TXN_STATE if none hangs."""
         name, number = partition
         known = only(self.producers([partition]), partition)
         hanging = next((each for each in known if each.open_from == first_offset), None)

@@ -79,7 +79,7 @@ class Users:
     def set_password(
         self, user: str, password: str, mechanism: str, salt: bytes, iterations: int = DEFAULT_ITERATIONS
     ) -> Outcome[bool]:
-        """Let a user log in with this password, and with no other, by a mechanism. `salt`: some 16 random bytes.
+        """Let a user log in with this password, and no other, by a mechanism. `salt`: some 16 random bytes.
 
         The password is not sent: what the broker keeps is computed here.
         """
@@ -103,7 +103,7 @@ class Users:
         ]
 
     def add_kept(self, credentials: Sequence[KeptCredential]) -> list[Outcome[bool]]:
-        """Add credentials with their keys; DUPLICATE_RESOURCE where the user has another one of the mechanism.
+        """Add credentials with their keys; DUPLICATE_RESOURCE if the user has a different one for the mechanism.
 
         Without any it is a question whether the broker would. Raises BrokerError, and UnsupportedApi as above.
         """

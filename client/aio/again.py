@@ -1,8 +1,8 @@
 """Sends a record that waits for its time to the end of its partition, and accepts it where it was.
 
-A record of the same key, value, headers and time is appended, with three headers behind the others: the time it waits
-for (`shareq.not.before.ms`), for which group it is, and when that was. Members of other groups that know the headers
-accept it unseen: they have the first one. A crash in between leaves both: at least once, as everything here.
+A record with the same key, value, headers and time is appended, with three additional headers: the time it waits for
+(`shareq.not.before.ms`), its group, and the time of the copy. Members of other groups that know the headers accept it
+unseen: they have the first one. A crash in between leaves both: at least once, as everything here.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from shareq.client.aio.consumer.records import ShareRecord, State
-from shareq.client.aio.early import NOT_BEFORE, EarlyRecords, ms_of
+from shareq.client.aio.early import EarlyRecords, ms_of
 from shareq.client.aio.network import Network
 from shareq.client.aio.producer import Producer
 from shareq.client.config import ClientConfig
 from shareq.client.core.list_offsets import LATEST, offset_at
 from shareq.client.errors import BrokerError, ClientError
 from shareq.client.share.session import TopicIdPartition
+from shareq.protocol.names import NOT_BEFORE
 from shareq.protocol.records.record_codec import Headers
 
 logger = logging.getLogger(__name__)

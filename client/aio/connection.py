@@ -45,6 +45,7 @@ class LoopWire(asyncio.Protocol):
         self._behind_answers: list[bytes] | None = None  # frames to send; None: answers are not being taken
         self._size = -1  # of the frame that is being received; -1: not known yet
         self._hashes = protocol.mechanism.startswith("SCRAM-")
+        self.is_writable = True  # the peer reads
         self._writable = asyncio.Event()
         self._writable.set()
         self.now = self._loop.time
@@ -59,11 +60,6 @@ class LoopWire(asyncio.Protocol):
     def lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock for coroutines that run side by side."""
         return asyncio.Lock()
-
-    @property
-    def is_writable(self) -> bool:
-        """Return whether the peer reads."""
-        return self._writable.is_set()
 
     async def writable(self) -> None:
         """Wait until the peer reads."""
@@ -90,7 +86,7 @@ class LoopWire(asyncio.Protocol):
             exchange.waiters.remove(waiter)
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
-        """Let a dialogue go on; a SCRAM login's answer may ask for 20 ms of hashes, for which a thread is taken."""
+        """Continue a dialogue; a SCRAM login's answer may need 20 ms of hashing, for which a thread is used."""
         return await asyncio.to_thread(step, dialogue, answer) if self._hashes else step(dialogue, answer)
 
     def probe(self) -> str | None:
@@ -99,7 +95,7 @@ class LoopWire(asyncio.Protocol):
 
     def end(self) -> None:
         """Close the transport; what is still to be written is not."""
-        self._writable.set()
+        self.resume_writing()
         self._parts.clear()
         if self._transport is not None:
             self._transport.abort() if self._transport.get_write_buffer_size() else self._transport.close()
@@ -153,8 +149,12 @@ class LoopWire(asyncio.Protocol):
         except (OSError, ValueError, OverflowError) as error:  # a broker may name a host or port that is none
             raise Unreachable(f"{peer} cannot be reached: {failure_of(error)}") from None
         assert self._transport is not None
-        if (sock := self._transport.get_extra_info("socket")) is not None:
-            set_options(sock, config)
+        sock = self._transport.get_extra_info("socket")
+        if sock is not None and self.connection.closed is None:  # a broker that dies resets what it has accepted
+            try:
+                set_options(sock, config)
+            except OSError as error:  # macOS's answer for one that is lost
+                raise Unreachable(f"{peer} cannot be reached: {failure_of(error)}") from None
 
     # -- what the transport calls
 
@@ -170,18 +170,25 @@ class LoopWire(asyncio.Protocol):
             transport.close()
 
     def data_received(self, data: bytes) -> None:
-        self._parts.append(data)
-        self._held += len(data)
         sent: list[bytes] = []
         self._behind_answers = sent
         try:
-            self._take_frames()
+            self._take_frames(data)
         finally:
             self._behind_answers = None
         if sent and self._transport is not None and self.connection.closed is None:
             self._transport.write(b"".join(sent))
 
-    def _take_frames(self) -> None:
+    def _take_frames(self, data: bytes) -> None:
+        is_start = not self._held and self._size < 0 and len(data) > SIZE_BYTES
+        if is_start and self.connection.closed is None:  # of one whole frame, as nearly always
+            size = self.connection.size_of(data[:SIZE_BYTES])
+            if size == len(data) - SIZE_BYTES:
+                self.connection.take(data[SIZE_BYTES:])
+                return
+            self._size, data = size, data[SIZE_BYTES:]
+        self._parts.append(data)
+        self._held += len(data)
         while self.connection.closed is None and self._held >= (SIZE_BYTES if self._size < 0 else self._size):
             part = self._cut(SIZE_BYTES if self._size < 0 else self._size)
             if self._size < 0:
@@ -191,7 +198,7 @@ class LoopWire(asyncio.Protocol):
                 self.connection.take(part)
 
     def _cut(self, size: int) -> bytes:
-        """Take so many bytes off what came, of which each but the last few parts' is copied once at the most."""
+        """Take so many bytes off the input; each byte, except those of the last few parts, is copied at most once."""
         parts = self._parts
         self._held -= size
         rest = b""
@@ -202,9 +209,11 @@ class LoopWire(asyncio.Protocol):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def pause_writing(self) -> None:
+        self.is_writable = False
         self._writable.clear()
 
     def resume_writing(self) -> None:
+        self.is_writable = True
         self._writable.set()
 
     def connection_lost(self, error: Exception | None) -> None:

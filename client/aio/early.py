@@ -1,9 +1,9 @@
 """Records that were acquired before their time: which are due, and which stand in the way of those behind them. Pure.
 
-A share partition hands out records from its oldest unfinished one on, a window of them (KIP-932): one that waits for a
-day stops all that comes later, once the window behind it is full, whatever becomes of the records in between. So a
-record that waits is given half of the window. When the log goes on further than that behind it, it is to be sent again,
-to the log's end (`again.py`), and finished where it was. So is one that was delivered several times: each stop of a
+A share partition hands out records from a window that begins at its oldest unfinished one (KIP-932): a record that
+waits for a day stops all later ones once the window behind it is full, even if the records in between are finished. So
+a record that waits is given half of the window. When the log grows beyond that behind it, the record is sent again, to
+the log's end (`again.py`), and finished in its old place. So is one that was delivered several times: each stop of a
 member is a delivery, and the group gives up a record after so many, begun or not.
 """
 
@@ -15,18 +15,15 @@ from typing import Final, NamedTuple
 
 from shareq.client.aio.consumer.records import ShareRecord, State
 from shareq.client.share.session import TopicIdPartition
+from shareq.protocol.names import LONGEST_TIME, NOT_BEFORE
 
-NOT_BEFORE: Final = "shareq.not.before.ms"
-"""A header: when work on the record may begin, in ms since the epoch, as decimal digits."""
-LONGEST_TIME: Final = 15
-"""Digits of a time in ms: up to the year 33658."""
 MAX_DELAY_S: Final = 86_400.0
 """The furthest ahead of now that a time may lie by default."""
 TOO_FAR: Final = "%s is %s: more than max_delay (%g s) ahead"
 
 
 def not_before_s(headers: Iterable[tuple[str, bytes | None]]) -> float:
-    """Return when work may begin by NOT_BEFORE, in seconds since the epoch; 0 for at once, and for what is no time."""
+    """Return when work may begin by NOT_BEFORE, in seconds since the epoch; 0 for at once, and for an invalid time."""
     return ms_of(headers, NOT_BEFORE) / 1000
 
 
@@ -76,7 +73,7 @@ class EarlyRecords:
             self._ends[tp] = end
 
     def keep(self, record: ShareRecord, due: float, may_move: float = 0.0) -> None:
-        """Have a record wait until `due`; it may be sent again from `may_move` on."""
+        """Let a record wait until `due`; it may be sent again from `may_move` on."""
         self._number += 1
         self._kept[self._number] = _Waiting(due, record, may_move)
         heapq.heappush(self._due, (due, self._number))
@@ -86,7 +83,9 @@ class EarlyRecords:
                 self._worn.append(self._number)
 
     def pop_due(self, now: float) -> ShareRecord | None:
-        """Take out a record whose time has come; None for none. One whose lock was lost is dropped: it comes again."""
+        """Remove and return a record whose time has come; None if there is none. One whose lock was lost is dropped: it
+        comes again.
+        """
         while (first := self._first()) is not None and first.due <= now:
             del self._kept[self._due[0][1]]
             if first.record.state is not State.LOST:
@@ -94,13 +93,13 @@ class EarlyRecords:
         return None
 
     def drop_lost(self) -> None:
-        """Let go of the records whose lock was lost: they come again."""
+        """Drop the records whose lock was lost: they come again."""
         for number, waiting in list(self._kept.items()):
             if waiting.record.state is State.LOST:
                 del self._kept[number]
 
     def crowding(self, now: float, most: int) -> list[tuple[ShareRecord, float]]:
-        """Take out up to `most` records that are to be sent again, each with when it is due."""
+        """Remove up to `most` records that must be sent again, each with its time."""
         self._worn = [number for number in self._worn if number in self._kept]
         worn = [number for number in self._worn if self._kept[number].may_move <= now][:most]
         taken = [self._kept.pop(number) for number in worn]
@@ -116,7 +115,7 @@ class EarlyRecords:
 
     @property
     def next_due(self) -> float | None:
-        """Return when `pop_due` has something next; None for nothing."""
+        """Return when `pop_due` will next have a record; None if it has none."""
         first = self._first()
         return None if first is None else first.due
 

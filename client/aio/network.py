@@ -25,7 +25,7 @@ class LoopDriver:
         self._sockets: set[LoopWire] = set()  # what has one yet, closed connections among them
 
     def now(self) -> float:
-        """Return the event loop's clock, in seconds; to another thread that of the loop that asked last."""
+        """Return the event loop's clock, in seconds. Another thread gets the clock of the loop that asked last."""
         with contextlib.suppress(RuntimeError):
             self._loop = asyncio.get_running_loop()
         if self._loop is None:
@@ -65,5 +65,5 @@ class Network(NetworkCore):
         super().__init__(config, LoopDriver(config))
 
     async def wait_closed(self) -> None:
-        """Return when nothing of the network is open any more: a second or so after `close` at the latest."""
+        """Return when all connections are closed: a second or so after `close` at the latest."""
         await self.driver.wait_closed()

@@ -9,8 +9,9 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from shareq.client.aio.network import Network
 from shareq.client.chance import CHANCE
@@ -18,7 +19,7 @@ from shareq.client.config import ClientConfig
 from shareq.client.core.tries import backoff_s
 from shareq.client.errors import BrokerError, ClientError, ConfigError
 from shareq.client.partitioner import partition_of_key
-from shareq.client.produce.batches import Appended, Batch, Lane, check, size_of
+from shareq.client.produce.batches import Appended, Batch, Lane, Outcome, check, size_of
 from shareq.client.produce.delivery import ALL, Delivery
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Compression
@@ -31,6 +32,10 @@ DEFAULT_BATCH_BYTES: Final = 64 << 10
 DEFAULT_BUFFER_BYTES: Final = 32 << 20
 DEFAULT_REQUEST_BYTES: Final = 1 << 20
 
+KNOWN_S: Final = 1.0
+"""The time for which a topic's partitions stand before the network is asked for them again."""
+_UNKNOWN: Final[tuple[float, list[int]]] = (0.0, [])
+
 CompressionName = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 _SAY_AFTER: Final = 3
 """Looks for a topic: one that was just created is not known everywhere at once."""
@@ -39,7 +44,7 @@ _COMPRESSIONS: Final = {one.name.lower(): one for one in Compression}
 
 @dataclass(slots=True)
 class ProducerMetrics:
-    """Counters of a producer since it was made, and what it has not sent yet (`buffered`, `buffered_bytes`)."""
+    """Counters of a producer since its creation, and its unsent records (`buffered`, `buffered_bytes`)."""
 
     sent: int = 0
     """Records that were handed over by `send`."""
@@ -60,7 +65,7 @@ class Producer:
         async with Producer("localhost:9092") as producer:
             await producer.send_and_wait("orders", b"apples", key=b"customer 7")
 
-    With `idempotent`, the default, a record is in the log once and in order, whatever is sent again; `acks` is "all"
+    With `idempotent`, the default, a record is in the log once and in order, however often it is sent; `acks` is "all"
     then. A record that is not written within `delivery_timeout_ms` fails with Unreachable or the broker's last error,
     and may be in the log all the same. Records of one key go to one partition, the same as with Java's producer; those
     without are spread in batches. `linger_ms` is how long a batch waits for more. `properties` are the client's by
@@ -101,6 +106,7 @@ class Producer:
         self._tasks: dict[tuple[str, int], asyncio.Task[None]] = {}
         self._wakes: dict[tuple[str, int], asyncio.Event] = {}
         self._sticky: dict[str, int] = {}
+        self._known: dict[str, tuple[float, list[int]]] = {}  # until when these are a topic's partitions
         self._buffered = 0
         self._waiters: set[asyncio.Future[None]] = set()
         self._flushing = 0
@@ -133,7 +139,7 @@ class Producer:
         await self.close()
 
     async def flush(self) -> None:
-        """Send what waits, and return when all of it is written down or has failed."""
+        """Send the buffered records, and return when each of them is written or has failed."""
         self._flushing += 1
         try:
             for wake in self._wakes.values():
@@ -183,22 +189,53 @@ class Producer:
     ) -> asyncio.Future[Appended]:
         """Hand a record over, and return a future of where it is. A coroutine: without `await` nothing is sent.
 
-        It waits while the buffer is full, or the topic unknown, and not for the write: that is what the future is for.
-        Raises TypeError and ValueError for what no record has, BrokerError for a topic or partition that does not exist
-        after `max_block_ms`, ConfigError for a record that is larger than `max_request_bytes`. The future raises
-        BrokerError, Unreachable.
+        It waits while the buffer is full or the topic unknown, but not for the write, which the future is for. Raises
+        TypeError and ValueError for invalid fields, BrokerError for a topic or partition that does not exist after
+        `max_block_ms`, ConfigError for a record larger than `max_request_bytes`. The future raises BrokerError,
+        Unreachable.
         """
         self._check_open()
         record = RecordData(key, value, tuple(headers), timestamp_ms)
-        check(record)
-        size = size_of(record)
-        if size > self._max_request_bytes:
-            raise ConfigError(f"record of {size} bytes: max_request_bytes allows {self._max_request_bytes}")
-        chosen = await self._partition(topic, key, partition)
-        if self._buffered and self._buffered + size > self._buffer_bytes:
-            await self._until_buffered(lambda: not self._buffered or self._buffered + size <= self._buffer_bytes)
+        size = self._checked_size(record)
+        loop = asyncio.get_running_loop()
+        chosen = self._known_partition(topic, key, partition, loop.time())
+        if chosen is None:
+            chosen = await self._partition(topic, key, partition)
+        if not self._has_room(size):
+            await self._until_buffered(lambda: self._has_room(size))
         self._check_open()
-        return self._add(topic, chosen, record, size)
+        return self._add(topic, chosen, record, size, loop)
+
+    async def send_batch(
+        self,
+        topic: str,
+        records: Iterable[tuple[bytes | None, bytes | None]],
+        *,
+        partition: int | None = None,
+    ) -> asyncio.Future[int]:
+        """Hand over keys and values, and return one future of how many they are, when all are written.
+
+        Waits and raises as `send` does; arguments that fit no record raise before any record is handed over. The future
+        raises the first error when no request for the batch is pending: the other records may be in the log.
+        """
+        self._check_open()
+        now_ms = time.time_ns() // 1_000_000
+        made = [RecordData(key, value, (), now_ms) for key, value in records]
+        sizes = [self._checked_size(record) for record in made]
+        loop = asyncio.get_running_loop()
+        together = _Together(loop.create_future(), self._finished)
+        try:
+            for record, size in zip(made, sizes, strict=True):
+                chosen = self._known_partition(topic, record.key, partition, loop.time())
+                if chosen is None:
+                    chosen = await self._partition(topic, record.key, partition)
+                if not self._has_room(size):
+                    await self._until_buffered(partial(self._has_room, size))
+                self._check_open()
+                self._put(topic, chosen, record, size, together.one_more(size), loop)
+        finally:
+            together.all_sent()
+        return together.future
 
     async def send_and_wait(
         self,
@@ -232,39 +269,81 @@ class Producer:
                     logger.warning("topic %s does not exist: waiting for it, %g s at most", topic, self._max_block_s)
                 await asyncio.sleep(self._backoff_s(failures))
 
-    def _add(self, topic: str, partition: int, record: RecordData, size: int) -> asyncio.Future[Appended]:
-        place = topic, partition
-        lane = self._lanes.setdefault(place, Lane(topic, partition))
-        future: asyncio.Future[Appended] = asyncio.get_running_loop().create_future()
-        now_ms = time.time_ns() // 1_000_000
-        timestamp = now_ms if record.timestamp_ms is None else record.timestamp_ms
-        self._buffered += size
-        self._counts["sent"] += 1
+    def _add(
+        self, topic: str, partition: int, record: RecordData, size: int, loop: asyncio.AbstractEventLoop
+    ) -> asyncio.Future[Appended]:
+        future: asyncio.Future[Appended] = loop.create_future()
+        timestamp = time.time_ns() // 1_000_000 if record.timestamp_ms is None else record.timestamp_ms
 
         def outcome(offset: int, append_time_ms: int, error: ClientError | None) -> None:
-            self._buffered -= size
-            self._counts["appended" if error is None else "failed"] += 1
-            self._tell()
+            self._finished(size, error)
             if future.done():
                 return
             if error is not None:
-                future.set_exception(error)
-                future.exception()  # a caller that does not look is not warned of it when the program ends
+                _fail(future, error)
             else:
                 time_ms = timestamp if append_time_ms < 0 else append_time_ms
                 future.set_result(Appended(topic, partition, offset, time_ms))
 
-        if lane.add(record._replace(timestamp_ms=timestamp), size, outcome, self._now, self._batch_bytes):
+        stamped = record if record.timestamp_ms is not None else RecordData(*record[:3], timestamp)
+        self._put(topic, partition, stamped, size, outcome, loop)
+        return future
+
+    def _put(
+        self,
+        topic: str,
+        partition: int,
+        record: RecordData,
+        size: int,
+        outcome: Outcome,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
+        """Put a record, which has its time, into the batch of its partition."""
+        place = topic, partition
+        lane = self._lanes.get(place)
+        if lane is None:
+            lane = self._lanes[place] = Lane(topic, partition)
+        self._buffered += size
+        self._counts["sent"] += 1
+        if lane.add(record, size, outcome, loop.time(), self._batch_bytes):
             self._sticky.pop(topic, None)
             self._wakes[place].set()
         task = self._tasks.get(place)
         if task is None or task.done():
             self._wakes[place] = asyncio.Event()
-            self._tasks[place] = asyncio.create_task(self._drain(lane), name=f"produce {topic}-{partition}")
-        return future
+            self._tasks[place] = loop.create_task(self._drain(lane), name=f"produce {topic}-{partition}")
+
+    def _finished(self, size: int, error: ClientError | None) -> None:
+        """Take note of a record that is written, or has failed."""
+        self._buffered -= size
+        self._counts["appended" if error is None else "failed"] += 1
+        if self._waiters:
+            self._tell()
+
+    def _checked_size(self, record: RecordData) -> int:
+        check(record)
+        size = size_of(record)
+        if size > self._max_request_bytes:
+            raise ConfigError(f"record of {size} bytes: max_request_bytes allows {self._max_request_bytes}")
+        return size
+
+    def _has_room(self, size: int) -> bool:
+        return not self._buffered or self._buffered + size <= self._buffer_bytes
+
+    def _known_partition(self, topic: str, key: bytes | None, asked: int | None, now: float) -> int | None:
+        """Return the partition as `_partition` does, if the topic was looked up recently; None otherwise."""
+        until, partitions = self._known.get(topic, _UNKNOWN)
+        if now >= until:
+            return None
+        if asked is not None:
+            return asked if asked in partitions else None
+        if key is not None:
+            return partition_of_key(key, partitions)
+        return self._sticky.get(topic)
 
     async def _partition(self, topic: str, key: bytes | None, asked: int | None) -> int:
         partitions = await self.partitions_for(topic)
+        self._known[topic] = self._now + KNOWN_S, partitions
         if asked is not None:
             if asked not in partitions:
                 await self._network.refresh([topic])
@@ -325,3 +404,43 @@ class Producer:
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
+
+
+class _Together:
+    """The records of one `send_batch`, which have one future."""
+
+    def __init__(self, future: asyncio.Future[int], finished: Callable[[int, ClientError | None], None]) -> None:
+        self.future = future
+        self._finished = finished
+        self._sent = 0
+        self._left = 1  # the call itself
+        self._error: ClientError | None = None
+
+    def one_more(self, size: int) -> Outcome:
+        """Return the outcome of a record of this size."""
+        self._sent += 1
+        self._left += 1
+        return partial(self._outcome, size)
+
+    def all_sent(self) -> None:
+        """Note that no more come."""
+        self._one_less()
+
+    def _outcome(self, size: int, offset: int, append_time_ms: int, error: ClientError | None) -> None:
+        self._finished(size, error)
+        self._error = self._error or error
+        self._one_less()
+
+    def _one_less(self) -> None:
+        self._left -= 1
+        if self._left or self.future.done():
+            return
+        if self._error is not None:
+            _fail(self.future, self._error)
+        else:
+            self.future.set_result(self._sent)
+
+
+def _fail(future: asyncio.Future[Any], error: ClientError) -> None:
+    future.set_exception(error)
+    future.exception()  # a caller that does not look is not warned of it when the program ends

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def in_thread(function: Callable[[], T]) -> T:
-    """Call a function in a thread of its own, and return what it returns. A caller that is cancelled does not wait.
+    """Call a function in a new thread, and return its result. A caller that is cancelled does not wait.
 
     `asyncio.to_thread` would: loop and interpreter end when its threads have, and a call to a broker that is away takes
     a minute.

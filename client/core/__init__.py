@@ -1,1 +1,1 @@
-"""A client's rules, once: coroutines that wait for nothing but what their driver gives them. Pure."""
+"""A client's rules, once: coroutines that wait only for objects of their driver. Pure."""

@@ -1,4 +1,5 @@
-"""A connection to one broker, whatever its socket: what is sent when, which answer is whose, and what its end means.
+"""A connection to one broker, over any socket: the order of requests, the request of each answer, and the meaning of
+its end.
 
 Requests may be sent while others wait for their answers, which come in the order of requests. One that is not answered
 in time ends the connection, since a later answer could not be matched to its request. Times are the wire's, in seconds.
@@ -40,7 +41,7 @@ class Wire(Protocol):
         """Return the time."""
 
     def within(self, by: float) -> AbstractAsyncContextManager[object]:
-        """Return a context that raises TimeoutError at this time, unless all that waits in it has a deadline anyhow."""
+        """Return a context that raises TimeoutError at this time; it need not if every wait in it has a deadline."""
 
     def lock(self) -> AbstractAsyncContextManager[object]:
         """Return a lock for coroutines that may run side by side."""
@@ -59,10 +60,10 @@ class Wire(Protocol):
         """Return when an exchange is done, or at this time."""
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
-        """Let a dialogue go on; None when it is over. A login may have to hash for a while."""
+        """Continue a dialogue; return None when it is over. A login may have to hash for a while."""
 
     def probe(self) -> str | None:
-        """Return how an idle connection has ended meanwhile; None if it has not, as far as can be known."""
+        """Return how an idle connection has ended meanwhile; None if it has not, as far as is known."""
 
     def end(self) -> None:
         """Close the socket."""
@@ -89,7 +90,7 @@ class Sent(Generic[T]):
 
     @property
     def outcome(self) -> T | ClientError | None:
-        """The answer, or why there is none; None while neither is known."""
+        """The answer, or why there is none; None while that is open."""
         return self._failure if self._answer is None else self._answer
 
     async def answer(self) -> T:
@@ -159,7 +160,9 @@ class Connection:
         return self.closed is None
 
     def version(self, api_key: int, lowest: int = 0) -> int:
-        """Return the version that requests of this API have. Raises UnsupportedApi if none is from `lowest` on."""
+        """Return the version that requests of this API have. Raises UnsupportedApi if there is no version from `lowest`
+        on.
+        """
         return self._protocol.version(api_key, lowest)
 
     def offers(self, api_key: int) -> bool:
@@ -204,10 +207,10 @@ class Connection:
         """
         name = type(message).__name__.removesuffix("Request")
         try:
-            if self.is_ready:
-                self._check_open()
-            else:
+            if not self.is_ready:
                 await self.ready(by)
+            elif self.closed is not None:
+                self._check_open()
         except Disconnected as error:
             raise Disconnected(f"{error} (before {name})") from None
         data = self._protocol.request(message, lowest, highest)
@@ -279,7 +282,8 @@ class Connection:
     async def _write(self, exchange: Sent[Message] | Sent[bytes], data: bytes) -> None:
         self._waiting.append(exchange)
         await self.wire.write(frame(data), exchange.deadline)
-        self._check_open()
+        if self.closed is not None:
+            self._check_open()
 
     def _check_open(self) -> None:
         if self.closed is not None:
@@ -310,7 +314,7 @@ class Connection:
 
 
 def step(dialogue: Setup, answer: bytes) -> bytes | None:
-    """Let a dialogue go on. Return None when it is over: no coroutine may raise StopIteration."""
+    """Continue a dialogue. Return None when it is over: no coroutine may raise StopIteration."""
     try:
         return dialogue.send(answer)
     except StopIteration:

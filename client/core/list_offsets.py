@@ -1,4 +1,4 @@
-"""ListOffsets, by name and partition: what is asked, what the answer says, and one offset of one partition."""
+"""ListOffsets, by name and partition: the request, the meaning of the answer, and one offset of one partition."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The brokers of a cluster, by node id: connections that are made when needed and made again when lost.
 
-A broker may have several connections, by what they are for: a fetch that waits for records holds up all that is sent
-behind it. Times in milliseconds. A call that may try again does so until its timeout (default.api.timeout.ms).
+A broker may have several connections, by purpose: a fetch that waits for records holds up every later request. Times in
+milliseconds. A call that may try again does so until its timeout (default.api.timeout.ms).
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class NetworkCore:
 
         It is never sent again: share sessions, and the locks taken in them, end with the connection that opened them.
 
-        At most one connection is tried, and none while the broker is left alone after a failure: Unreachable comes
-        soon then. With `on`, it is sent on that connection or not at all: Disconnected.
+        At most one connection is tried, and none during the pause after a failure: Unreachable comes soon then. With
+        `on`, it is sent on that connection or not at all: Disconnected.
         """
         by = self.deadline(timeout_ms)
         if on is not None and not on.alive():
@@ -135,7 +135,7 @@ class NetworkCore:
         return await self._connected(node, purpose, self.deadline(timeout_ms))
 
     async def any_broker(self, *, timeout_ms: int | None = None) -> int:
-        """Return a broker that is connected for nothing in particular, or the first that can be. Raises as `submit`."""
+        """Return a broker with an open general connection, or the first that can be connected. Raises as `submit`."""
         connection = await self._any(self.deadline(timeout_ms))
         return next(node for (node, _), one in self._connections.items() if one is connection)
 
@@ -151,6 +151,10 @@ class NetworkCore:
                 rows: Sequence[Coordinator | FindCoordinatorResponse] = answer.coordinators or [answer]
                 found = {row.node_id: Address(row.host, row.port) for row in rows if row.host and not row.error_code}
                 self._cluster.set_brokers({**self._cluster.brokers, **found})
+
+    def know(self, brokers: Mapping[int, Address]) -> None:
+        """Take the addresses of all brokers from elsewhere than an answer."""
+        self._cluster.set_brokers(dict(brokers))
 
     @property
     def known_brokers(self) -> Mapping[int, Address]:
@@ -176,7 +180,7 @@ class NetworkCore:
         return Tries(self.config, total_ms, self.driver.now, once=once or self._once)
 
     async def wait(self, tries: Tries, error: ClientError) -> None:
-        """Pause before the next try. Raises Unreachable, with what failed, at once when there is no time for one."""
+        """Pause before the next try. Raises Unreachable, with the last error, at once if no time is left."""
         await self.driver.sleep(tries.failed(error))
 
     def deadline(self, timeout_ms: int | None = None) -> float:
@@ -184,7 +188,7 @@ class NetworkCore:
         return self.driver.now() + (self.config.request_timeout_ms if timeout_ms is None else timeout_ms) / 1000
 
     def answer_by(self, deadline: float) -> float:
-        """Return when one of several tries has to have its answer."""
+        """Return when one of several tries must have its answer."""
         return min(deadline, self.deadline())
 
     # -- the cluster
@@ -192,8 +196,8 @@ class NetworkCore:
     async def topic_ids(self, names: Collection[str], *, timeout_ms: int | None = None) -> dict[str, bytes]:
         """Return the ids of topics; a topic that does not exist (yet) is left out.
 
-        Asks for what it does not know; `refresh` asks again. Raises BrokerError for a topic that may not be seen, and
-        for a bad name.
+        Asks for unknown topics; `refresh` asks for all. Raises BrokerError for a topic that may not be seen, and for a
+        bad name.
         """
         if unknown := [name for name in names if self._cluster.topic_id(name) is None]:
             await self.refresh(unknown, timeout_ms=timeout_ms)
@@ -209,7 +213,7 @@ class NetworkCore:
     async def leader(self, topic_id: bytes, partition: int) -> int | None:
         """Return the broker that leads a partition; None if none does now, or there is no such partition.
 
-        Asks when nothing is known, or what is known is old. After an error that names a wrong leader: `refresh`.
+        Asks if the leader is unknown or the answer old. After an error that names a wrong leader: `refresh`.
         """
         await self._freshen(topic_id, partition)
         return self._cluster.leader(topic_id, partition)
@@ -284,7 +288,7 @@ class NetworkCore:
         self._cluster.forget_coordinator(group_id)
 
     async def brokers(self, *, timeout_ms: int | None = None) -> dict[int, Address]:
-        """Return all brokers by node id, as one of them says now. Raises as `request`."""
+        """Return all brokers by node id, as one of them reports now. Raises as `request`."""
         await self.refresh([], timeout_ms=timeout_ms)
         return dict(self._cluster.brokers)
 
@@ -298,7 +302,7 @@ class NetworkCore:
         return self._cluster.controller
 
     def topic_name(self, topic_id: bytes) -> str | None:
-        """Return the name of a topic as far as is known; None: `refresh` asks for it."""
+        """Return the name of a topic, if known; None: `refresh` asks for it."""
         topic = self._cluster.topic(topic_id)
         return None if topic is None else topic.name
 
@@ -317,7 +321,7 @@ class NetworkCore:
         self._heard(await self.request(None, request, timeout_ms=timeout_ms, min_version=min_version))
 
     async def _freshen(self, topic_id: bytes, partition: int | None = None) -> None:
-        """Ask for a topic of which nothing, or nothing good, or nothing new is known; not too often."""
+        """Ask for a topic whose data is missing, faulty or old; not too often."""
         topic = self._cluster.topic(topic_id)
         if topic is not None:
             lacking = topic.error or (partition is not None and self._cluster.leader(topic_id, partition) is None)

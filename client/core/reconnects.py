@@ -48,6 +48,6 @@ class DownAddresses:
         return 0.0 if known is None else known.until
 
     def why(self, address: Address) -> str | None:
-        """Return why it failed; None for one that did not."""
+        """Return why it failed; None for one that has not failed."""
         known = self._down.get(address)
         return None if known is None else known.why

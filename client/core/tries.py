@@ -1,4 +1,4 @@
-"""The repetition of a call: for how long, and with which pauses. The clock is the caller's, in seconds."""
+"""The repetition of a call: how long, and with which pauses. The clock is the caller's, in seconds."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class Tries:
     def failed(self, error: ClientError) -> float:
         """Return how long to pause before the next try, in seconds.
 
-        Raises `error` itself where there is to be one try, and Unreachable, with the error to report, where the time is
-        up before the pause is. A try that the deadline cut short says less than the one before it, which is the one to
+        Raises `error` itself if there is only one try, and Unreachable, with the error to report, if the time is up
+        before the pause ends. A try that the deadline cut short says less than the one before it, which is the one to
         report.
         """
         if self._once:

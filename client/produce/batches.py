@@ -20,7 +20,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 class Appended(NamedTuple):
     """The place of a record. `offset` is -1 if the broker does not say: it had the batch already.
 
-    `timestamp` in ms since the epoch: the record's own, or the time of the append where the topic has it so.
+    `timestamp` in ms since the epoch: the record's own, or the time of the append if the topic is set so.
     """
 
     topic: str
@@ -72,7 +72,7 @@ class Batch:
 
 
 class Lane:
-    """One partition's batches, in the order of their records; the first may be under way."""
+    """One partition's batches, in the order of their records; the first may have been sent."""
 
     __slots__ = ("_next_sequence", "_producer", "batches", "partition", "topic")
 

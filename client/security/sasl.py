@@ -4,8 +4,8 @@ PLAIN       RFC 4616: NUL username NUL password
 SCRAM-*     RFC 5802: client-first -> server-first, client-final -> server-final
 OAUTHBEARER RFC 7628: the token; after a refusal ^A, which the broker answers with an error
 
-User and password go out as the bytes of their UTF-8, as Kafka's clients and brokers take them, without SASLprep: a
-library that prepares them would lock out a user with, say, a ligature in the password.
+User and password are sent as their UTF-8 bytes, as Kafka's clients and brokers treat them, without SASLprep: a library
+that prepares them would lock out a user with, say, a ligature in the password.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def _show(context: ssl.SSLContext, config: TlsConfig, certificate: Pem) -> None:
 
 
 def _blocks(pem: Pem, convert: str) -> list[PemBlock]:
-    r"""Return the blocks of a file, or of a text, in which a written `\n` may stand for a line's end, too."""
+    r"""Return the blocks of a file, or of a text, in which a literal `\n` may also end a line."""
     text = pem.text
     if text is None:
         assert pem.location is not None

@@ -1,6 +1,6 @@
 """The network steps of a member of a share group, whose driver says when to take them (KIP-932). Pure.
 
-Heartbeats, the leaders of what is assigned, and the session with each leader. A session takes one request at a time.
+Heartbeats, the leaders of assigned partitions, and the session with each leader. A session takes one request at a time.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from shareq.client.core.connection import Connection, Exchange
 from shareq.client.core.network import GENERAL, NetworkCore
 from shareq.client.errors import BrokerError, ClientError, Disconnected, Unreachable, understood
 from shareq.client.share.leaders import Leader, ShareLeaders
-from shareq.client.share.meanings import Meaning, meaning_of
 from shareq.client.share.member import ShareMember, Verdict
 from shareq.client.share.session import AckOutcome, FetchLimits, FetchOutcome, TopicIdPartition
+from shareq.client.share.session_errors import Meaning, meaning_of
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.share_acknowledge import AcknowledgementBatch, ShareAcknowledgeResponse
 from shareq.protocol.generated.share_fetch import ShareFetchResponse
@@ -43,8 +43,8 @@ Lost = Callable[[Leader, str, Collection[TopicIdPartition] | None], None]
 class Fetched(NamedTuple):
     """The outcome of a ShareFetch. `answer` is None if none came.
 
-    `trouble`: why a partition had nothing, if not for want of records; `refusal`: an error after which trying again
-    would not help.
+    `trouble`: why a partition returned no records, unless it has none; `refusal`: an error after which a retry would
+    not help.
     """
 
     outcome: FetchOutcome
@@ -132,7 +132,7 @@ class ShareCore:
     # -- leaders
 
     def subscribe(self, topics: list[str]) -> None:
-        """Change to other topics. Nothing more is asked for of those that are dropped."""
+        """Change to other topics. No more records of dropped topics are requested."""
         self.member.subscribe(topics)
         kept = [tp for tp in self.member.assignment or () if self._names.get(tp[0]) in topics]
         self.leaders.assign(dict.fromkeys(kept))
@@ -167,7 +167,7 @@ class ShareCore:
     # -- acquisition
 
     async def send_fetch(self, leader: Leader, limits: FetchLimits) -> Exchange | ClientError:
-        """Send a ShareFetch, which opens the session if need be. Return what `take_fetch` is to be given."""
+        """Send a ShareFetch, which opens the session if need be. Return the argument for `take_fetch`."""
         try:
             if not leader.opened:
                 leader.connection = await self.network.connection(leader.node, self._share_purpose)
@@ -215,7 +215,7 @@ class ShareCore:
         renews: bool,
         tags: Mapping[TopicIdPartition, Tags] | None = None,
     ) -> Exchange | ClientError:
-        """Send a ShareAcknowledge; see `ShareSession.batches_request`. Return what `ack_outcome` is to be given."""
+        """Send a ShareAcknowledge; see `ShareSession.batches_request`. Return the argument for `ack_outcome`."""
         if not leader.opened:
             return Disconnected(f"broker {leader.node}: the share session was lost")
         request = leader.session.batches_request(batches, renews, tags)
@@ -235,7 +235,7 @@ class ShareCore:
         return leader.session.acknowledged(answer)
 
     async def ack_consequences(self, leader: Leader, outcome: AckOutcome | ClientError) -> None:
-        """Lose what an answer says is lost, and look for what has moved."""
+        """Drop the locks that an answer reports as lost, and look for partitions that have moved."""
         if isinstance(outcome, ClientError):
             if isinstance(outcome, Unreachable):
                 self._away(leader, outcome)

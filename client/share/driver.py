@@ -1,4 +1,4 @@
-"""Rounds of a blocking member: all leaders are asked before the first answer is waited for. One thread at a time."""
+"""Rounds of a blocking member: all leaders are asked before it waits for the first answer. One thread at a time."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def now_ms() -> int:
 class FetchRound(NamedTuple):
     """The records of all leaders in one round. `acquired` is None if there was no leader to ask.
 
-    `trouble`: all that were asked failed, for reasons that may pass, and one of these. `absence`: why not every
-    assigned partition was asked for with success, None if each was.
+    `trouble`: one of the errors if all leaders failed for reasons that may pass. `absence`: why not every assigned
+    partition was requested successfully, None if each was.
     """
 
     acquired: list[AcquiredRange] | None
@@ -59,7 +59,7 @@ class ShareDriver:
         self.lock_timeout_ms = 0
 
     def beat_if_due(self) -> bool:
-        """Send a heartbeat when it is time, and say whether that was so.
+        """Send a heartbeat if it is due; return True if it was.
 
         Raises Unreachable, and BrokerError when the group refuses the member.
         """
@@ -174,7 +174,7 @@ class ShareDriver:
         await self._core.network.collect([one for one in sent if not isinstance(one, ClientError)])
 
     def _spread(self) -> None:
-        """Give every assigned partition to its leader, looking up what is not known, with pauses in between."""
+        """Give every assigned partition to its leader, looking up unknown ones, with pauses in between."""
         now = now_ms()
         ask = self._stale and now >= self._look_up_after_ms
         if not self._stale:

@@ -11,8 +11,8 @@ from shareq.client.share.session import ShareSession, TopicIdPartition
 class Leader:
     """A broker that leads partitions of the member, and the session with it.
 
-    `connection` is the one that opened the session; `ready_at` the time before which it is not asked again, after an
-    error, on the driver's clock (seconds).
+    `connection` is the one that opened the session; after an error it is not asked again before `ready_at`, on the
+    driver's clock (seconds).
     """
 
     __slots__ = ("connection", "node", "opened", "ready_at", "session")

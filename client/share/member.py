@@ -1,4 +1,4 @@
-"""Membership in a share group: what to send when, and what an answer means (KIP-932). Sans-IO.
+"""Membership in a share group: which request is due when, and the meaning of an answer (KIP-932). Sans-IO.
 
 The member chooses its id and keeps it for its life. Epoch 0 joins, -1 leaves. An answer has the assignment only when
 it changed or the member asked for it, so the last one received holds.
@@ -68,7 +68,7 @@ class ShareMember:
         self.due_ms = 0
 
     def unanswered(self) -> None:
-        """Take note that the last request has no answer that counts: what it said is said again."""
+        """Note that the last request has no valid answer: its content is sent again."""
         self._told = None
 
     def leave_request(self) -> ShareGroupHeartbeatRequest:

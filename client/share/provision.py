@@ -28,7 +28,7 @@ def ensure_topic(admin: Admin, topic: NewTopic) -> None:
 
 
 def configure_group(admin: Admin, group: str, configs: Mapping[str, str], *, required: bool) -> None:
-    """Set configs of a share group, and the widest window that its broker allows if there is none among them.
+    """Set configs of a share group, including the widest window that its broker allows unless one is given.
 
     Where the broker refuses the configs, or they name a queue that would get no letters: raises BrokerError if they are
     `required`; else they are the administrator's to set, and the refusal is logged at level WARNING. Raises

@@ -22,9 +22,9 @@ from shareq.client.core.network import NetworkCore
 from shareq.client.errors import ClientError, is_transient
 from shareq.client.share.driver import ShareDriver, now_ms
 from shareq.client.share.leaders import Leader, ShareLeaders
-from shareq.client.share.meanings import Meaning, meaning_of
 from shareq.client.share.member import ShareMember
 from shareq.client.share.session import AckRange, AcquiredRange, FetchLimits, TopicIdPartition, portions
+from shareq.client.share.session_errors import Meaning, meaning_of
 from shareq.client.sockets import SocketDriver
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import AcknowledgeType
@@ -96,7 +96,7 @@ class ShareRangeConsumer:
     def absence(self) -> ClientError | None:
         """The reason why some assigned partitions could not be asked for when the last `poll` ended; None if all could.
 
-        Only then does a poll that brought nothing say that there was nothing to be had.
+        Only then does an empty poll mean that there were no records.
         """
         return self._absence
 
@@ -112,9 +112,9 @@ class ShareRangeConsumer:
     ) -> list[AcquiredRange]:
         """Acquire up to `max_records` from all leaders, waiting up to `max_wait_ms` for the first record.
 
-        Joins the group and sends heartbeats when they are due. Returns as soon as there is anything, [] when there was
-        nothing or nothing is assigned. Without `strict`, brokers round up to whole batches; with it they must be of
-        Kafka 4.2 or newer. `max_bytes` bounds the answer of each leader.
+        Joins the group and sends heartbeats when they are due. Returns as soon as there are records, [] if there were
+        none or nothing is assigned. Without `strict`, brokers round up to whole batches; with it they must be of Kafka
+        4.2 or newer. `max_bytes` bounds the answer of each leader.
         """
         if max_records < 1:
             raise ValueError(f"max_records is {max_records}; at least one record can be asked for")
@@ -134,7 +134,7 @@ class ShareRangeConsumer:
         """Acknowledge ranges that this member holds; what became of each, in no particular order.
 
         INVALID_RECORD_STATE: the lock is no longer ours. NETWORK_EXCEPTION: the connection was lost, and whether the
-        acknowledgement counted is not known. SHARE_SESSION_NOT_FOUND: the session, and thereby the lock, was gone
+        acknowledgement counted is not known. SHARE_SESSION_NOT_FOUND: the session, and with it the lock, was lost
         before. Any other error: the broker could not do it, and the lock may still be ours. Ranges of one partition may
         not overlap. RENEW needs brokers of Kafka 4.2 or newer.
         """
@@ -171,7 +171,7 @@ class ShareRangeConsumer:
     def close(self, timeout_ms: int = 5000) -> None:
         """End the sessions, which releases what is still held, and leave the group. Harmless when done twice.
 
-        Brokers that are away are let be; a call under way in another thread ends first, and is not counted in
+        Unreachable brokers are skipped; a running call in another thread ends first, and is not counted in
         `timeout_ms`.
         """
         self._closing.set()
@@ -251,7 +251,7 @@ class ShareRangeConsumer:
 
 
 class _FailureLimit:
-    """A limit on how long transient failures may go on."""
+    """A limit on the duration of transient failures."""
 
     def __init__(self, limit_ms: int) -> None:
         self._limit_ms = limit_ms
@@ -261,7 +261,7 @@ class _FailureLimit:
         self._since_ms = None
 
     def failed(self, error: ClientError) -> None:
-        """Raise the error when there was nothing but failures for too long."""
+        """Raise the error after nothing but failures for too long."""
         now = now_ms()
         if self._since_ms is None:
             self._since_ms = now
@@ -270,7 +270,7 @@ class _FailureLimit:
 
 
 class _FairLock:
-    """A lock that threads which wait get before the one that had it last."""
+    """A lock that waiting threads get before the last holder."""
 
     def __init__(self) -> None:
         self._next = threading.Lock()

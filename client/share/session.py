@@ -1,6 +1,6 @@
 """The share session with one broker: epochs, partitions, acquisitions and acknowledgements (KIP-932). Sans-IO.
 
-ShareFetch and ShareAcknowledge count up one epoch together, so at most one of them may be under way. The broker binds a
+ShareFetch and ShareAcknowledge increment the same epoch, so at most one of them may be pending. The broker binds a
 session to the connection that opened it and releases its locks when that connection ends; the session's driver then
 calls `session_lost`. After that, and after every error of a whole request, the next fetch opens a new one with epoch 0.
 """
@@ -66,8 +66,8 @@ class AcquiredOffsets(NamedTuple):
 class FetchLimits(NamedTuple):
     """The limits of one ShareFetch: how much it may acquire, and how long it may wait for the first record.
 
-    `max_bytes` bounds what the session settles on. Without `strict` the broker rounds `max_records` up to whole batches
-    of the log; with it, which needs version 2 (KIP-1206), it does not.
+    `max_bytes` limits the bytes that the session agrees on. Without `strict` the broker rounds `max_records` up to
+    whole batches of the log; with it, which needs version 2 (KIP-1206), it does not.
     """
 
     max_records: int
@@ -86,7 +86,7 @@ class FetchOutcome(NamedTuple):
 
 
 class AckOutcome(NamedTuple):
-    """The outcome of a ShareAcknowledge. `error` is that of the whole request, `errors` has partitions that failed."""
+    """The outcome of a ShareAcknowledge. `error` is the error of the whole request, `errors` has failed partitions."""
 
     error: ErrorCode
     errors: Mapping[TopicIdPartition, ErrorCode] = {}
@@ -136,7 +136,7 @@ class ShareSession:
             self._stale.add(topic_partition)
 
     def session_lost(self) -> None:
-        """Begin again with a new session: the last is gone, with its connection or by an error."""
+        """Begin a new session: the last one ended with its connection or by an error."""
         self.epoch = INITIAL_EPOCH
         self._known.clear()
         self._stale.clear()
@@ -202,7 +202,7 @@ class ShareSession:
     ) -> ShareAcknowledgeRequest:
         """Return the next ShareAcknowledge; the session must be open, and batches ascending within each partition.
 
-        `renews` says whether any of them is RENEW; `tags` are those of partitions (`protocol/ack_reasons.py`).
+        `renews`: one of them is RENEW; `tags` are those of partitions (`protocol/ack_reasons.py`).
         """
         topics = [
             share_acknowledge.AcknowledgeTopic(

@@ -1,7 +1,7 @@
 """The widest window of a share group: as far past its oldest unfinished record as its broker allows.
 
 A share partition hands out records from the oldest unfinished one on, `share.partition.max.record.locks` of them
-(KIP-932): one that takes long stops the rest once so many have come after it.
+(KIP-932): one record that takes long stops the rest once so many have come after it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ORDER: Final = "shareq.order"
 
 
 def widen(admin: Admin, group: str) -> int | None:
-    """Give a group the widest window that its broker allows, unless it has one of its own; return what was set.
+    """Give a group the widest window that its broker allows, unless it has one of its own; return the value set.
 
     None, with a line at level INFO, where that is refused, or where brokers know no such config of groups. Raises
     Unreachable.

@@ -5,17 +5,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 import warnings
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, groupby, islice
+from operator import attrgetter
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from shareq.client.aio.consumer.held import RENEW_AT
+from shareq.client.aio.consumer.ack_batches import Answered, Waiting
 from shareq.client.aio.consumer.leader import SessionTask
+from shareq.client.aio.consumer.lock_renewal import RENEW_AT
 from shareq.client.aio.consumer.membership import Membership
-from shareq.client.aio.consumer.records import ACCEPT, RELEASE, RENEW, LockLost, Piece, ShareRecord, State
+from shareq.client.aio.consumer.records import (
+    ACCEPT,
+    RELEASE,
+    RENEW,
+    LockLost,
+    Piece,
+    ShareBatch,
+    ShareRecord,
+    State,
+)
 from shareq.client.aio.network import Network
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ClientError, ConfigError, UnsupportedApi
@@ -33,6 +47,11 @@ AcquireMode = Literal["batch_optimized", "record_limit"]
 DEFAULT_PREFETCH: Final = 100
 DEFAULT_MAX_BYTES: Final = 8 << 20
 DEFAULT_RENEW_S: Final = 600.0
+PATIENCE_S: Final = 60.0
+"""The time of one look for records, for callers that wait for ever."""
+SESSION_OF: Final[Callable[[ShareRecord], SessionTask]] = attrgetter("session")
+TURN_S: Final = 0.01
+"""The time after which a loop over records that are there gives way to whatever else runs on the event loop."""
 GROUP: Final = "group"
 SHARE: Final = "share"
 """The purposes of connections: a fetch that waits would hold everything else up."""
@@ -40,7 +59,7 @@ SHARE: Final = "share"
 
 @dataclass(slots=True)
 class ShareMetrics:
-    """Counters of a consumer since it was made, and what it holds now (`buffered`, `in_hand`)."""
+    """Counters of a consumer since its creation, and the records it holds now (`buffered`, `in_hand`)."""
 
     received: int = 0
     accepted: int = 0
@@ -63,11 +82,12 @@ class ShareConsumer:
             async for record in consumer:
                 await pack(record.value)
 
-    With `acknowledgement="implicit"`, the default as in Kafka's clients, a record is accepted when the next one is
-    asked for, unless it was acknowledged before; one that the loop was left with is released. With "explicit" each
-    record is acknowledged by its `accept`, `release` or `reject`, by any task, in any order.
+    or over `batches()`, which costs less. With `acknowledgement="implicit"`, the default as in Kafka's clients, a
+    record is accepted when the next one is requested, unless it was acknowledged before; a record with which the loop
+    was left is released. With "explicit" each record is acknowledged by its `accept`, `release` or `reject`, by any
+    task, in any order.
 
-    `prefetch` is how many records are acquired ahead; 0: only what is waited for. With `acquire_mode="batch_optimized"`
+    `prefetch` is how many records are acquired ahead; 0: only the requested ones. With `acquire_mode="batch_optimized"`
     brokers round up to whole batches; with "record_limit" they do not (Apache Kafka 4.2 and later). Locks are renewed
     half way until a record was held for `renew_s` seconds; 0: never. `properties` are the client's by Kafka's names,
     for TLS, SASL and timeouts. Methods raise AuthenticationFailed, BrokerError when the group or a topic is refused for
@@ -117,16 +137,21 @@ class ShareConsumer:
         self._membership = Membership(self._core, self._spread, self._refuse)
         self._sessions: dict[int, SessionTask] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._holders: dict[ShareRecord, SessionTask] = {}
         self._buffer: deque[ShareRecord] = deque()
         self._handed: list[ShareRecord] = []  # implicit: what the next call accepts
+        self._passed: list[ShareRecord] = []  # implicit: what it accepted, which is queued when the loop has its turn
         self._wanted = 0  # by calls that wait
         self._waiters: set[asyncio.Future[None]] = set()
         self.polled_at = 0.0
+        self._gave_way_at = 0.0
         self._unanswered = 0
+        self._noted: dict[AcknowledgeType, tuple[Answered, ...]] = {
+            kind: (partial(self._note, kind),) for kind in _COUNTED
+        }
         self._failed: list[tuple[ShareRecord, ClientError]] = []
         self._refusal: ClientError | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
         self._closing = False
         self._gone = asyncio.Event()
         self._counts: Counter[str] = Counter()
@@ -154,21 +179,27 @@ class ShareConsumer:
     @property
     def metrics(self) -> ShareMetrics:
         """The current metrics."""
-        in_hand = sum(record.state in (State.IN_HAND, State.SETTLING) for record in self._holders)
+        in_hand = sum(record.state in (State.IN_HAND, State.SETTLING) for record in self._held())
         fetches = sum(session.fetches for session in self._sessions.values())
         return ShareMetrics(**self._counts, fetches=fetches, buffered=len(self._buffer), in_hand=in_hand)
 
     async def start(self) -> None:
-        """Join the group in the background. Harmless the second time; every call that needs it does so."""
+        """Join the group in the background. A second call is harmless; every call that needs it makes it."""
         self._check_open()
+        self._running_loop()
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the loop that it runs on, from now on if it did not run."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
+            self._thread = threading.get_ident()
             self.polled_at = self._loop.time()
             self._membership.start()
+        return self._loop
 
     async def subscribe(self, topics: Iterable[str]) -> None:
-        """Other topics than before; none of them: acquire nothing more. Records of the old ones that were acquired
-        ahead are released; those in hand may still be acknowledged.
+        """Subscribe to these topics instead of earlier ones; without topics, acquire no more records. Records of the
+        old ones that were acquired ahead are released; those in hand may still be acknowledged.
         """
         self._check_open()
         self._membership.subscribe(list(topics))
@@ -177,19 +208,20 @@ class ShareConsumer:
         self._give_back(dropped)
 
     async def close(self, *, drain_s: float = 0.0) -> None:
-        """Acquire nothing more, wait up to `drain_s` seconds until what is in hand is acknowledged, release the rest
-        and leave the group. The second time: wait for the end of the first.
+        """Stop acquiring, wait up to `drain_s` seconds until the records in hand are acknowledged, release the rest and
+        leave the group. The second time: wait for the end of the first.
         """
         if self._closing:
             await self._gone.wait()
             return
         self._check_loop()
         self._closing = True
+        self._queue_passed()
         self._tell()
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(drain_s):
-                    await self._until(lambda: not any(record.state is State.IN_HAND for record in self._holders))
+                    await self._until(lambda: not any(record.state is State.IN_HAND for record in self._held()))
             for session in self._sessions.values():
                 session.end()
             if self._tasks:
@@ -228,61 +260,97 @@ class ShareConsumer:
     # -- records
 
     async def poll(self, *, timeout_s: float = 1.0, max_records: int = 500) -> list[ShareRecord]:
-        """Up to `max_records` records, as soon as there is any; [] when none came within `timeout_s`.
+        """Return up to `max_records` records, as soon as there are any; [] if none came within `timeout_s`.
 
         With implicit acknowledgement, what was handed out before is accepted.
         """
         if max_records < 1:
             raise ValueError(f"max_records is {max_records}: must be 1 or more")
+        if not self.records_are_there():
+            await self._wait_for_records(timeout_s, max_records)
+        return self._hand_out(max_records)
+
+    def __aiter__(self) -> AsyncIterator[ShareRecord]:
+        """Iterate over records one by one, until the consumer is closed. A step that is cancelled loses none."""
+        return _Records(self)
+
+    def batches(self, *, max_records: int = 500) -> AsyncIterator[ShareBatch]:
+        """Iterate over records by up to `max_records` of one partition, as soon as there are any, until the consumer is
+        closed. With implicit acknowledgement, the records of a batch are accepted when the next batch is asked for. A
+        step that is cancelled loses none.
+        """
+        if max_records < 1:
+            raise ValueError(f"max_records is {max_records}: must be 1 or more")
+        return _Batches(self, max_records)
+
+    async def getone(self, *, timeout_s: float | None = None) -> ShareRecord:
+        """Return the next record. TimeoutError if none came in time; None waits for ever."""
+        async with asyncio.timeout(timeout_s):
+            while True:
+                if found := await self.poll(timeout_s=PATIENCE_S, max_records=1):
+                    return found[0]
+
+    def records_are_there(self) -> bool:
+        """Begin a call for records: records handed out before are accepted. Return whether it need not wait."""
         if not self._member.topics and not self._closing:
             raise ClientError(f"the consumer of share group {self.group_id} has no topics: subscribe first")
-        self._accept_handed()
-        await self.start()
-        self.polled_at = asyncio.get_running_loop().time()
-        self._want(max_records)
+        self._check_loop()
+        if self._handed:
+            self._accept_handed()
+        self._check_usable()
+        self.polled_at = self._running_loop().time()
+        return bool(self._buffer)
+
+    def goes_on(self) -> bool:
+        """Begin a step of a loop over records. Return whether it may be handed some at once.
+
+        For `TURN_S` seconds it may: then whatever else runs on the event loop has its turn.
+        """
+        return not self._closing and self.records_are_there() and self.polled_at - self._gave_way_at <= TURN_S
+
+    async def next_records(self, wanted: int) -> None:
+        """Let others run, and return when there are records. StopAsyncIteration at the end."""
+        while not self._closing:
+            try:
+                if not self.records_are_there():
+                    await self._wait_for_records(PATIENCE_S, wanted)
+            except ClientError:
+                if self._closing and self._refusal is None:
+                    break
+                raise
+            if self.polled_at - self._gave_way_at > TURN_S:
+                self._gave_way_at = self.polled_at
+                await asyncio.sleep(0)
+            if self._buffer:
+                return
+        raise StopAsyncIteration
+
+    async def _wait_for_records(self, timeout_s: float, wanted: int) -> None:
+        """Return when there are records, or at the end of the time."""
+        self._want(wanted)
         try:
             async with asyncio.timeout(timeout_s):
                 await self._until(lambda: bool(self._buffer) or self._closing)
         except TimeoutError:
             pass
         finally:
-            self._want(-max_records)
-        self._check_open()
-        return self._hand_out(max_records)
-
-    async def __aiter__(self) -> AsyncIterator[ShareRecord]:
-        """Yield records one by one, until the consumer is closed."""
-        while not self._closing:
-            try:
-                found = await self.poll(timeout_s=60, max_records=1)
-            except ClientError:
-                if self._closing and self._refusal is None:
-                    return
-                raise
-            for record in found:
-                yield record
-
-    async def getone(self, *, timeout_s: float | None = None) -> ShareRecord:
-        """Return the next record. TimeoutError when none came in time; None: wait for ever."""
-        async with asyncio.timeout(timeout_s):
-            while True:
-                if found := await self.poll(timeout_s=60, max_records=1):
-                    return found[0]
+            self._want(-wanted)
+        self._check_usable()
+        self._gave_way_at = self.polled_at = self._running_loop().time()
 
     # -- acknowledgements
 
     def acknowledge(self, records: ShareRecord | Iterable[ShareRecord], kind: AcknowledgeType = ACCEPT) -> None:
         """Acknowledge one record or several with the next request to their broker; `commit` waits for the answer, and
-        `record.accept` and the like do both. Raises LockLost when it is too late already for one of them, ClientError
-        for one that was acknowledged before or is another consumer's; then none of them is acknowledged.
+        `record.accept` and the like do both. Raises LockLost if it is too late for one of them, ClientError for one
+        that was acknowledged before or belongs to another consumer; then none of them is acknowledged.
         """
         if kind not in _COUNTED:
             raise ValueError(f"kind is {kind!r}: must be ACCEPT, RELEASE, REJECT or RENEW")
         chosen = [records] if isinstance(records, ShareRecord) else list(dict.fromkeys(records))
         for record in chosen:
             self._check_held(record, kind)
-        for record in chosen:
-            self._send(record, kind, None)
+        self._send(chosen, kind, self._noted[kind])
 
     async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
         """Acknowledge, and wait until the broker has written it down. Raise LockLost, BrokerError.
@@ -290,10 +358,38 @@ class ShareConsumer:
         `reason` is for the record's dead letter, if it gets one.
         """
         self._check_held(record, kind)
-        answered: asyncio.Future[ClientError | None] = asyncio.get_running_loop().create_future()
-        self._send(record, kind, answered, reason)
-        if (error := await asyncio.shield(answered)) is not None:
-            raise error
+        await self._settle([record], kind, reason)
+
+    async def settle_all(self, records: Sequence[ShareRecord], kind: AcknowledgeType, reason: str = "") -> None:
+        """Settle those that are in hand. Raise LockLost for one that is lost, BrokerError, when all are answered."""
+        chosen = [record for record in records if record.state is State.IN_HAND]
+        lost = next((record for record in records if record.state is State.LOST), None)
+        for record in chosen:
+            self._check_held(record, kind)
+        if chosen:
+            await self._settle(chosen, kind, reason)
+        if lost is not None:
+            raise _lock_lost(lost)
+
+    async def _settle(self, records: Sequence[ShareRecord], kind: AcknowledgeType, reason: str) -> None:
+        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        left = len(records)
+        errors: list[ClientError] = []
+
+        def note(waiting: Waiting, error: ClientError | None) -> None:
+            nonlocal left
+            self._count(waiting, kind, error)
+            left -= len(waiting.records)
+            if error is not None:
+                errors.append(error)
+            if not left and not answered.done():
+                answered.set_result(None)
+            self._tell()
+
+        self._send(records, kind, (note,), reason)
+        await asyncio.shield(answered)
+        if errors:
+            raise errors[0]
 
     async def commit(self) -> list[tuple[ShareRecord, ClientError]]:
         """Wait for the answers to all acknowledgements until now. Returns those since the last call that failed.
@@ -303,6 +399,7 @@ class ShareConsumer:
         """
         self._check_loop()
         self._accept_handed()
+        self._queue_passed()
         await self._until(lambda: not self._unanswered)
         failed, self._failed = self._failed, []
         return failed
@@ -314,45 +411,89 @@ class ShareConsumer:
         if not record.is_of(self):
             raise ClientError(f"{record!r}: another consumer handed it out")
         if record.state is State.LOST:
-            raise LockLost(f"{record!r}: the lock is no longer this member's")
-        if record not in self._holders or record.state is not State.IN_HAND:
+            raise _lock_lost(record)
+        if record.state is not State.IN_HAND:
             raise ClientError(f"{record!r}: it was acknowledged before")
-        if kind is RENEW and not self._holders[record].renews:
+        if kind is RENEW and not SESSION_OF(record).renews:
             raise UnsupportedApi("renewing acquisition locks needs Apache Kafka 4.2 or later")
 
     def _send(
-        self,
-        record: ShareRecord,
-        kind: AcknowledgeType,
-        answered: asyncio.Future[ClientError | None] | None,
-        reason: str = "",
+        self, records: Sequence[ShareRecord], kind: AcknowledgeType, answered: tuple[Answered, ...], reason: str = ""
     ) -> None:
-        session = self._holders[record]
-        self._unanswered += 1
+        if not records:
+            return
+        self._unanswered += len(records)
+        parts = groupby(records, SESSION_OF) if len(self._sessions) > 1 else [(SESSION_OF(records[0]), records)]
+        for session, of_session in parts:
+            session.held.acknowledge(of_session, kind, answered, reason)
+            session.wake()
 
-        def note(error: ClientError | None) -> None:
-            self._unanswered -= 1
-            self._counts["refused" if error is not None else _COUNTED[kind]] += 1
-            if record.state is not State.IN_HAND:
-                self._holders.pop(record, None)
-            if answered is not None and not answered.done():
-                answered.set_result(error)
-            elif error is not None and answered is None:
-                self._failed.append((record, error))
-            self._tell()
+    def _note(self, kind: AcknowledgeType, waiting: Waiting, error: ClientError | None) -> None:
+        """Take the answer to acknowledgements for which only `commit` waits."""
+        self._count(waiting, kind, error)
+        if error is not None:
+            self._failed += [(record, error) for record in waiting.records]
+        self._tell()
 
-        session.held.acknowledge(record, kind, note, reason)
-        session.wake()
+    def _count(self, waiting: Waiting, kind: AcknowledgeType, error: ClientError | None) -> None:
+        self._unanswered -= len(waiting.records)
+        self._counts["refused" if error is not None else _COUNTED[kind]] += len(waiting.records)
 
     def _accept_handed(self) -> None:
+        """Accept what was handed out. The acknowledgements of a turn of the loop are queued together at its end."""
         handed, self._handed = self._handed, []
-        self.acknowledge(record for record in handed if record.state is State.IN_HAND)
+        waits = bool(self._passed)
+        for record in handed:
+            if record.state is State.IN_HAND:
+                record.state = State.SETTLING
+                self._passed.append(record)
+        if self._passed and not waits:
+            self._running_loop().call_soon(self._queue_passed)
+
+    def _queue_passed(self) -> None:
+        passed, self._passed = self._passed, []
+        if lost := [record for record in passed if record.state is State.LOST]:
+            self._counts["refused"] += len(lost)
+            self._failed += [(record, _lock_lost(record)) for record in lost]
+            passed = [record for record in passed if record.state is not State.LOST]
+        self._send(passed, ACCEPT, self._noted[ACCEPT])
 
     def _give_back(self, records: Sequence[ShareRecord]) -> None:
-        """Release what nobody was handed out. Nobody waits for the answers, and `commit` does not return them."""
-        for record in records:
-            record.state = State.IN_HAND
-            self._send(record, RELEASE, asyncio.get_running_loop().create_future())
+        """Release records that were not handed out. Nobody waits for the answers, and `commit` does not return them."""
+
+        def note(waiting: Waiting, error: ClientError | None) -> None:
+            self._count(waiting, RELEASE, error)
+            self._tell()
+
+        self._send(records, RELEASE, (note,))
+
+    # -- what a worker needs beside
+
+    @property
+    def lock_s(self) -> float:
+        """The time of a lock by the last answer, in seconds; 0 before the first."""
+        return min((each.held.lock_s for each in self._sessions.values() if each.held.lock_s), default=0.0)
+
+    def acquire_ahead(self, records: int) -> None:
+        """Acquire so many records ahead from now on, in the place of `prefetch`."""
+        if records != self._prefetch:
+            self._prefetch = records
+            self._wake_for_more()
+
+    def take_ready(self, most: int) -> list[ShareRecord]:
+        """Hand out records that are there, as `poll` does."""
+        return self._hand_out(most) if self.records_are_there() else []
+
+    def give_back(self, keep: int) -> int:
+        """Release records acquired ahead except the first `keep`, and return how many those are.
+
+        Only records at their first delivery: others are nearer to their limit.
+        """
+        kept, rest = list(islice(self._buffer, keep)), list(islice(self._buffer, keep, None))
+        given = [record for record in rest if record.delivery_count == 1]
+        self._buffer = deque([*kept, *(record for record in rest if record.delivery_count != 1)])
+        self._give_back(given)
+        return len(given)
 
     # -- what the sessions ask
 
@@ -360,14 +501,17 @@ class ShareConsumer:
         if self._closing:
             return 0
         ahead = self._prefetch if self._looks_ahead() else 0
-        missing = max(ahead, self._wanted) - len(self._buffer)
+        there = len(self._buffer)
+        if self._wanted <= there and ahead < 2 * there:
+            return 0  # half of it is there still: a request for each record would cost more than the records
+        missing = max(ahead, self._wanted) - there
         return max(0, -(-missing // max(1, len(self._sessions))))
 
     def _looks_ahead(self) -> bool:
         """Return True if records may be acquired before anybody waits for them.
 
-        Not if the application asks for none any more: their locks would end, and they would be acquired again, until
-        the broker gave them up.
+        False if the application no longer asks for records: their locks would end, and they would be acquired again,
+        until the broker gave them up.
         """
         sessions = self._sessions.values()
         longest_s = max([self.renew_s, *(session.held.lock_s * RENEW_AT for session in sessions)])
@@ -376,13 +520,14 @@ class ShareConsumer:
 
     def arrived(self, session: SessionTask, tp: TopicIdPartition, piece: Piece, deadline: float) -> None:
         name = self._core.name_of(tp[0])
-        arrived: list[ShareRecord] = []
-        for offset, timestamp, key, value, headers, count in piece.records:
-            record = ShareRecord(self, name, *tp, offset, timestamp, key, value, headers, count, deadline)
-            if (before := session.held.add(record)) is not None:
-                self.lost([before])
-            self._holders[record] = session
-            arrived.append(record)
+        arrived = [
+            ShareRecord(self, name, *tp, offset, timestamp, key, value, headers, count, deadline)
+            for offset, timestamp, key, value, headers, count in zip(*piece.records, piece.counts, strict=True)
+        ]
+        for record in arrived:
+            record.session = session
+        if before := session.held.add(arrived):
+            self.lost(before)
         self._counts["received"] += len(arrived)
         if name not in self._member.topics:
             self._give_back(arrived)
@@ -391,8 +536,6 @@ class ShareConsumer:
             self._tell()
 
     def lost(self, records: Sequence[ShareRecord]) -> None:
-        for record in records:
-            self._holders.pop(record, None)
         self._counts["lost"] += len(records)
         gone = [record for record in records if not record.held_since]
         if gone:
@@ -413,18 +556,43 @@ class ShareConsumer:
 
     # -- inside
 
+    def next_record(self) -> ShareRecord:
+        """Hand out a record that is there."""
+        record = self._buffer.popleft()
+        record.state = State.IN_HAND
+        record.held_since = self.polled_at
+        if self._implicit:
+            self._handed.append(record)
+        self._wake_for_more()
+        return record
+
+    def next_batch(self, most: int) -> ShareBatch:
+        """Hand out records of one partition that are there."""
+        first, count = self._buffer[0], 0
+        partition, topic_id = first.partition, first.topic_id
+        for each in self._buffer:
+            if count == most or each.partition != partition or each.topic_id != topic_id:
+                break
+            count += 1
+        return ShareBatch(self, self._hand_out(count))
+
     def _hand_out(self, most: int) -> list[ShareRecord]:
-        now = asyncio.get_running_loop().time()
-        found: list[ShareRecord] = []
-        while self._buffer and len(found) < most:
-            record = self._buffer.popleft()
+        buffer, now = self._buffer, self.polled_at
+        found = [buffer.popleft() for _ in range(min(most, len(buffer)))]
+        for record in found:
             record.state = State.IN_HAND
             record.held_since = now
-            found.append(record)
         if self._implicit:
             self._handed += found
-        self._wake_sessions()
+        self._wake_for_more()
         return found
+
+    def _wake_for_more(self) -> None:
+        if 2 * len(self._buffer) <= self._prefetch:
+            self._wake_sessions()
+
+    def _held(self) -> Iterator[ShareRecord]:
+        return chain.from_iterable(session.held for session in self._sessions.values())
 
     def _want(self, more: int) -> None:
         self._wanted += more
@@ -456,7 +624,7 @@ class ShareConsumer:
         self._tell()
 
     def _check_loop(self) -> None:
-        if self._loop is not None:
+        if self._loop is not None and (threading.get_ident() != self._thread or not self._loop.is_running()):
             try:
                 here = asyncio.get_running_loop()
             except RuntimeError:
@@ -469,6 +637,9 @@ class ShareConsumer:
 
     def _check_open(self) -> None:
         self._check_loop()
+        self._check_usable()
+
+    def _check_usable(self) -> None:
         if self._refusal is not None and not self._buffer:
             raise self._refusal
         if self._closing:
@@ -487,10 +658,41 @@ class ShareConsumer:
                 self._waiters.discard(waiter)
 
     def _tell(self) -> None:
-        """Let all that wait look again."""
+        """Let all waiting calls look again."""
         for waiter in self._waiters:
             if not waiter.done():
                 waiter.set_result(None)
+
+
+def _lock_lost(record: ShareRecord) -> LockLost:
+    return LockLost(f"{record!r}: the lock is no longer this member's")
+
+
+class _Records(AsyncIterator[ShareRecord]):
+    __slots__ = ("_consumer",)
+
+    def __init__(self, consumer: ShareConsumer) -> None:
+        self._consumer = consumer
+
+    async def __anext__(self) -> ShareRecord:
+        consumer = self._consumer
+        if not consumer.goes_on():
+            await consumer.next_records(1)
+        return consumer.next_record()
+
+
+class _Batches(AsyncIterator[ShareBatch]):
+    __slots__ = ("_consumer", "_most")
+
+    def __init__(self, consumer: ShareConsumer, most: int) -> None:
+        self._consumer = consumer
+        self._most = most
+
+    async def __anext__(self) -> ShareBatch:
+        consumer = self._consumer
+        if not consumer.goes_on():
+            await consumer.next_records(self._most)
+        return consumer.next_batch(self._most)
 
 
 _COUNTED: Final = {

@@ -1,47 +1,17 @@
-"""The records of a share session, and acknowledgements that wait to be sent. Pure; the caller's times are seconds."""
+"""The records that one share session holds, and their acknowledgements. Pure; the caller's times are seconds."""
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
+from shareq.client.aio.consumer.ack_batches import Answered, Portion, Waiting, apart, last_of_each
+from shareq.client.aio.consumer.lock_renewal import due_until, is_due, renewal_time
 from shareq.client.aio.consumer.records import RENEW, LockLost, ShareRecord, State
 from shareq.client.errors import ClientError
 from shareq.client.share.session import MAX_BATCHES, TopicIdPartition
-from shareq.protocol.ack_reasons import tags_of
-from shareq.protocol.generated.share_acknowledge import AcknowledgementBatch
-from shareq.protocol.primitives import Tags
 from shareq.protocol.share import AcknowledgeType
-
-RENEW_AT: Final = 0.5
-"""The share of a lock's time that is left when it is renewed."""
-
-
-Answered = Callable[[ClientError | None], None]
-"""Is called once: with None when the broker has written the acknowledgement down, else with why it has not."""
-
-
-class Waiting(NamedTuple):
-    """Offsets to acknowledge alike, both ends included. `record` is None for offsets that have none; `reason` is ""
-    where none was given.
-    """
-
-    first: int
-    last: int
-    kind: AcknowledgeType
-    record: ShareRecord | None = None
-    answered: tuple[Answered, ...] = ()
-    reason: str = ""
-
-    def answer(self, error: ClientError | None) -> None:
-        """Notify those that wait for it."""
-        for each in self.answered:
-            each(error)
-
-
-Portion = dict[TopicIdPartition, list[Waiting]]
-"""Acknowledgements of one request; ascending in each partition."""
 
 
 class HeldRecords:
@@ -52,6 +22,7 @@ class HeldRecords:
         self._records: dict[TopicIdPartition, dict[int, ShareRecord]] = {}
         self._waiting: Portion = {}
         self._again: deque[Portion] = deque()  # halves of what was refused, to be asked for one by one
+        self._first_deadline = math.inf  # no lock that has not ended ends before
 
     def __iter__(self) -> Iterator[ShareRecord]:
         """All that are held, and not lost."""
@@ -66,38 +37,89 @@ class HeldRecords:
         """True if there is anything to be sent."""
         return bool(self._waiting or self._again)
 
-    def add(self, record: ShareRecord) -> ShareRecord | None:
-        """Add a record that was acquired.
+    def add(self, records: Sequence[ShareRecord]) -> list[ShareRecord]:
+        """Add records of one partition that were acquired together.
 
-        Return an earlier delivery of it whose lock has ended, as that shows; else None.
+        Return earlier deliveries of them whose locks have ended, as that shows.
         """
-        of_partition = self._records.setdefault(record.topic_partition, {})
-        before = of_partition.get(record.offset)
-        of_partition[record.offset] = record
-        if before is not None:
-            before.state = State.LOST
-            waiting = self._waiting.pop(record.topic_partition, [])
-            if rest := [one for one in waiting if one.record is not before]:
-                self._waiting[record.topic_partition] = rest
-            for one in waiting:
-                if one.record is before:
-                    one.answer(LockLost(f"{before!r}: it was handed out again"))
-        return before
+        if not records:
+            return []
+        tp = records[0].topic_partition
+        of_partition = self._records.setdefault(tp, {})
+        arrived = {record.offset: record for record in records}
+        ended: list[ShareRecord] = []
+        if not of_partition.keys().isdisjoint(arrived):
+            ended = [of_partition[offset] for offset in arrived if offset in of_partition]
+            self._ended(tp, ended)
+        of_partition |= arrived
+        self._first_deadline = min(self._first_deadline, records[0].deadline)
+        return ended
 
-    def holds(self, record: ShareRecord) -> bool:
-        """Return True if it is this very delivery that is held."""
-        return self._records.get(record.topic_partition, {}).get(record.offset) is record
+    def _ended(self, tp: TopicIdPartition, ended: Sequence[ShareRecord]) -> None:
+        for record in ended:
+            record.state = State.LOST
+        gone = set(ended)
+        waiting = [part for one in self._waiting.pop(tp, []) for part in apart(one, gone)]
+        if rest := [one for one in waiting if gone.isdisjoint(one.records)]:
+            self._waiting[tp] = rest
+        for one in waiting:
+            if not gone.isdisjoint(one.records):
+                one.answer(LockLost(f"{one.records[0]!r}: it was handed out again"))
 
-    def acknowledge(self, record: ShareRecord, kind: AcknowledgeType, answered: Answered, reason: str = "") -> None:
-        """Queue an acknowledgement for the next request. A renewal that still waits gives way to what ends the lock."""
-        if kind is not RENEW:
-            record.state = State.SETTLING
-        waiting = self._waiting.setdefault(record.topic_partition, [])
-        waiting.append(Waiting(record.offset, record.offset, kind, record, (answered,), reason))
+    def acknowledge(
+        self, records: Iterable[ShareRecord], kind: AcknowledgeType, answered: tuple[Answered, ...], reason: str = ""
+    ) -> None:
+        """Queue acknowledgements for the next request: neighbours with the same `answered` are one, but for renewals.
 
-    def acknowledge_range(self, tp: TopicIdPartition, first: int, last: int, kind: AcknowledgeType) -> None:
-        """Acknowledge offsets that have no records, as `acknowledge` does records; both ends are included."""
+        A waiting renewal is replaced by an acknowledgement that ends the lock.
+        """
+        run: list[ShareRecord] = []
+        following, partition, topic_id = -1, -1, b""
+        for record in records:
+            if kind is not RENEW:
+                record.state = State.SETTLING
+            offset = record.offset
+            if (
+                offset != following
+                or record.partition != partition
+                or record.topic_id is not topic_id  # an equal one makes another run, which is joined to this one
+                or kind is RENEW
+            ):
+                if run:
+                    self._acknowledge_run(run, kind, answered, reason)
+                run, partition, topic_id = [], record.partition, record.topic_id
+            run.append(record)
+            following = offset + 1
+        if run:
+            self._acknowledge_run(run, kind, answered, reason)
+
+    def _acknowledge_run(
+        self, run: list[ShareRecord], kind: AcknowledgeType, answered: tuple[Answered, ...], reason: str
+    ) -> None:
+        waiting = self._waiting.setdefault(run[0].topic_partition, [])
+        first, last = run[0].offset, run[-1].offset
+        if waiting and waiting[-1].goes_on(first, kind, answered, reason):
+            waiting[-1].records += run
+            waiting[-1].last = last
+        else:
+            waiting.append(Waiting(first, last, kind, run, answered, reason))
+
+    def acknowledge_range(
+        self, tp: TopicIdPartition, first: int, last: int, kind: AcknowledgeType
+    ) -> list[ShareRecord]:
+        """Acknowledge offsets that were acquired without records; both ends are included.
+
+        Return earlier deliveries of them, as `add` does.
+        """
+        of_partition = self._records.get(tp, {})
+        fewer = range(first, last + 1) if last - first < len(of_partition) else sorted(of_partition)
+        ended = [of_partition[offset] for offset in fewer if first <= offset <= last and offset in of_partition]
+        if ended:
+            self._ended(tp, ended)
+            for record in ended:
+                del of_partition[record.offset]
         self._waiting.setdefault(tp, []).append(Waiting(first, last, kind))
+        return ended
 
     def take(self) -> Portion:
         """Return the acknowledgements of the next request, {} for none: at most MAX_BATCHES for its partitions
@@ -108,7 +130,7 @@ class HeldRecords:
         room = MAX_BATCHES
         portion: Portion = {}
         for tp in list(self._waiting):
-            waiting = _last_of_each(self._waiting.pop(tp))
+            waiting = last_of_each(self._waiting.pop(tp))
             portion[tp] = waiting[:room]
             if waiting[room:]:
                 self._waiting[tp] = waiting[room:]
@@ -121,21 +143,31 @@ class HeldRecords:
         """Queue a portion again, before everything else."""
         self._again.appendleft(portion)
 
-    def halve(self, tp: TopicIdPartition, waiting: list[Waiting]) -> None:
-        """Send each half by itself: a broker undoes all of a partition's for one whose lock is gone."""
+    def halve(self, tp: TopicIdPartition, waiting: list[Waiting]) -> bool:
+        """Send each half by itself: for one record without a lock, a broker undoes all acknowledgements of the
+        partition.
+
+        Return False for a single one, which cannot be halved.
+        """
+        if len(waiting) == 1 and (count := len(waiting[0].records)) > 1:
+            waiting = [waiting[0].part(0, count // 2), waiting[0].part(count // 2, count)]
+        if len(waiting) < 2:
+            return False
         middle = len(waiting) // 2
         self._again.appendleft({tp: waiting[middle:]})
         self._again.appendleft({tp: waiting[:middle]})
+        return True
 
     def done(self, tp: TopicIdPartition, waiting: Iterable[Waiting], now: float) -> None:
         """Note the written acknowledgements: renewed locks begin again, the other records are no longer held."""
         of_partition = self._records.get(tp, {})
         for one in waiting:
-            record = one.record
-            if record is not None and record.state is not State.LOST:
-                if one.kind is RENEW:
+            held = [record for record in one.records if record.state is not State.LOST]
+            if one.kind is RENEW:
+                for record in held:
                     record.deadline = now + self.lock_s
-                else:
+            else:
+                for record in held:
                     record.state = State.DONE
                     of_partition.pop(record.offset, None)
             one.answer(None)
@@ -147,17 +179,19 @@ class HeldRecords:
         """
         of_partition = self._records.get(tp, {})
         for one in waiting:
-            record = one.record
-            if record is not None and record.state is not State.LOST:
+            for record in one.records:
+                if record.state is State.LOST:
+                    continue
                 if isinstance(error, LockLost):
                     record.state = State.LOST
                     of_partition.pop(record.offset, None)
                 elif record.state is State.SETTLING and one.kind is not RENEW:
                     record.state = State.IN_HAND
+                    record.later_ms = 0
             one.answer(error)
 
     def lose(self, error: LockLost, partitions: Iterable[TopicIdPartition] | None = None) -> list[ShareRecord]:
-        """Drop the locks on these partitions, None: on all, and what waits to be sent for them.
+        """Drop the locks on these partitions (None: on all), and their unsent acknowledgements.
 
         Return what was held.
         """
@@ -175,7 +209,9 @@ class HeldRecords:
         return found
 
     def lapsed(self, now: float) -> list[ShareRecord]:
-        """Take out the records that nobody was handed out and whose locks have ended: they come again."""
+        """Remove records that were not handed out and whose locks have ended: they come again."""
+        if now < self._first_deadline:
+            return []
         gone = [record for record in self if record.state is State.BUFFERED and record.deadline <= now]
         for record in gone:
             record.state = State.LOST
@@ -186,50 +222,25 @@ class HeldRecords:
         """Return records half of whose lock is over, each once: for `longest_s` at most since they were handed out, or
         since records were asked for last.
         """
-        due = now + self.lock_s * RENEW_AT
-        waiting = {one.record for of_partition in self._waiting.values() for one in of_partition}
+        if due_until(now, self.lock_s) < self._earliest(now):
+            return []
+        waiting = {record for of_partition in self._waiting.values() for one in of_partition for record in one.records}
         return [
             record
             for record in self
             if record.state in (State.IN_HAND, State.BUFFERED)
-            and now < record.deadline <= due
+            and is_due(record.deadline, self.lock_s, now)
             and now - (record.held_since or polled_at) < longest_s
             and record not in waiting
         ]
 
     def next_renewal(self, now: float) -> float | None:
-        """Return when `to_renew` or `lapsed` may have something next; None without records."""
-        earliest = min((record.deadline for record in self if record.deadline > now), default=None)
-        return None if earliest is None else max(now, earliest - self.lock_s * RENEW_AT)
+        """Return when `to_renew` or `lapsed` may next have records, or an earlier time; None without records."""
+        earliest = self._earliest(now)
+        return None if earliest == math.inf else max(now, renewal_time(earliest, self.lock_s))
 
-
-def batches_of(portion: Portion) -> dict[TopicIdPartition, list[AcknowledgementBatch]]:
-    """Return the acknowledgements in wire form: neighbours that are acknowledged alike are one batch."""
-    found: dict[TopicIdPartition, list[AcknowledgementBatch]] = {}
-    for tp, waiting in portion.items():
-        batches = found[tp] = []
-        for one in waiting:
-            last = batches[-1] if batches else None
-            if last is not None and last.last_offset + 1 == one.first and last.acknowledge_types == [int(one.kind)]:
-                last.last_offset = one.last
-            else:
-                batches.append(AcknowledgementBatch(one.first, one.last, [int(one.kind)]))
-    return found
-
-
-def reasons_of(portion: Portion) -> dict[TopicIdPartition, Tags]:
-    """Return the tags that say why records are given back, of the partitions that have any."""
-    reasons = {tp: {one.first: one.reason for one in waiting if one.reason} for tp, waiting in portion.items()}
-    return {tp: tags_of(of_partition) for tp, of_partition in reasons.items() if of_partition}
-
-
-def _last_of_each(waiting: list[Waiting]) -> list[Waiting]:
-    """Ascending. Of several for one record, the last that ends its lock stands, else the last; all are answered."""
-    chosen: dict[int, Waiting] = {}
-    for one in waiting:
-        known = chosen.get(one.first)
-        if known is not None:
-            stands = known if one.kind is RENEW and known.kind is not RENEW else one
-            one = stands._replace(answered=known.answered + one.answered)
-        chosen[one.first] = one
-    return [chosen[first] for first in sorted(chosen)]
+    def _earliest(self, now: float) -> float:
+        """Return a time before which no lock ends of those that have not ended; exact where it is near."""
+        if self._first_deadline <= due_until(now, self.lock_s):  # that record may be finished by now, or renewed
+            self._first_deadline = min((one.deadline for one in self if one.deadline > now), default=math.inf)
+        return self._first_deadline

@@ -13,7 +13,8 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Final, Protocol
 
-from shareq.client.aio.consumer.held import HeldRecords, Portion, Waiting, batches_of, reasons_of
+from shareq.client.aio.consumer.ack_batches import Portion, Waiting, batches_of, delay_tags, delays_of, reasons_of
+from shareq.client.aio.consumer.held import HeldRecords
 from shareq.client.aio.consumer.records import (
     REJECT,
     RELEASE,
@@ -22,13 +23,13 @@ from shareq.client.aio.consumer.records import (
     LockLost,
     Piece,
     ShareRecord,
-    read_acquired,
+    unread,
 )
 from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi
 from shareq.client.share.core import RENEW_FROM, Fetched, ShareCore
 from shareq.client.share.leaders import Leader
-from shareq.client.share.meanings import Meaning, meaning_of
 from shareq.client.share.session import AckOutcome, FetchLimits, TopicIdPartition
+from shareq.client.share.session_errors import Meaning, meaning_of
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ErrorCode, is_retriable
 from shareq.protocol.share import AcknowledgeType
@@ -41,6 +42,10 @@ SPLITS: Final = 64
 """The most times that acknowledgements which were refused for one of them are halved, until some are taken again."""
 AT_ONCE: Final = 1_000
 """Records that are handed over in one turn of the loop."""
+ON_LOOP_BYTES: Final = 256 << 10
+"""The size up to which a batch is opened on the loop, in about a millisecond; larger ones, which may take as long as
+64 MB do, in a thread. The way there and back costs as much as opening 10 KB.
+"""
 
 
 class Ground(Protocol):
@@ -59,7 +64,7 @@ class Ground(Protocol):
         """Take records that were acquired; their locks end at `deadline`, on the loop's clock."""
 
     def lost(self, records: Sequence[ShareRecord]) -> None:
-        """Take note of records whose locks are gone."""
+        """Note records whose locks were lost."""
 
     def renewed(self) -> None:
         """Take note that a lock began again."""
@@ -115,7 +120,7 @@ class SessionTask:
         self.wake()
 
     def lose(self, why: str, partitions: Collection[TopicIdPartition] | None) -> None:
-        """Note that locks are gone: on these partitions, None: on all."""
+        """Note that locks were lost: on these partitions, or on all if None."""
         self._ground.lost(self.held.lose(LockLost(why), partitions))
 
     async def _pause(self, now: float) -> None:
@@ -131,9 +136,9 @@ class SessionTask:
             self._ground.lost(gone)
         if self._renews and self._ground.renew_s > 0:
             for record in self.held.to_renew(now, self._ground.renew_s, self._ground.polled_at):
-                self.held.acknowledge(record, RENEW, self._renewed)
+                self.held.acknowledge([record], RENEW, (self._renewed,))
 
-    def _renewed(self, error: ClientError | None) -> None:
+    def _renewed(self, _: Waiting, error: ClientError | None) -> None:
         """Count a renewal. A failed one shows in the record's acknowledgement."""
         if error is None:
             self._ground.renewed()
@@ -161,16 +166,20 @@ class SessionTask:
         acquired: dict[TopicIdPartition, list[Acquired]] = {}
         for one in outcome.acquired:
             acquired.setdefault(one.topic_partition, []).append(Acquired(*one[1:]))
+        deadline = now + self.held.lock_s
+        taken = 0
         for topic in fetched.answer.responses if fetched.answer is not None else ():
             for partition in topic.partitions:
                 tp = topic.topic_id, partition.partition_index
-                if wanted := acquired.get(tp):
-                    pieces = read_acquired(partition.records or b"", wanted)
-                    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
-                        # Neither is a batch opened on the loop, which may take as long as 64 MB do, nor handed over in
-                        # one turn.
-                        for part in piece.parts(AT_ONCE):
-                            self._take_piece(tp, part, now + self.held.lock_s)
+                wanted = acquired.get(tp)
+                for each in unread(partition.records or b"", wanted) if wanted else ():
+                    small = each.most_bytes <= ON_LOOP_BYTES
+                    piece = each.piece() if small else await asyncio.to_thread(each.piece)
+                    for part in piece.parts(AT_ONCE):
+                        self._take_piece(tp, part, deadline)
+                        taken += len(part.counts) + 1
+                        if taken >= AT_ONCE:
+                            taken = 0
                             await asyncio.sleep(0)
 
     def _take_piece(self, tp: TopicIdPartition, piece: Piece, deadline: float) -> None:
@@ -183,7 +192,8 @@ class SessionTask:
             for first, last in ranges:
                 if why is not None:
                     logger.error("%s: records %d to %d %s", name, first, last, why)
-                self.held.acknowledge_range(tp, first, last, kind)
+                if ended := self.held.acknowledge_range(tp, first, last, kind):
+                    self._ground.lost(ended)
         self._ground.arrived(self, tp, piece, deadline)
 
     # -- acknowledgements
@@ -195,9 +205,17 @@ class SessionTask:
         if not self._leader.opened or connection is None:
             self._fail(portion, LockLost("the share session was lost before the acknowledgement"))
             return
+        ours = connection.offers(ApiKey.START_REDRIVE)
+        delayed = delays_of(portion)
+        if delayed and not ours:
+            portion = self._without(portion, delayed)
+            if not portion:
+                return
         renews = any(one.kind is RENEW for waiting in portion.values() for one in waiting)
-        reasons = reasons_of(portion) if connection.offers(ApiKey.START_REDRIVE) else {}  # the broker is one of ours
-        sent = await self._core.send_acknowledge(self._leader, batches_of(portion), renews, reasons)
+        tags = reasons_of(portion) if ours else {}
+        for tp, more in delay_tags(delayed).items() if ours else ():
+            tags[tp] = (*tags.get(tp, ()), *more)
+        sent = await self._core.send_acknowledge(self._leader, batches_of(portion), renews, tags)
         outcome = await self._core.ack_outcome(self._leader, sent)
         if isinstance(outcome, UnsupportedApi):
             self._renews = False
@@ -219,6 +237,13 @@ class SessionTask:
             self._take_outcome(portion, outcome)
         await self._core.ack_consequences(self._leader, outcome)
 
+    def _without(self, portion: Portion, delayed: Portion) -> Portion:
+        """Refuse releases with a delay, which this broker would lose; return what is left of the acknowledgements."""
+        for tp, refused in delayed.items():
+            self.held.failed(tp, refused, UnsupportedApi("release with a delay: the broker is not shareq"))
+        left = {tp: [one for one in waiting if one not in delayed.get(tp, ())] for tp, waiting in portion.items()}
+        return {tp: waiting for tp, waiting in left.items() if waiting}
+
     def _fail(self, portion: Portion, error: ClientError) -> None:
         for tp, waiting in portion.items():
             self.held.failed(tp, waiting, error)
@@ -237,9 +262,8 @@ class SessionTask:
         what = f"{self._core.name_of(tp[0])}-{tp[1]}, records {waiting[0].first} to {waiting[-1].last}"
         meaning = meaning_of(error)
         if Meaning.LOCK_GONE in meaning:
-            if len(waiting) > 1 and self._splits > 0:
+            if self._splits > 0 and self.held.halve(tp, waiting):
                 self._splits -= 1
-                self.held.halve(tp, waiting)
             else:
                 self.held.failed(tp, waiting, LockLost(f"{what}: the lock is no longer this member's"))
         elif Meaning.MOVED in meaning:
@@ -252,4 +276,5 @@ class SessionTask:
 
 
 def _still_locked(one: Waiting) -> bool:
-    return one.record is not None and one.record.deadline > asyncio.get_running_loop().time()
+    now = asyncio.get_running_loop().time()
+    return any(record.deadline > now for record in one.records)

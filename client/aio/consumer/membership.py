@@ -1,4 +1,4 @@
-"""The upkeep of a membership: heartbeats, and the leaders of what is assigned.
+"""The upkeep of a membership: heartbeats, and the leaders of assigned partitions.
 
 Two tasks, so that brokers that are away never hold a heartbeat up.
 """
@@ -42,7 +42,7 @@ class Membership:
         ]
 
     def subscribe(self, topics: list[str]) -> None:
-        """Change to other topics. Nothing more is asked for of those that are dropped."""
+        """Change to other topics. No more records of dropped topics are requested."""
         self._core.subscribe(topics)
         self._beat_now.set()
         self._look_now.set()
@@ -62,7 +62,7 @@ class Membership:
             task.cancel()
 
     async def wait(self) -> None:
-        """Return when nothing of it runs any more, after `cancel`."""
+        """Return when all its tasks have ended, after `cancel`."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self, forever: Callable[[], Awaitable[None]]) -> None:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, overload
 
 from shareq.client.errors import ClientError
 from shareq.client.share.session import TopicIdPartition
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.records.batch import CONTROL, BatchHeader, batch_headers, crc_matches, decode_records
-from shareq.protocol.records.record_codec import Headers
+from shareq.protocol.records.batch import (
+    CODEC_MASK,
+    CONTROL,
+    BatchHeader,
+    batch_headers,
+    crc_matches,
+    decode_columns,
+)
+from shareq.protocol.records.record_codec import Columns, Headers
 from shareq.protocol.share import AcknowledgeType
 
 ACCEPT: Final = AcknowledgeType.ACCEPT
 RELEASE: Final = AcknowledgeType.RELEASE
 REJECT: Final = AcknowledgeType.REJECT
 RENEW: Final = AcknowledgeType.RENEW
+MOST_DELAY_S: Final = 604_800.0
+"""The longest delay that a group may have: a week."""
 
 
 class LockLost(ClientError):
@@ -49,6 +59,13 @@ class Owner(Protocol):
         """Acknowledge, and return when that is written down. Raises LockLost, BrokerError, UnsupportedApi."""
 
 
+class BatchOwner(Owner, Protocol):
+    """The consumer that handed a batch out, as the batch sees it."""
+
+    async def settle_all(self, records: Sequence[ShareRecord], kind: AcknowledgeType, reason: str = "") -> None:
+        """Settle those of them that are in hand. Raises the first error, when all are answered."""
+
+
 class ShareRecord:
     """A record that this member holds the lock of.
 
@@ -64,8 +81,10 @@ class ShareRecord:
         "headers",
         "held_since",
         "key",
+        "later_ms",
         "offset",
         "partition",
+        "session",
         "state",
         "timestamp",
         "topic",
@@ -102,6 +121,10 @@ class ShareRecord:
         self.held_since = 0.0
         """The time at which the consumer handed it out, on the same clock."""
         self.state = State.BUFFERED
+        self.later_ms = 0
+        """The delay that `release` was given, in milliseconds."""
+        self.session: object = None
+        """The session that holds it, as its consumer has noted; the consumer's own."""
 
     @property
     def topic_partition(self) -> TopicIdPartition:
@@ -115,14 +138,21 @@ class ShareRecord:
         """Done: it never comes again."""
         await self._owner.settle(self, ACCEPT)
 
-    async def release(self, reason: str = "") -> None:
+    async def release(self, reason: str = "", *, delay_s: float = 0.0) -> None:
         """Not now: to any member of the group, at once or after the group's redelivery delay. `reason` as of `reject`,
         for when this was its last delivery.
+
+        With `delay_s` not for so many seconds: the broker keeps it, on shareq, in a group with `shareq.delay.enable`.
+        Elsewhere it is refused (UnsupportedApi; BrokerError where the group has no delays, or none that long), and the
+        record is still in hand.
         """
+        if not 0 <= delay_s <= MOST_DELAY_S:
+            raise ClientError(f"delay_s is {delay_s!r}: must be 0 to {MOST_DELAY_S:g} seconds")
+        self.later_ms = math.ceil(delay_s * 1000)
         await self._owner.settle(self, RELEASE, reason)
 
     async def reject(self, reason: str = "") -> None:
-        """No one can work on it: it is given up, and goes to the group's dead letters, if it has any.
+        """Reject the record: no one can process it; it is given up, and becomes a dead letter if the group has a queue.
 
         On shareq its letter says the `reason`, up to 500 bytes (`__dlq.errors.shareq.error`); others do not see it.
         """
@@ -139,6 +169,64 @@ class ShareRecord:
         )
 
 
+class ShareBatch(Sequence[ShareRecord]):
+    """Records of one partition, ascending, that were handed out together.
+
+    `accept` and its siblings work as those of a record, for all records still in hand: those acknowledged before stay
+    unchanged. They return when everything is answered, and raise the first error then: which records it is of, their
+    `state` shows.
+    """
+
+    __slots__ = ("_owner", "_records")
+
+    def __init__(self, owner: BatchOwner, records: Sequence[ShareRecord]) -> None:
+        self._owner = owner
+        self._records = records
+
+    @property
+    def topic(self) -> str:
+        return self._records[0].topic
+
+    @property
+    def partition(self) -> int:
+        return self._records[0].partition
+
+    async def accept(self) -> None:
+        """Done: none of them ever comes again."""
+        await self._owner.settle_all(self._records, ACCEPT)
+
+    async def release(self, reason: str = "") -> None:
+        """Not now; see `ShareRecord.release`."""
+        await self._owner.settle_all(self._records, RELEASE, reason)
+
+    async def reject(self, reason: str = "") -> None:
+        """No one can work on them; see `ShareRecord.reject`."""
+        await self._owner.settle_all(self._records, REJECT, reason)
+
+    async def renew(self) -> None:
+        """Let the locks begin again; see `ShareRecord.renew`."""
+        await self._owner.settle_all(self._records, RENEW)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @overload
+    def __getitem__(self, at: int) -> ShareRecord: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[ShareRecord]: ...
+
+    def __getitem__(self, at: int | slice) -> ShareRecord | Sequence[ShareRecord]:
+        return self._records[at]
+
+    def __iter__(self) -> Iterator[ShareRecord]:
+        return iter(self._records)
+
+    def __repr__(self) -> str:
+        ends = f"{self._records[0].offset} to {self._records[-1].offset}"
+        return f"ShareBatch({self.topic}-{self.partition}@{ends}, {len(self)} records)"
+
+
 class Acquired(NamedTuple):
     """Offsets that were acquired together; both ends are included."""
 
@@ -147,56 +235,93 @@ class Acquired(NamedTuple):
     delivery_count: int
 
 
+NO_RECORDS: Final = Columns([], [], [], [], [])
+
+
 class Piece(NamedTuple):
     """The records of one record batch. Ranges include both ends.
 
-    `records`: offset, timestamp, key, value, headers and delivery count of each. `missing` were acquired and are not in
-    the log (compacted, or control records); `corrupt` cannot be read; `beyond` were not sent.
+    `counts`: the delivery count of each of `records`. `missing` were acquired and are not in the log (compacted, or
+    control records); `corrupt` cannot be read; `beyond` were not sent.
     """
 
-    records: Sequence[tuple[int, int, bytes | None, bytes | None, Headers, int]] = ()
+    records: Columns = NO_RECORDS
+    counts: Sequence[int] = ()
     missing: Sequence[tuple[int, int]] = ()
     corrupt: Sequence[tuple[int, int]] = ()
     beyond: Sequence[tuple[int, int]] = ()
 
     def parts(self, most: int) -> Iterator[Piece]:
         """Yield it in pieces of at most so many records each; the ranges are in the first."""
-        yield self._replace(records=self.records[:most])
-        for start in range(most, len(self.records), most):
-            yield Piece(self.records[start : start + most])
+        if len(self.counts) <= most:
+            yield self
+            return
+        for start in range(0, len(self.counts), most):
+            some = slice(start, start + most)
+            offsets, times, keys, values, headers = self.records
+            records = Columns(offsets[some], times[some], keys[some], values[some], headers[some])
+            counts = self.counts[some]
+            yield Piece(records, counts) if start else self._replace(records=records, counts=counts)
 
 
-def read_acquired(data: bytes | memoryview, acquired: Sequence[Acquired]) -> Iterator[Piece]:
-    """Yield the acquired records batch by batch, so that a caller may give way in between. Each offset comes once."""
+class Unread(NamedTuple):
+    """A record batch of an answer that is not opened yet. `before`: offsets that were acquired and are in no batch."""
+
+    batch: memoryview
+    header: BatchHeader
+    before: Sequence[tuple[int, int]]
+    wanted: Sequence[Acquired]
+    beyond: Sequence[tuple[int, int]] = ()
+
+    @property
+    def most_bytes(self) -> int:
+        """The most bytes of records that it may have when it is open."""
+        return len(self.batch) * (EXPANSION if self.header.attributes & CODEC_MASK else 1)
+
+    def piece(self) -> Piece:
+        """Open it."""
+        header, wanted, missing = self.header, self.wanted, list(self.before)
+        if not wanted:
+            return Piece(missing=missing, beyond=self.beyond)
+        if header.attributes & CONTROL:
+            return Piece(missing=[*missing, *(one[:2] for one in wanted)])
+        try:
+            if not crc_matches(self.batch, 0, header):
+                raise MalformedMessage("wrong CRC")
+            found = decode_columns(self.batch, first=wanted[0].first, last=wanted[-1].last)
+        except MalformedMessage:
+            return Piece(missing=missing, corrupt=[one[:2] for one in wanted])
+        first, last, count = wanted[0]
+        whole = len(wanted) == 1 and len(found.offsets) == last + 1 - first  # an answer may name 2^63 of them
+        if whole and found.offsets == list(range(first, last + 1)):
+            return Piece(found, [count] * len(found.offsets), missing)
+        return _chosen(found, wanted, missing)
+
+
+EXPANSION: Final = 1032
+"""The most bytes of records that a byte stands for in a batch that is compressed."""
+_NO_BATCH: Final = BatchHeader(*[0] * 13)
+
+
+def unread(data: bytes | memoryview, acquired: Sequence[Acquired]) -> Iterator[Unread]:
+    """Yield the batches that have acquired records, to be opened one by one. Each offset comes once."""
     left = _Left(acquired)
     for position, header in batch_headers(data):
-        piece = _read_batch(memoryview(data)[position : position + header.size], header, left)
-        if piece is not None:
-            yield piece
-    beyond = left.up_to(None)
-    if beyond:
-        yield Piece(beyond=[(first, last) for first, last, _ in beyond])
+        before = [(first, last) for first, last, _ in left.up_to(header.base_offset - 1)]
+        wanted = left.up_to(header.base_offset + header.last_offset_delta)
+        if before or wanted:
+            yield Unread(memoryview(data)[position : position + header.size], header, before, wanted)
+    if beyond := left.up_to(None):
+        yield Unread(memoryview(b""), _NO_BATCH, (), (), [(first, last) for first, last, _ in beyond])
 
 
-def _read_batch(batch: memoryview, header: BatchHeader, left: _Left) -> Piece | None:
-    end = header.base_offset + header.last_offset_delta
-    before = left.up_to(header.base_offset - 1)
-    wanted = left.up_to(end)
-    missing = [(first, last) for first, last, _ in before]
-    if not wanted:
-        return Piece(missing=missing) if missing else None
-    if header.attributes & CONTROL:
-        return Piece(missing=[*missing, *((first, last) for first, last, _ in wanted)])
-    try:
-        if not crc_matches(batch, 0, header):
-            raise MalformedMessage("wrong CRC")
-        found = decode_records(batch, first=wanted[0].first, last=wanted[-1].last)
-    except MalformedMessage:
-        return Piece(missing=missing, corrupt=[(first, last) for first, last, _ in wanted])
-    records = []
+def _chosen(found: Columns, wanted: Sequence[Acquired], missing: list[tuple[int, int]]) -> Piece:
+    """Return those of the records that were acquired."""
+    places: list[int] = []
+    counts: list[int] = []
     at = 0
     first, last, count = wanted[0]
-    for offset, timestamp, key, value, headers in found:
+    for place, offset in enumerate(found.offsets):
         while offset > last and at + 1 < len(wanted):
             if first <= last:
                 missing.append((first, last))
@@ -205,10 +330,18 @@ def _read_batch(batch: memoryview, header: BatchHeader, left: _Left) -> Piece | 
         if first <= offset <= last:
             if offset > first:
                 missing.append((first, offset - 1))
-            records.append((offset, timestamp, key, value, headers, count))
+            places.append(place)
+            counts.append(count)
             first = offset + 1
     missing += [(low, high) for low, high in ((first, last), *(one[:2] for one in wanted[at + 1 :])) if low <= high]
-    return Piece(records, missing)
+    chosen = Columns(
+        [found.offsets[place] for place in places],
+        [found.timestamps[place] for place in places],
+        [found.keys[place] for place in places],
+        [found.values[place] for place in places],
+        [found.headers[place] for place in places],
+    )
+    return Piece(chosen, counts, missing)
 
 
 class _Left:
@@ -218,7 +351,7 @@ class _Left:
         self._ranges = sorted(acquired, reverse=True)
 
     def up_to(self, end: int | None) -> list[Acquired]:
-        """Take out what is left up to `end`, included; None: all."""
+        """Remove the records up to `end`, included; None: all."""
         taken: list[Acquired] = []
         while self._ranges and (end is None or self._ranges[-1].first <= end):
             one = self._ranges.pop()

@@ -1,4 +1,4 @@
-"""The errors of share sessions and of their partitions, and what each of them means for a member (KIP-932). Pure."""
+"""The errors of share sessions and of their partitions, and the meaning of each for a member (KIP-932). Pure."""
 
 from __future__ import annotations
 
