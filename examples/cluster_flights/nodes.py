@@ -1,4 +1,4 @@
-"""Two nodes before a cluster, of which one is at work and the other one waits."""
+"""Two nodes in front of a cluster, of which one is at work and the other one waits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Nodes:
         return ",".join(node.address for node in self._nodes.values())
 
     def start(self) -> None:
-        """Start them before the cluster; RuntimeError with what a node said that does not start."""
+        """Start them in front of the cluster; RuntimeError with what a node said that does not start."""
         for node in self._nodes.values():
             node.cluster = self._cluster.bootstrap
             node.start(STARTS_S)

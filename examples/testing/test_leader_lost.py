@@ -16,7 +16,7 @@ def wrong(consumer: ShareConsumer, message: Any, shipped: list[bytes]) -> None:
 
 
 def right(consumer: ShareConsumer, message: Any, shipped: list[bytes]) -> None:
-    """Shipped is what the broker has written down as accepted; all else comes again."""
+    """Count an order as shipped when the broker has recorded it as accepted; all others come again."""
     consumer.acknowledge(message, AcknowledgeType.ACCEPT)
     if not any(consumer.commit_sync().values()):
         shipped.append(message.value())

@@ -12,7 +12,7 @@ Pack = Callable[[bytes], None]
 
 
 def wrong(bootstrap: str, pack: Pack, polls: int) -> None:
-    """Implicit acknowledgement: the next poll accepts what the last one brought, failed or not."""
+    """Implicit acknowledgement: the next poll accepts the records of the last one, failed or not."""
     with ShareConsumer({"bootstrap.servers": bootstrap, "group.id": "packers"}) as consumer:
         consumer.subscribe(["orders"])
         for _ in range(polls):
@@ -24,7 +24,7 @@ def wrong(bootstrap: str, pack: Pack, polls: int) -> None:
 
 
 def right(bootstrap: str, pack: Pack, polls: int) -> None:
-    """Explicit acknowledgement: what failed is released."""
+    """Explicit acknowledgement: failed records are released."""
     config = {"bootstrap.servers": bootstrap, "group.id": "packers", "share.acknowledgement.mode": "explicit"}
     with ShareConsumer(config) as consumer:
         consumer.subscribe(["orders"])

@@ -1,8 +1,8 @@
-"""Channels: what kombu asks of a broker, over topics and share groups.
+"""Channels: kombu's operations on a broker, over topics and share groups.
 
-A queue is a topic and a share group of its name. A *transient* queue, one that is deleted with its consumer (replies,
-remote control, events), that is bound to an exchange is no topic: its connection follows the exchange's topic, to which
-goes what is said to all, or what no queue that is known here is bound for.
+A queue is a topic and a share group of its name. A *transient* queue (one deleted with its consumer: replies, remote
+control, events) that is bound to an exchange is no topic: its connection reads the exchange's topic, which gets
+messages for everybody, and messages for which no known queue is bound.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from shareq.client.aio.again import is_for_another
 from shareq.kombu.envelope import NotAMessage, expired, packed, unpacked
 from shareq.kombu.names import GROUP_CONFIG, ROUTING_KEY
 from shareq.kombu.queue_consumer import CLOSE_S, QueueConsumer
-from shareq.kombu.tasks import due_s, fault, fields_of, time_of
+from shareq.kombu.tasks import due_s, fault, fields_of, not_before, time_of
 from shareq.protocol.records.record_codec import Record
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _BEHIND: Final = "kafka-share: a log has no priorities: use a queue, and workers
 
 
 class Arrival(NamedTuple):
-    """A message that is to be handed on. `record` and `consumer` are None for what a transient queue heard."""
+    """A message to be delivered. `record` and `consumer` are None for a message to a transient queue."""
 
     queue: str
     message: dict[str, Any]
@@ -145,7 +145,7 @@ class QoS(virtual.QoS):
         self._flush()
 
     def restore_unacked_once(self, stderr: Any = None) -> None:
-        """Do nothing: closing the consumers releases what is left."""
+        """Do nothing: closing the consumers releases the remaining messages."""
 
     def _settle(self, tag: str, kind: AcknowledgeType) -> None:
         self._quick_ack(tag)
@@ -273,7 +273,7 @@ class Channel(virtual.Channel):
 
     def _put(self, queue: str, message: dict[str, Any], **kwargs: Any) -> None:
         self._ensure(queue)
-        self.connection.engine.send(self._topic(queue), packed(message))
+        self.connection.engine.send(self._topic(queue), packed(message), not_before(message.get("headers") or {}))
 
     def _put_fanout(self, exchange: str, message: dict[str, Any], routing_key: str, **kwargs: Any) -> None:
         topic = self.connection.exchange_topic(exchange)
@@ -332,7 +332,7 @@ class Channel(virtual.Channel):
 
     @property
     def hears(self) -> bool:
-        """True if a transient queue has something to hand on."""
+        """True if a transient queue has a message to deliver."""
         return any(self.connection.heard.get(queue) for queue in self._callbacks)
 
     @property
@@ -438,7 +438,7 @@ class Channel(virtual.Channel):
         self.connection.news()
 
     def give_back(self) -> None:
-        """Take back from Celery's timer what is wanted; a task that was begun stays."""
+        """Take the wanted tasks back from Celery's timer; a task that has begun stays."""
         wanted = dict(_taken_out(self._wanted_back))
         if not wanted:
             return
@@ -483,7 +483,7 @@ class Channel(virtual.Channel):
             message.reject()
 
     def _fault(self, message: JsonMessage, arrival: Arrival) -> str | None:
-        """Return why Celery must not get a message, None for nothing; note how long its lock is to be renewed."""
+        """Return why Celery must not get a message, None if it may; note how long to renew its lock."""
         try:
             payload = message.read()
         except DecodeError as error:
@@ -511,9 +511,9 @@ class Channel(virtual.Channel):
         return message
 
     def _cancel(self, consumer: QueueConsumer) -> None:
-        """Cancel a consumer and release what was not handed on.
+        """Cancel a consumer and release its undelivered messages.
 
-        A member that holds nothing more leaves, others with the channel.
+        A member that holds no more records leaves, others together with the channel.
         """
         engine = consumer.engine
         engine.run(consumer.cancel(), CALL_S)
@@ -544,7 +544,7 @@ def matches(kind: str, routing_key: str, pattern: str, found: str, match: Callab
 
 
 def heard_from(record: Record, topic: str) -> tuple[str, dict[str, Any]] | None:
-    """Return routing key and message of a record of an exchange's topic; None, with a line, for what is no message."""
+    """Return routing key and message of a record of an exchange's topic, or None (logged) for an invalid record."""
     try:
         routing_key = (dict(record.headers).get(ROUTING_KEY) or b"").decode()
         return routing_key, unpacked(record.value, record.timestamp)
@@ -560,7 +560,7 @@ class TooFar(Exception):
 
 
 def _taken_out(found: deque[T]) -> Iterator[T]:
-    """Return an iterator that takes out what is there."""
+    """Return an iterator that removes the items it returns."""
     while found:
         yield found.popleft()
 

@@ -1,6 +1,6 @@
 """The client of one process: an event loop in a thread, which the blocking calls of kombu use. Made again after a fork.
 
-Asynchronous parts (consumers, tails, the producer) are touched on the loop alone; `run` and `soon` are for the rest.
+Asynchronous parts (consumers, tails, the producer) are used on the loop only; `run` and `soon` are for other threads.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from shareq.client.share.widest_window import reach
 from shareq.kombu.tail import Tail
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.metadata import MetadataRequest
+from shareq.protocol.records.record_codec import Headers
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ ENDED: Final = "the client's thread has ended"
 
 
 class Engine:
-    """`Engine.of` gives the one of this process for a cluster. Any thread may call what is not the loop's."""
+    """`Engine.of` gives the one of this process for a cluster. Any thread may call methods that are not the loop's."""
 
     _known: ClassVar[dict[tuple[int, tuple[tuple[str, str], ...]], Engine]] = {}
     _lock = threading.Lock()
@@ -129,12 +130,15 @@ class Engine:
         """Return if the cluster answers. Raises Unreachable, AuthenticationFailed."""
         self.run(self.network.request(None, MetadataRequest([]), timeout_ms=round(timeout_s * 1000)), timeout_s + 1)
 
-    def send(self, topic: str, value: bytes) -> None:
-        """Write, and return when it is written down. Raises BrokerError, Unreachable: it may be written then."""
-        self.run(self._send(topic, value), SEND_S + BLOCK_S)
+    def send(self, topic: str, value: bytes, headers: Headers = ()) -> None:
+        """Write, and return when it is written down.
+
+        Raises BrokerError, Unreachable: the message may be written then.
+        """
+        self.run(self._send(topic, value, headers), SEND_S + BLOCK_S)
 
     def send_soon(self, topic: str, value: bytes, routing_key: str) -> None:
-        """Write without waiting for it; what goes wrong is logged."""
+        """Write without waiting for it; errors are logged."""
         self.soon(lambda: self.background(self._send_soon(topic, value, routing_key)))
 
     def tail(self, topic: str) -> Tail:
@@ -147,7 +151,7 @@ class Engine:
     # -- topics and groups
 
     def ensure_topic(self, name: str, partitions: int, replication_factor: int, configs: Mapping[str, str]) -> None:
-        """Make a topic, if it is not known to exist. Raises BrokerError, Unreachable."""
+        """Create a topic, unless it is known to exist. Raises BrokerError, Unreachable."""
         if name in self._topics:
             return
         with self._admin() as admin:
@@ -188,7 +192,7 @@ class Engine:
             return total + self._count(admin, unknown)
 
     def delete(self, topic: str) -> None:
-        """Delete a topic; one that does not exist is no failure."""
+        """Delete a topic; a missing one is no error."""
         self._topics.discard(topic)
         with self._admin() as admin:
             outcome = admin.topics.delete([topic])[topic]
@@ -223,7 +227,7 @@ class Engine:
     # -- life
 
     def close(self) -> None:
-        """Send what was sent soon; at the end of the process."""
+        """Send the pending messages; at the end of the process."""
         with contextlib.suppress(Exception):
             self.run(self._close(), END_S)
 
@@ -283,8 +287,8 @@ class Engine:
             await asyncio.wait(self._background)
         await self._producer.flush()
 
-    async def _send(self, topic: str, value: bytes) -> None:
-        await self._producer.send_and_wait(topic, value)
+    async def _send(self, topic: str, value: bytes, headers: Headers) -> None:
+        await self._producer.send_and_wait(topic, value, headers=headers)
 
     async def _send_soon(self, topic: str, value: bytes, routing_key: str) -> None:
         try:
@@ -313,5 +317,6 @@ def _at_exit() -> None:
             engine.close()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+if hasattr(os, "register_at_fork"):  # Windows forks nothing
+    os.register_at_fork(after_in_child=_after_fork)
 atexit.register(_at_exit)

@@ -1,4 +1,4 @@
-"""Messages as records: how one is written, and whether a record is one that kombu can take. Pure."""
+"""Messages as records: how to write one, and whether a record is a message that kombu accepts. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def packed(message: Mapping[str, Any]) -> bytes:
 def unpacked(value: bytes | None, sent_ms: int) -> dict[str, Any]:
     """Return the message of a record's value, with `sent_ms`, the record's time, in it. Raises NotAMessage alone.
 
-    kombu and Celery use what it returns without looking: each field that they touch has a type that they can take.
+    kombu and Celery use the result without checks: each field that they use has a valid type.
     """
     try:
         found = loads(value or b"")

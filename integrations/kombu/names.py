@@ -41,7 +41,7 @@ class Options:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Options:
-        """Read what is given; other options are kombu's and Celery's."""
+        """Read the given options; others are kombu's and Celery's."""
         for name, value in given.items():
             kind = _KINDS.get(name)
             if kind is not None and not isinstance(value, kind):
@@ -55,7 +55,7 @@ class Options:
         return legal(self.prefix + queue)
 
     def exchange_topic(self, exchange: str) -> str:
-        """Return the topic of what an exchange has for all who listen."""
+        """Return the topic for messages of an exchange to all listeners."""
         return legal(f"{self.prefix}{exchange}.exchange")
 
 
@@ -72,9 +72,9 @@ _KINDS: Final[dict[str, Any]] = {
 
 
 def legal(name: str) -> str:
-    """Return a name as topics may have it: other characters become "_" and four hexadecimal digits of UTF-16.
+    """Return a name made valid for topics: other characters become "_" and four hexadecimal digits of UTF-16.
 
-    Raises ConfigError for one that is too long, or is no name of a topic for another reason.
+    Raises ConfigError for one that is too long, or invalid for another reason.
     """
     found = "".join(each if _LEGAL.match(each) else "".join(f"_{unit:04x}" for unit in _utf16(each)) for each in name)
     if not found or len(found) > LONGEST or found in (".", ".."):

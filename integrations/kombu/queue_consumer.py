@@ -1,6 +1,6 @@
 """The member of a queue's share group: records are acquired while the channel has room, and settled one by one.
 
-Everything here is on the engine's loop, but for what is said otherwise.
+Everything here runs on the engine's loop, unless marked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shareq.client.aio.again import Again
 from shareq.client.aio.consumer.records import State
 from shareq.client.aio.early import EarlyRecords
 from shareq.kombu.engine import Engine
-from shareq.kombu.waiting import WaitingTasks, Withdraw
+from shareq.kombu.eta import WaitingTasks, Withdraw
 
 logger = logging.getLogger(__name__)
 
@@ -29,9 +29,9 @@ PURGED_AT_ONCE: Final = 500
 
 
 class QueueConsumer:
-    """`room` says how many records may be taken now; `arrived` takes one, `failed` what ended it, `lost` that a lock
-    of a record in hand is gone. The last three are called on the loop. For `withdraw` see `waiting.py`, for `window`
-    `EarlyRecords`.
+    """`room` returns how many records may be taken now; `arrived` receives each record, `failed` the error that ended
+    it, `lost` is called when the lock of a record in hand is lost. The last three are called on the loop. For
+    `withdraw` see `waiting.py`, for `window` `EarlyRecords`.
     """
 
     def __init__(
@@ -81,11 +81,11 @@ class QueueConsumer:
         self.engine.watch(self._engine_ended, self.close)
 
     async def consume(self) -> None:
-        """Hand records on from now on."""
+        """Start to deliver records."""
         self._tasks = [asyncio.create_task(self._to_its_end(work)) for work in (self._pump(), self._look())]
 
     async def purge(self, timeout_s: float) -> int:
-        """Accept all that is available, and return how many records that were. What others have in hand stays."""
+        """Accept all available records, and return how many there were. What others have in hand stays."""
         consumer = self._consumer
         assert consumer is not None
         await self._assigned(consumer)
@@ -110,7 +110,7 @@ class QueueConsumer:
         self._woken.set()
 
     def settle(self, record: ShareRecord, kind: AcknowledgeType) -> None:
-        """Acknowledge it; what goes wrong is logged, and the record comes again."""
+        """Acknowledge it; an error is logged, and the record comes again."""
         task = asyncio.create_task(self._settle(record, kind))
         self._settling.add(task)
         task.add_done_callback(self._settling.discard)
@@ -121,7 +121,7 @@ class QueueConsumer:
             self._waiting.keep(record, ahead_s)
 
     async def stop(self) -> None:
-        """Hand nothing on any more."""
+        """Stop delivering."""
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
@@ -129,9 +129,7 @@ class QueueConsumer:
             await asyncio.wait(tasks)
 
     async def cancel(self) -> None:
-        """Stop, and release what came and was not handed on, also what a fetch that is under way still brings. What is
-        in hand stays.
-        """
+        """Stop, and release undelivered records, including those of a pending fetch. What is in hand stays."""
         await self.stop()
         if self._consumer is not None and not self._closing:
             await self._consumer.subscribe([])
@@ -227,11 +225,11 @@ class QueueConsumer:
 
 
 class LocksLost(ConnectionError):
-    """A loss of locks: what was handed on and not acknowledged comes again, to some consumer.
+    """A loss of locks: delivered, unacknowledged records come again, to some consumer.
 
     Celery sees it as a lost connection, though ours may be whole: it then forgets what it has not begun.
     """
 
 
 class ConsumerEnded(ConnectionError):
-    """A fault of the consumer; what was in hand comes again."""
+    """A fault of the consumer; records in hand come again."""

@@ -28,7 +28,7 @@ Listener = Callable[[Record], None]
 
 
 class Tail:
-    """Fetches while there are listeners; each gets what is written from the end of `listen` on."""
+    """Fetches while there are listeners; each gets the records written after the end of `listen`."""
 
     def __init__(self, network: Network, topic: str) -> None:
         self._network = network
@@ -38,7 +38,7 @@ class Tail:
         self._task: asyncio.Task[None] | None = None
 
     async def listen(self, listener: Listener) -> None:
-        """Call it with each record from now on. Raises BrokerError, Unreachable."""
+        """Call it with each new record. Raises BrokerError, Unreachable."""
         async with asyncio.timeout(OPEN_S):
             end = await self._offset(LATEST)
         self._listeners[listener] = end
@@ -99,9 +99,7 @@ class Tail:
         self._position = max(self._position, following)
 
     def _records_of(self, batch: bytes, base: int) -> list[Record]:
-        """Return the records that are still to come of a batch; none of one that cannot be read: it would stop the
-        rest.
-        """
+        """Return the remaining records of a batch; none of an unreadable one, which would block the rest."""
         try:
             return decode_records(batch, first=self._position)
         except MalformedMessage as error:

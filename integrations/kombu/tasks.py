@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from shareq.client.aio.early import TOO_FAR
+from shareq.protocol.names import NOT_BEFORE
+from shareq.protocol.records.record_codec import Headers
 
 MOST_DEPTH: Final = 400
 """Lists and objects in one another: deeper ones cannot be pickled for the pool where its stack is deep already."""
@@ -19,7 +21,7 @@ _TEXTS: Final = ("root_id", "parent_id", "group", "shadow")
 
 
 def fields_of(headers: Mapping[str, Any], payload: Any) -> Mapping[str, Any] | None:
-    """Return the mapping from which Celery takes a task's fields, None for a message that is no task.
+    """Return the mapping from which Celery takes a task's fields, None for a message that is not a task.
 
     These are the headers, in its first protocol the body, where both have one the headers.
     """
@@ -29,9 +31,9 @@ def fields_of(headers: Mapping[str, Any], payload: Any) -> Mapping[str, Any] | N
 
 
 def fault(headers: Mapping[str, Any], payload: Any, now_s: float, max_delay_s: float) -> str | None:
-    """Return why a worker must not get a message, without its values; None for nothing.
+    """Return why a worker must not get a message, without its values; None if it may.
 
-    `payload` is the body, decoded, None for one that is not decoded here. A message that is no task has no fault.
+    `payload` is the decoded body, None for one that is not decoded here. A message that is no task has no fault.
     """
     fields = fields_of(headers, payload)
     if fields is None:
@@ -45,6 +47,15 @@ def due_s(fields: Mapping[str, Any]) -> float | None:
     """Return when a task without fault is due, in seconds since the epoch, None for at once."""
     eta = time_of(fields.get("eta"))
     return None if eta is None else eta.timestamp()
+
+
+def not_before(headers: Mapping[str, Any]) -> Headers:
+    """Return the record's headers for a task with an ETA: a broker with delays keeps it until then; none for others."""
+    try:
+        eta = time_of(headers.get("eta")) if "task" in headers else None
+    except ValueError:  # the worker rejects it, and says why
+        return ()
+    return () if eta is None else ((NOT_BEFORE, b"%d" % max(0, math.ceil(eta.timestamp() * 1000))),)
 
 
 def time_of(value: Any) -> datetime | None:

@@ -27,7 +27,7 @@ CONNECT_S: Final = 5.0
 
 
 class Transport(virtual.Transport):
-    """`news` may be called by any thread; the rest by the one that uses the connection."""
+    """`news` may be called by any thread; the other methods only by the one that uses the connection."""
 
     Channel = Channel
     default_port = DEFAULT_PORT
@@ -97,7 +97,7 @@ class Transport(virtual.Transport):
         return self._pipe is not None
 
     def news(self) -> None:
-        """Wake the transport: there may be something to hand on."""
+        """Wake the transport: there may be a message to deliver."""
         with self._arrived:
             self._arrived.notify_all()
             if self._pipe is not None:
@@ -105,7 +105,7 @@ class Transport(virtual.Transport):
                     os.write(self._pipe[1], b"\0")
 
     def failed(self, error: Exception) -> None:
-        """Take the error of a consumer that has ended, or lost what it had: the next call raises it, as for a lost
+        """Take the error of a consumer that has ended, or lost its locks: the next call raises it, as for a lost
         connection.
         """
         self._failure = error
@@ -158,7 +158,7 @@ class Transport(virtual.Transport):
             pass
 
     def withdraw(self, tags: Collection[str]) -> set[str]:
-        """Take tasks that wait for their ETA out of Celery's timer, by delivery tag; return those that were there.
+        """Remove tasks that wait for their ETA from Celery's timer, by delivery tag; return those found.
 
         Celery has counted each up in its prefetch count, and would count it down when it is due.
         """
@@ -185,7 +185,7 @@ class Transport(virtual.Transport):
         return topic
 
     def listen(self, queue: str, exchange: str, routing_key: str, pattern: str, kind: str) -> None:
-        """Let a transient queue hear what is said at an exchange from now on."""
+        """Let a transient queue receive the messages of an exchange from now on."""
         topic = self.exchange_topic(exchange)
         heard = self.heard[queue]
         match = TopicExchange(None)._match
@@ -212,6 +212,6 @@ class Transport(virtual.Transport):
 
 
 def _task_of(entry: Any) -> Any:
-    """Return the delivery tag of the task that a timer's entry begins, None for another entry."""
+    """Return the delivery tag of the task that a timer's entry starts, None for another entry."""
     request = entry.args[0] if entry.args and hasattr(getattr(entry.fun, "__self__", None), "qos") else None
     return getattr(getattr(request, "message", None), "delivery_tag", None)

@@ -1,8 +1,9 @@
-"""`Worker`: which functions work on which topics, and the run of all of them until a signal."""
+"""`Worker`: functions by topic, and the run of all of them until a signal."""
 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import math
 import signal
@@ -13,15 +14,18 @@ from typing import Any, Final, Literal, TypeVar
 from shareq.aio import ShareConsumer
 from shareq.client.aio.again import Again
 from shareq.client.aio.early import MAX_DELAY_S, EarlyRecords
+from shareq.client.aio.signals import on_signal
 from shareq.client.aio.threads import in_thread
 from shareq.client.config import ClientConfig
 from shareq.client.errors import ConfigError
+from shareq.worker.ahead import Ahead
 from shareq.worker.counts import Counts
 from shareq.worker.executors import Executor, InProcesses, InThreads, OnLoop
 from shareq.worker.group import GroupFacts, prepare
 from shareq.worker.health import HealthServer
 from shareq.worker.job import Call, Decode, Retry, call_of
-from shareq.worker.lane import Lane, Waits
+from shareq.worker.lane import Lane, Middleware, Waits
+from shareq.worker.pace import Pace, rate_of
 from shareq.worker.sender import Sender
 from shareq.worker.tracing import spans
 
@@ -30,6 +34,7 @@ logger = logging.getLogger(__name__)
 ExecutorName = Literal["asyncio", "thread", "process"]
 AcquireMode = Literal["batch_optimized", "record_limit"]
 F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bound=Middleware)
 
 EXECUTORS: Final = ("asyncio", "thread", "process")
 LONGEST_S: Final = 3600.0
@@ -40,15 +45,19 @@ STOP_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A function and how it works on a topic."""
+    """A function and how it works on a topic. `adapts`: acquire more than `prefetch` ahead of short calls. `per_s`: how
+    many calls may begin in a second; None for any number.
+    """
 
     topics: tuple[str, ...]
     call: Call
     executor: ExecutorName
     concurrency: int
     prefetch: int
+    adapts: bool
     retry: Retry
     timeout_s: float | None
+    per_s: float | None
 
     @property
     def name(self) -> str:
@@ -77,8 +86,9 @@ class Worker:
 
     `shareq worker run module:app` runs it, or `app.run()`. `group_config` are configs of the share group by Kafka's
     names, set at the start. `properties` are the client's, for TLS, SASL and timeouts. `health` is where to answer HTTP
-    (HOST:PORT): /healthz, /metrics. `stop_s`: how long handlers may go on after SIGTERM. `max_delay`: how many seconds
-    ahead the time of a record may lie (`delay=`, `eta=` of the sender); beyond that it is rejected. Raises ConfigError.
+    (HOST:PORT): /healthz, /metrics. `stop_s`: how long handlers may continue after SIGTERM. `max_delay`: how many
+    seconds ahead the time of a record may lie (`delay=`, `eta=` of the sender); a record beyond that is rejected.
+    Raises ConfigError.
     """
 
     def __init__(
@@ -100,6 +110,7 @@ class Worker:
         self.stop_s = stop_s
         self.max_delay = max_delay
         self.handlers: list[Handler] = []
+        self._middleware: list[Middleware] = []
         self._properties = dict(properties or {})
         self._group_config = dict(group_config or {})
         self._acquire_mode: AcquireMode = acquire_mode
@@ -118,12 +129,15 @@ class Worker:
         executor: ExecutorName | None = None,
         timeout: float | None = None,
         decode: Decode = "bytes",
+        rate: str | None = None,
     ) -> Callable[[F], F]:
         """Have a function called with each record of these topics: with its value, or with value and `Message`.
 
-        `concurrency` is how many records it works on at once, `prefetch` how many are acquired ahead (as many again by
-        default). `executor` is "asyncio" for coroutines, "thread" for other functions, if it is not given; "process"
-        takes functions of modules. A call that takes longer than `timeout` seconds has failed. Raises ConfigError.
+        `concurrency` is how many records it works on at once, `prefetch` how many are acquired ahead: by default as
+        many again, and more of short calls. `executor` defaults to "asyncio" for coroutines, "thread" for other
+        functions; "process" takes functions of modules. A call that takes longer than `timeout` seconds has failed.
+        `rate`, "100/s", "30/m" or "5/h", is how many calls of this worker may begin; nothing is then acquired ahead
+        unless `prefetch` is given. Raises ConfigError.
         """
         if not topics or not all(isinstance(each, str) and each for each in topics):
             raise ConfigError('handler: must have a topic: @app.handler("parcels")')
@@ -131,7 +145,7 @@ class Worker:
             raise ConfigError("handler: concurrency must be 1 or more, prefetch 0 or more, timeout above 0")
 
         def add(function: F) -> F:
-            is_coroutine = asyncio.iscoroutinefunction(function)
+            is_coroutine = inspect.iscoroutinefunction(function)
             where = executor or ("asyncio" if is_coroutine else "thread")
             if where not in EXECUTORS:
                 raise ConfigError(f"executor is {where!r}: must be one of {', '.join(EXECUTORS)}")
@@ -142,21 +156,45 @@ class Worker:
                 call = call_of(function, decode)
             except ValueError as error:
                 raise ConfigError(str(error)) from None
-            ahead = concurrency if prefetch is None else prefetch
+            per_s = None if rate is None else rate_of(rate)
+            usual = concurrency if per_s is None else 0
             self.handlers.append(
                 Handler(
                     topics=topics,
                     call=call,
                     executor=where,
                     concurrency=concurrency,
-                    prefetch=ahead,
+                    prefetch=usual if prefetch is None else prefetch,
+                    adapts=prefetch is None and per_s is None,
                     retry=retry or Retry(),
                     timeout_s=timeout,
+                    per_s=per_s,
                 )
             )
             return function
 
         return add
+
+    def middleware(self, function: M) -> M:
+        """Run a coroutine function around every call, with its `Message` and a function that makes the call:
+
+            @app.middleware
+            async def timed(message, call):
+                began = time.monotonic()
+                try:
+                    await call()
+                finally:
+                    print(message.topic, time.monotonic() - began)
+
+        The first that is added is the outermost. It runs on the event loop, whatever the handler's executor. An
+        exception from it is a failure of the record; if it does not make the call, the handler counts as having
+        returned. Raises ConfigError.
+        """
+        is_coroutine: bool = inspect.iscoroutinefunction(function)
+        if not is_coroutine:
+            raise ConfigError(f"middleware: {getattr(function, '__name__', function)!r} must be a coroutine function")
+        self._middleware.append(function)
+        return function
 
     def sender(self) -> Sender:
         """Return a sender to topics of the same cluster, usable from any thread."""
@@ -167,9 +205,9 @@ class Worker:
         return ClientConfig.from_properties({**self._properties, "bootstrap.servers": self.bootstrap_servers})
 
     def run(self) -> None:
-        """Work until SIGTERM or SIGINT; then finish what is under way within `stop_s`, and release the rest.
+        """Work until SIGTERM or SIGINT; then finish running calls within `stop_s`, and release the other records.
 
-        A second signal does not wait. Raises what the group or a topic is refused with.
+        A second signal does not wait. Raises the error with which the group or a topic is refused.
         """
         asyncio.run(self.serve(signals=True))
 
@@ -203,11 +241,25 @@ class Worker:
             self.max_delay,
             EarlyRecords(facts.window, facts.limit),
             Again(self.bootstrap_servers, self.group, self._properties),
+            facts.keeps_ms,
         )
-        return Lane(consumer, executor, counts, handler.retry, spans(self.group), waits, group_delays=facts.delays)
+        span = spans(self.group)
+        ahead = Ahead(handler.concurrency, handler.prefetch) if handler.adapts and facts.may_give_back else None
+        return Lane(
+            consumer,
+            executor,
+            counts,
+            handler.retry,
+            span,
+            waits,
+            group_delays=facts.delays,
+            ahead=ahead,
+            pace=None if handler.per_s is None else Pace(handler.per_s),
+            around=self._middleware,
+        )
 
     def prepare_group(self) -> GroupFacts:
-        """Set the group's configs, and ask for what counts now. Blocks. Raises BrokerError, Unreachable."""
+        """Set the group's configs, and ask for the values in effect. Blocks. Raises BrokerError, Unreachable."""
         facts = prepare(self.client_config(), self.group, self._group_config)
         for handler in self.handlers:
             most = handler.retry.max
@@ -242,7 +294,7 @@ class Run:
         """Run the worker from beginning to end."""
         if signals:
             for number in (signal.SIGTERM, signal.SIGINT):
-                asyncio.get_running_loop().add_signal_handler(number, self._signalled)
+                on_signal(number, self._signalled)
         server = HealthServer(self._worker.health, self) if self._worker.health is not None else None
         if server is not None:
             await server.start()
@@ -255,7 +307,7 @@ class Run:
                 await server.stop()
 
     async def _prepare(self) -> GroupFacts | None:
-        """Prepare the group; None if the run is to stop before the cluster has answered."""
+        """Prepare the group; None if the run must stop before the cluster has answered."""
         preparing = asyncio.create_task(in_thread(self._worker.prepare_group))
         stopping = asyncio.create_task(self._stop.wait())
         try:

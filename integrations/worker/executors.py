@@ -1,7 +1,7 @@
-"""The execution of handlers: on the event loop, in threads, in processes.
+"""Ways to run handlers: on the event loop, in threads, in processes.
 
-Each call has one slot, and at most one at a time. Threads are daemons, so that one that hangs does not keep the process
-from its end. A process that takes too long is killed, and another one takes its place.
+Each call has one slot, and at most one at a time. Threads are daemons, so that a hanging one does not prevent the
+process from ending. A process that takes too long is killed, and another one takes its place.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Executor(Protocol):
         """Call the handler and return when it has. Raise what it raises, HandlerTimeout, WorkerDied."""
 
     def stop(self) -> None:
-        """Let go of everything; what runs is not waited for."""
+        """Release everything; running calls are not waited for."""
 
 
 class OnLoop:
@@ -51,6 +51,9 @@ class OnLoop:
         pass
 
     async def run(self, message: Message) -> None:
+        if self._timeout_s is None:
+            await self._call(message)
+            return
         limit = asyncio.timeout(self._timeout_s)
         try:
             async with limit:
@@ -65,8 +68,8 @@ class OnLoop:
 
 
 class InThreads:
-    """Functions, in `count` threads. One that takes too long goes on: its record is given back, another thread takes
-    its place.
+    """Functions, in `count` threads. A call that takes too long continues: its record is released, and another thread
+    replaces this one.
     """
 
     def __init__(self, call: Call, timeout_s: float | None, count: int) -> None:
@@ -80,10 +83,11 @@ class InThreads:
     async def run(self, message: Message) -> None:
         context = contextvars.copy_context()  # the span, if there is one
         job = self._threads.submit(lambda: context.run(_called, self._call, message))
-        _, late = await asyncio.wait([job.future], timeout=self._timeout_s)
-        if late:
-            self._threads.abandon(job)
-            raise HandlerTimeout(f"took longer than {self._timeout_s:g} s; its thread goes on")
+        if self._timeout_s is not None:
+            _, late = await asyncio.wait([job.future], timeout=self._timeout_s)
+            if late:
+                self._threads.abandon(job)
+                raise HandlerTimeout(f"took longer than {self._timeout_s:g} s; its thread goes on")
         await job.future
 
     def stop(self) -> None:
@@ -160,7 +164,7 @@ class _Child:
         self._result()
 
     def end(self) -> None:
-        """End when the executor has finished what it does; soon, or by force."""
+        """End when the executor has finished its calls; soon, or by force."""
         self._ended = True
         process, pipe = self._process, self._pipe
         if process is not None and pipe is not None:
@@ -193,7 +197,7 @@ class _Child:
 
 
 def _serve(pipe: Connection, pickled: bytes) -> None:
-    """Run in a child: a message and its context come in, None or an exception goes out; until its parent is gone."""
+    """Run in a child: a message and its context come in, None or an exception goes out; until its parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of the terminal: the parent sees to the end
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with contextlib.suppress(EOFError, OSError):
@@ -267,7 +271,7 @@ class Job:
 
 
 class Threads:
-    """`count` daemon threads that call what they are given."""
+    """`count` daemon threads that call the given functions."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -278,7 +282,7 @@ class Threads:
             self._start_one()
 
     def stop(self) -> None:
-        """Each thread ends after what it does now."""
+        """End each thread after its current call."""
         for _ in range(self._count):
             self._jobs.put(None)
 
@@ -289,7 +293,7 @@ class Threads:
         return job
 
     def abandon(self, job: Job) -> None:
-        """Another thread takes the place of the one that does this, which ends when it has done it."""
+        """Replace the thread of this call, which ends after the call."""
         job.future.cancel()
         job.abandoned = True
         self._start_one()

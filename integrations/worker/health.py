@@ -1,4 +1,4 @@
-"""Answers over HTTP: `/healthz` with 200 or 503 and what the handlers do, `/metrics` for Prometheus."""
+"""Answers over HTTP: `/healthz` with 200 or 503 and the state of the handlers, `/metrics` for Prometheus."""
 
 from __future__ import annotations
 

@@ -11,15 +11,19 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Final, Literal, NamedTuple
 
-from shareq.client.aio.early import LONGEST_TIME, MAX_DELAY_S, NOT_BEFORE
+from shareq.client.aio.early import MAX_DELAY_S
 from shareq.client.errors import ConfigError
+from shareq.protocol.names import LONGEST_TIME, NOT_BEFORE
 
 Decode = Literal["bytes", "text", "json"]
 DECODES: Final = ("bytes", "text", "json")
 
 
 class Reject(Exception):
-    """Raised by a handler: nobody can work on this record. It is a dead letter, if the group has a queue for them."""
+    """Raised by a handler: this record can never be processed.
+
+    It is a dead letter, if the group has a queue for them.
+    """
 
 
 class Later(Exception):
@@ -31,8 +35,8 @@ class Later(Exception):
 
 
 class Message(NamedTuple):
-    """The record that a handler works on, as plain values. `timestamp` is in ms since the epoch, -1 for none;
-    `attempt` is 1 at the first delivery of all.
+    """The record that a handler works on, as plain values. `timestamp` is in ms since the epoch, -1 for none; `attempt`
+    is 1 at the first delivery.
     """
 
     topic: str
@@ -49,10 +53,10 @@ class Message(NamedTuple):
 class Retry:
     """The retry of a record whose handler raised an exception.
 
-    It is tried again up to `max` times, then rejected; None: as often as the group's share.delivery.count.limit allows.
-    Exceptions other than `on` are not tried again; by default all are, sys.exit() and a cancelled coroutine included.
-    The group's own delay (shareq.redelivery.backoff.ms) counts where it has one. Elsewhere the worker keeps the record
-    for `delay` seconds first, `factor` times as long with each further failure, `longest` seconds at most.
+    The record is retried up to `max` times, then rejected; None: as often as the group's share.delivery.count.limit
+    allows. Exceptions other than `on` are not tried again; by default all are, sys.exit() and a cancelled coroutine
+    included. The group's own delay (shareq.redelivery.backoff.ms) counts where it has one. Elsewhere the worker keeps
+    the record for `delay` seconds first, `factor` times as long with each further failure, `longest` seconds at most.
     """
 
     max: int | None = None
@@ -86,7 +90,7 @@ def not_before(
 ) -> dict[str, str]:
     """Return the header NOT_BEFORE: `delay` seconds from `now_s`, or at `eta`; {} without either.
 
-    Raises ValueError for what is no time, and one that is more than `max_delay` seconds ahead.
+    Raises ValueError for an invalid time, and for one more than `max_delay` seconds ahead.
     """
     if delay is None and eta is None:
         return {}
@@ -119,7 +123,7 @@ class Ruling(NamedTuple):
 
 
 def ruling(retry: Retry, error: BaseException | None, attempt: int, *, group_delays: bool) -> Ruling:
-    """Return the fate of a record after this attempt. `group_delays`: the broker keeps what is released for a while."""
+    """Return the fate of a record after this attempt. `group_delays`: the broker can delay released records."""
     if error is None:
         return Ruling(Verdict.ACCEPT)
     if isinstance(error, Reject):
@@ -195,7 +199,7 @@ def decoded(message: Message, decode: Decode) -> Any:
 def encoded(value: Any) -> bytes | None:
     """Return a value as it is sent: bytes as they are, text in UTF-8, everything else in JSON.
 
-    TypeError for what has none.
+    TypeError for a value without JSON form.
     """
     if value is None or isinstance(value, bytes):
         return value

@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
 from shareq.client.aio.again import Mover, Upkeep, is_for_another, may_move_s
 from shareq.client.aio.consumer.records import State
-from shareq.client.aio.early import NOT_BEFORE, TOO_FAR, EarlyRecords, not_before_s
+from shareq.client.aio.early import TOO_FAR, EarlyRecords, not_before_s
+from shareq.protocol.names import NOT_BEFORE
+from shareq.worker.ahead import Ahead
 from shareq.worker.counts import Counts
 from shareq.worker.executors import Executor
 from shareq.worker.job import Message, Retry, Ruling, Verdict, ruling
+from shareq.worker.pace import Pace
 from shareq.worker.tracebacks import keep_users_frames
 from shareq.worker.tracing import Span
 
@@ -25,6 +30,8 @@ POLL_S: Final = 60.0
 MOST_WAITING: Final = 1000
 """Records that wait for their next try in the worker: with so many, nothing more is acquired. Those that were sent
 with a delay are not counted: what can be acquired bounds them, the window of the share partition."""
+LINGER_S: Final = 0.005
+"""The time for which a record that is done may wait for others, to be accepted with them, while there is work."""
 MOST_SHOWN: Final = 500
 """Characters of an exception in a log line."""
 _KINDS: Final = {
@@ -39,6 +46,10 @@ _DONE: Final = {
 }
 
 
+Middleware = Callable[[Message, Callable[[], Awaitable[None]]], Awaitable[None]]
+"""A coroutine function around calls: with the message, and what makes the call."""
+
+
 class Buffered(Protocol):
     """The part of a consumer's metrics that counts records acquired and not handed out."""
 
@@ -51,7 +62,15 @@ class Consumer(Protocol):
 
     async def poll(self, *, timeout_s: float = ..., max_records: int = ...) -> Sequence[ShareRecord]: ...
 
+    def take_ready(self, most: int) -> Sequence[ShareRecord]: ...
+
+    def acquire_ahead(self, records: int) -> None: ...
+
+    def give_back(self, keep: int) -> int: ...
+
     async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = ...) -> None: ...
+
+    async def settle_all(self, records: Sequence[ShareRecord], kind: AcknowledgeType, reason: str = ...) -> None: ...
 
     async def close(self, *, drain_s: float = ...) -> None: ...
 
@@ -59,23 +78,29 @@ class Consumer(Protocol):
     def metrics(self) -> Buffered: ...
 
     @property
+    def lock_s(self) -> float: ...
+
+    @property
     def assignment(self) -> frozenset[tuple[str, int]]: ...
 
 
 class Waits(NamedTuple):
-    """Records that may not begin before a time: `max_delay_s` is how far ahead that may lie."""
+    """Records that may not begin before a time, at most `max_delay_s` ahead. `keeps_ms`: how long the broker can delay
+    a released record, 0 if it cannot.
+    """
 
     group: str
     max_delay_s: float
     early: EarlyRecords
     mover: Mover
+    keeps_ms: int = 0
 
 
 class Lane:
     """`run` until `stop`; then `drain`, which waits for the handlers, and `close`.
 
-    A record that waits for its next try, or for the time before which it may not begin, keeps its lock, and no place of
-    `concurrency`.
+    A record that waits for its next try, or for the time before which it may not begin, keeps its lock, and takes no
+    place of `concurrency`.
     """
 
     def __init__(
@@ -88,8 +113,17 @@ class Lane:
         waits: Waits,
         *,
         group_delays: bool,
+        ahead: Ahead | None = None,
+        pace: Pace | None = None,
+        around: Sequence[Middleware] = (),
     ) -> None:
+        """`ahead` decides how many are acquired ahead; without it, the consumer's own setting is used. `around`: the
+        first is the outermost.
+        """
         self.counts = counts
+        self._ahead = ahead
+        self._pace = pace
+        self._around = tuple(reversed(around))
         self._consumer = consumer
         self._executor = executor
         self._retry = retry
@@ -102,6 +136,7 @@ class Lane:
         self._early = waits.early
         self._upkeep = Upkeep(waits.early, waits.mover)
         self._retrying = 0
+        self._done: list[ShareRecord] = []  # finished, and not accepted yet
         self._closing = False
         self.failure: Exception | None = None
 
@@ -111,14 +146,17 @@ class Lane:
         return bool(self._consumer.assignment)
 
     async def run(self) -> None:
-        """Acquire and begin records until `stop`. Raises what the consumer is refused with."""
+        """Acquire and begin records until `stop`. Raises the error with which the consumer is refused."""
         await self._executor.start()
         try:
             while not self._stopping.is_set():
                 self._room.clear()
                 self._begin_due()
                 if self._free > 0 and self._retrying < MOST_WAITING:
-                    await self._acquire()
+                    for record in self._consumer.take_ready(self._free):
+                        self._take(record)
+                    if self._free > 0:
+                        await self._acquire()
                 else:
                     await self._wait_for_room()
         except ClientError as error:
@@ -126,14 +164,14 @@ class Lane:
             raise
 
     def stop(self) -> None:
-        """Begin nothing more; records that wait, for their time or their next try, are released at once."""
+        """Begin no more calls; records that wait for their time or their next try are released at once."""
         if not self._stopping.is_set():
             self._stopping.set()
             self._spawn(self._release_early())
         self._room.set()
 
     async def drain(self) -> None:
-        """Wait for what was begun, and for what `stop` gives back."""
+        """Wait for running calls, and for the releases of `stop`."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 
@@ -157,7 +195,9 @@ class Lane:
 
     @property
     def _free(self) -> int:
-        return self.counts.concurrency - self.counts.working
+        """Calls that may begin now."""
+        free = self.counts.concurrency - self.counts.working
+        return free if self._pace is None else min(free, self._pace.ready(time.monotonic()))
 
     def _until_due_s(self) -> float:
         """Return how long to wait for other things."""
@@ -166,9 +206,23 @@ class Lane:
 
     async def _wait_for_room(self) -> None:
         """Or, if there is room, for the next record that is due."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._until_due_s() if self._free > 0 else None):
+        patience_s = self._ahead.patience_s(self._consumer.lock_s) if self._ahead is not None else None
+        if self._pace is not None and self.counts.working < self.counts.concurrency:
+            patience_s = self._pace.wait_s(time.monotonic())
+        try:
+            async with asyncio.timeout(self._until_due_s() if self._free > 0 else patience_s):
                 await self._room.wait()
+        except TimeoutError:
+            if self._ahead is not None and patience_s is not None and self._free <= 0:
+                self._give_back(self._ahead, patience_s)
+
+    def _give_back(self, ahead: Ahead, waited_s: float) -> None:
+        """Release the records acquired ahead: none of them could begin for so long."""
+        ahead.took(waited_s)
+        least = ahead.count(self._consumer.lock_s)
+        self._consumer.acquire_ahead(least)
+        if given := self._consumer.give_back(least):
+            logger.info("%s: no call has ended for %.1f s: %d records go back", self.counts.name, waited_s, given)
 
     async def _acquire(self) -> None:
         polling = asyncio.ensure_future(self._consumer.poll(timeout_s=self._until_due_s(), max_records=self._free))
@@ -218,6 +272,8 @@ class Lane:
 
     def _begin(self, record: ShareRecord) -> None:
         self.counts.working += 1
+        if self._pace is not None:
+            self._pace.began(time.monotonic())
         self._spawn(self._work(record))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -231,7 +287,7 @@ class Lane:
         error: BaseException | None = None
         try:
             with self._span(message):
-                await self._executor.run(message)
+                await self._call(message)
         except (
             BaseException
         ) as raised:  # sys.exit() and a cancelled task within the handler are failures of this record
@@ -239,15 +295,30 @@ class Lane:
                 raise
             error = raised
         finally:
-            self.counts.took(time.monotonic() - began)
+            took_s = time.monotonic() - began
+            self.counts.took(took_s)
             self.counts.working -= 1
             self._room.set()
+        if self._ahead is not None:
+            self._ahead.took(took_s)
+            self._consumer.acquire_ahead(self._ahead.count(self._consumer.lock_s))
         what = ruling(self._retry, error, message.attempt, group_delays=self._group_delays)
         if error is not None:
             _log(message, error, what)
-        if what.delay_s:
+        if what.verdict is Verdict.ACCEPT:
+            self._accept_soon(record)
+            return
+        if what.delay_s and (later_ms := math.ceil(what.delay_s * 1000)) <= self._waits.keeps_ms:
+            record.later_ms = later_ms
+        elif what.delay_s:
             await self._wait(record, what.delay_s)
         await self._settle(record, what.verdict, reason_of(error) if error is not None else "")
+
+    def _call(self, message: Message) -> Awaitable[None]:
+        call: Callable[[], Awaitable[None]] = partial(self._executor.run, message)
+        for each in self._around:
+            call = partial(each, message, call)
+        return call()
 
     async def _wait(self, record: ShareRecord, seconds: float) -> None:
         """Wait for the next try, for as long as the record's lock is this member's."""
@@ -265,6 +336,27 @@ class Lane:
         finally:
             self._retrying -= 1
             self._room.set()
+
+    def _accept_soon(self, record: ShareRecord) -> None:
+        """Accept it together with others that end within `LINGER_S`. It counts as done when that is confirmed."""
+        self._done.append(record)
+        if len(self._done) == 1:
+            self._spawn(self._accept_done())
+
+    async def _accept_done(self) -> None:
+        await asyncio.sleep(0)  # by then the next one has begun, if there is one
+        if self.counts.working and not self._stopping.is_set():
+            await asyncio.sleep(LINGER_S)
+        done, self._done = self._done, []
+        try:
+            await self._consumer.settle_all(done, AcknowledgeType.ACCEPT)
+        except ClientError:  # of some: each says what became of it
+            left = [record for record in done if record.state is not State.DONE]
+            self.counts.done += len(done) - len(left)
+            for record in left:
+                await self._settle(record, Verdict.ACCEPT)
+        else:
+            self.counts.done += len(done)
 
     async def _settle(self, record: ShareRecord, verdict: Verdict, reason: str = "") -> None:
         kind = _KINDS[verdict]
@@ -323,7 +415,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def _running() -> bool:
-    """Return whether the current task goes on: a coroutine that is thrown away gets GeneratorExit outside of it."""
+    """Return True if the current task continues: a dropped coroutine gets GeneratorExit outside of it."""
     try:
         return asyncio.current_task() is not None
     except RuntimeError:

@@ -1,4 +1,6 @@
-"""The line of what a worker does: on a terminal one that changes, elsewhere one now and then, when there is news."""
+"""The status line of a worker: on a terminal one line that changes, elsewhere a line from time to time, when there is a
+change.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ class LiveLine:
             self.end([lane.look() for lane in run.lanes])
 
     def write(self, all_counts: Sequence[Counts], since_s: float) -> None:
-        """One line; elsewhere than on a terminal only if it says something else than the last."""
+        """Write one line; outside a terminal only if it differs from the last."""
         parts = []
         for counts in all_counts:
             finished = counts.finished

@@ -41,7 +41,9 @@ def run_again_on_changes(command: Sequence[str], folder: str) -> int:
 
 
 def changes(folder: str) -> dict[str, int]:
-    """Return when each Python file below a folder was changed, in ns, except hidden folders and those of packages."""
+    """Return the modification time of each Python file below a folder, in ns, except in hidden folders and packages'
+    folders.
+    """
     found = {}
     for path, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED]

@@ -40,15 +40,15 @@ class Sender:
         delay: float | None = None,
         eta: datetime | None = None,
     ) -> tuple[int, int | None]:
-        """Write one value, and return its partition and offset; None where the broker only knows that it has it.
+        """Write one value, and return its partition and offset; None if the broker only confirms that it has the value.
 
         `delay` in seconds, or `eta` with a time zone: a handler begins no earlier. It may be `max_delay` seconds of the
         `Worker` from now. The record is written at once; the worker that acquires it waits. Consumers that are no
         `shareq.worker` do not.
 
-        Values of one key go to one partition. The current context of OpenTelemetry, if there is one, goes along in the
-        headers, but for those that are given. Raises BrokerError for a topic that does not exist, Unreachable,
-        TypeError for a value that has no JSON, ValueError for a time that cannot be.
+        Values of one key go to one partition. The current context of OpenTelemetry, if any, is added to the headers,
+        except to given ones. Raises BrokerError for a topic that does not exist, Unreachable, TypeError for a value
+        without JSON form, ValueError for an invalid time.
         """
         given = {**carried(), **not_before(delay, eta, time.time(), self._max_delay), **(headers or {})}
         named = tuple((name, encoded(text)) for name, text in given.items())

@@ -12,7 +12,7 @@ _FRAMEWORK: Final = ("shareq.worker.", "asyncio.", "contextlib", "contextvars", 
 def keep_users_frames(error: BaseException) -> bool:
     """Drop the frames in front of the handler's own, also of the exceptions that led to this one.
 
-    Return whether there is anything left to show: a traceback, or the note of one that was in another process.
+    Return True if anything is left to show: a traceback, or the note of one from another process.
     """
     left: BaseException | None = error
     seen: set[int] = set()
@@ -26,7 +26,7 @@ def keep_users_frames(error: BaseException) -> bool:
 
 
 def note_users_frames(error: BaseException) -> None:
-    """Keep the traceback as a note: it does not go to another process with the exception."""
+    """Keep the traceback as a note: it is not sent to another process with the exception."""
     frames = traceback.format_tb(_from_the_user(error.__traceback__))
     if frames:
         error.add_note("In its process:\n" + "".join(frames).rstrip())

@@ -1,4 +1,4 @@
-"""OpenTelemetry, where it is installed: a span around each call of a handler, and contexts that go on as headers.
+"""OpenTelemetry, if installed: a span around each call of a handler, and contexts passed on as headers.
 
 A handler's span is a child of the one in its record's headers. Nothing of OpenTelemetry is imported before the first
 worker starts, or the first value is sent.
@@ -18,7 +18,7 @@ Span = Callable[[Message], AbstractContextManager[Any]]
 
 
 class _Api(NamedTuple):
-    """Its modules, by name: their types exist only where they do."""
+    """Its modules, by name: their types exist only if it is installed."""
 
     context: Any
     propagate: Any
@@ -34,7 +34,7 @@ def _api() -> _Api | None:
 
 
 def carried() -> dict[str, str]:
-    """Return the current context as headers (`traceparent` and the like); none without a span."""
+    """Return the current context as headers (`traceparent` and similar); none without a span."""
     headers: dict[str, str] = {}
     if (api := _api()) is not None:
         api.propagate.inject(headers)
@@ -56,7 +56,7 @@ def under(headers: Mapping[str, str]) -> Iterator[None]:
 
 
 def spans(group: str) -> Span:
-    """Return the maker of spans; it makes none where OpenTelemetry's API is missing."""
+    """Return the maker of spans; it makes none without OpenTelemetry's API."""
     api = _api()
     if api is None:
         return lambda _: nullcontext()

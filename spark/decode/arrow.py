@@ -1,8 +1,8 @@
 """Bytes of record batches to Arrow, with the columns of Spark's Kafka source.
 
 What Fetch answers is taken in blocks (`record_blocks`). All records of a block are found (`record_scan`) and read
-(`record_fields`) together, in numpy; keys, values and headers are copied by Arrow. Nothing is done per record, and per
-batch no more than header, CRC and decompression.
+(`record_fields`) together, in numpy; keys, values and headers are copied by Arrow. No work is done per record, and per
+batch only header, CRC and decompression.
 """
 
 from __future__ import annotations
@@ -50,14 +50,13 @@ def arrow_schema(names: Sequence[str]) -> pa.Schema:
 def decode(
     data: bytes | bytearray | memoryview, ranges: Sequence[Range], names: Sequence[str], *, topic: str, partition: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the data records of `data` that lie in the ranges, in order, as columns of these names.
+    """Yield the data records of `data` that lie in the ranges, in order, as columns with these names.
 
     `data` is whole batches as Fetch answers them; `ranges` are ascending and disjoint. Batches outside of all ranges
     are not looked at, control batches are left out. No RecordBatch is empty, none has more than 32,768 rows.
     `timestampType` is 0 for the producer's time, 1 for the log's; a time that Spark's microseconds cannot hold is null.
-    Raises `MalformedMessage`, naming partition and offset, for anything but sound batches: another magic, a CRC that
-    does not match, records that cannot be read, offsets that do not ascend, more than 64 MB out of one compressed
-    batch.
+    Raises `MalformedMessage`, naming partition and offset, for unsound batches: another magic, a CRC that does not
+    match, unreadable records, offsets that do not ascend, more than 64 MB out of one compressed batch.
     """
     schema = arrow_schema(names)
     last_offset = -1
@@ -76,7 +75,7 @@ def decode(
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """Some rows of a block, and what their columns are made of; `data` is the block's bytes."""
+    """Some rows of a block, and the sources of their columns; `data` is the block's bytes."""
 
     rows: Rows
     contents: Contents
@@ -126,7 +125,7 @@ def _delivery_count(selected: _Selected) -> pa.Array:
 
 
 def _headers(selected: _Selected) -> pa.Array:
-    """Null, not empty, where a record has none: as Spark's Kafka source has it."""
+    """Null, not empty, if a record has none: as in Spark's Kafka source."""
     if not selected.contents.header_counts.any():
         return pa.nulls(selected.size, _TYPES["headers"])
     headers = selected.rows.headers(selected.contents)

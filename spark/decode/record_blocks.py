@@ -46,7 +46,7 @@ _HEADER_BYTES: Final = np.arange(HEADER_SIZE)
 
 
 class Block(NamedTuple):
-    """Batches to be read together: their records, uncompressed, and what their headers say, batch by batch."""
+    """Batches to be read together: their records, uncompressed, and their headers, batch by batch."""
 
     place: str
     """Topic and partition, for messages."""
@@ -125,10 +125,10 @@ def blocks(data: memoryview, ranges: Sequence[Range], place: str) -> Iterator[Bl
 
 
 def _batches_in(data: memoryview, ranges: Sequence[Range], place: str) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each batch that may have offsets in the ranges; nothing of it is checked.
+    """Return position and header of each batch that may have offsets in the ranges, without checks.
 
-    May: from its base offset to that of the batch behind it. Its own last offset is only to be believed when its CRC is
-    right, and one that is too low must not hide its records.
+    A batch may have offsets from its base offset to that of the next batch. Its own last offset is only to be believed
+    when its CRC is right, and one that is too low must not hide its records.
     """
     lowest = read_header(data).base_offset if len(data) >= HEADER_SIZE else 0
     left = islice(ranges, bisect_left(ranges, lowest, key=itemgetter(1)), None)

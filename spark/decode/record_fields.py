@@ -22,7 +22,7 @@ _ENDS_ELSEWHERE: Final = "its fields do not end where it ends"
 
 
 class BadRecord(Exception):
-    """A record that cannot be read; `row` is its place in the arrays that were given."""
+    """An unreadable record; `row` is its place in the given arrays."""
 
     def __init__(self, row: int, reason: str) -> None:
         super().__init__(reason)
@@ -59,7 +59,7 @@ class Contents(NamedTuple):
 
 
 class HeaderLists(NamedTuple):
-    """The headers of all records one after the other; those of record i are `counts[i]` of them."""
+    """The headers of all records one after the other; `counts[i]` of them belong to record i."""
 
     counts: Array
     keys: Field
@@ -87,7 +87,7 @@ def read_contents(data: Array, at: Array, ends: Array) -> Contents:
 def read_headers(data: Array, counts: Array, at: Array, ends: Array) -> HeaderLists:
     """Return the headers that start at `at`; with the last of them the record ends. Raises `BadRecord`.
 
-    One pass for the first header of all records, one for the second of those that have one, and so on.
+    Make one pass for the first header of all records, one for the second of those with more, and so on.
     """
     first = np.cumsum(counts) - counts
     key_at, key_length, value_at, value_length = np.zeros((4, int(counts.sum())), np.int64)

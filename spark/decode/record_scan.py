@@ -1,10 +1,9 @@
 """The places of the records in many batches, found by numpy.
 
 A record says only how long it is, so the next one is found by walking. What is walked side by side costs little: all
-batches at once, and long batches in pieces. A piece starts where something looks like a record with two more behind it.
-That is a guess; what makes it safe is the walk of the piece before, which proves it by ending exactly there. Whatever
-does not fit (a wrong guess, or bad bytes) has its batch walked again from its start by `record_extents`, which also
-says what is wrong with it.
+batches at once, and long batches in pieces. A piece starts where the bytes look like a record with two more behind it.
+That is a guess; it is safe because the walk of the previous piece proves it by ending exactly there. After a wrong
+guess, or for bad bytes, the batch is walked again from its start by `record_extents`, which also names the fault.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _GUESSED_AHEAD: Final = 2  # records behind a candidate that must look like some
 
 
 class UnreadableBatch(Exception):
-    """Records that are not what the batch says; `batch` is its place in the arrays that were given."""
+    """Records that do not match their batch's header; `batch` is its place in the given arrays."""
 
     def __init__(self, batch: int, reason: str) -> None:
         super().__init__(reason)

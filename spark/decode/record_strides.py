@@ -1,8 +1,8 @@
 """The places of the records of a long batch with many in a row of one size.
 
 Values of one size are common, and then lengths change only where the varint of an offset or of a time takes a byte
-more. A length is read, the records behind it are taken to be as long, and all their lengths are looked at together:
-what holds for the first holds, one after the other, for all up to the first that differs.
+more. A length is read, the records behind it are assumed to be as long, and all their lengths are checked together: the
+assumption holds, one after the other, for all up to the first that differs.
 """
 
 from __future__ import annotations

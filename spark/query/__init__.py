@@ -1,1 +1,3 @@
-"""The state of one streaming query on its driver: its share group's member, and what the member holds for it."""
+"""The state of one streaming query on its driver: its share group's member, and the records that the member holds for
+it.
+"""

@@ -3,7 +3,7 @@
 The rules that the contract rests on:
 
 * Spark logs the offset of a micro-batch before it runs it, and asks for the next one only when it is committed. The
-  start that comes with that question therefore proves that its micro-batch is done: `begin` names what to ACCEPT.
+  start in that call therefore proves that its micro-batch is done: `begin` returns the ranges to ACCEPT.
 * An ACCEPT can fail, because locks end with the connection that took them. Such records stay in the offsets
   (`unconfirmed`) until an ACCEPT is confirmed or the group's start offset has passed them. The broker delivers them
   again, to this query or to another member; `acquired` recognises them: they are accepted, and not emitted again.
@@ -102,11 +102,12 @@ class QueryBooks:
         return self._held_of(self._done)
 
     def log_written(self, end: SourceOffset) -> list[AckRange]:
-        """Spark's offset log has `end`: what to ACCEPT when that is enough. The answers go to `acknowledged`."""
+        """Return what to ACCEPT now that Spark's offset log has `end`. The answers go to `acknowledged`."""
         return self._held_of(_of_batch(end))
 
     def next_offset(self, start: SourceOffset) -> SourceOffset | None:
-        """Return the offset after `start`: a micro-batch of all that was acquired and is in none yet. None without any.
+        """Return the offset after `start`: a micro-batch of all records acquired so far that are in none yet. None
+        without any.
 
         Asked again with the same start, it names the same records again, as far as they are still held.
         """
@@ -170,7 +171,9 @@ class QueryBooks:
             self._lose(key, ranges)
 
     def rejected(self, results: Iterable[Result]) -> None:
-        """Answers to REJECTs: confirmed or not, they are not ours any more; what was refused is delivered again."""
+        """Handle answers to REJECTs: confirmed or not, the records are not ours any longer; refused ones are delivered
+        again.
+        """
         confirmed, lost = self._told_apart(results, still_locked=())
         for key, ranges in confirmed.items():
             self._counters.rejected += ranges.count
@@ -181,8 +184,8 @@ class QueryBooks:
     def _told_apart(
         self, results: Iterable[Result], still_locked: Collection[int] = _STILL_LOCKED
     ) -> tuple[Ranges, Ranges]:
-        """Return the confirmed ranges, and those that are not ours any more: all the rest, but for errors that leave
-        the lock.
+        """Return the confirmed ranges, and those that are not ours any longer: all others, except errors that leave the
+        lock.
         """
         confirmed: dict[SharePartition, list[tuple[int, int]]] = {}
         lost: dict[SharePartition, list[tuple[int, int]]] = {}
@@ -197,8 +200,8 @@ class QueryBooks:
         )
 
     def below_start_offsets(self, starts: Mapping[SharePartition, int]) -> None:
-        """Take the group's start offset of some partitions: what lies below is finished for good
-        and owes nothing more.
+        """Take the group's start offset of some partitions: records below are finished for good and need no
+        acknowledgement.
         """
         for key, start in starts.items():
             ranges = self._done.get(key)
@@ -208,7 +211,9 @@ class QueryBooks:
     # -- locks
 
     def to_renew(self, now_ms: float) -> list[AckRange]:
-        """Ranges a third of whose lock time has gone since the last try, but for those held for `max_renew_ms`."""
+        """Return ranges of which a third of the lock time has passed since the last try, except those held for
+        `max_renew_ms`.
+        """
         return [
             ack
             for key, claims in self._claims.items()
@@ -219,7 +224,7 @@ class QueryBooks:
         ]
 
     def renewed(self, results: Iterable[Result], *, now_ms: float) -> list[Result]:
-        """Answers to RENEWs; those that failed are returned.
+        """Handle answers to RENEWs; return failed ones.
 
         Their locks stay in the books until they run out: INVALID_RECORD_STATE may also say that the group renews none.
         """
@@ -242,7 +247,7 @@ class QueryBooks:
         return failed
 
     def sessions(self, session_of: SessionOf) -> int:
-        """Locks end with the session that took them: let go what an earlier session than `session_of` says holds.
+        """Drop ranges of sessions earlier than `session_of` returns: locks end with the session that took them.
 
         Returns how many offsets that were.
         """
@@ -288,7 +293,7 @@ class QueryBooks:
         return acks
 
     def _of_this_topic(self, key: SharePartition) -> None:
-        """Forget what belonged to a topic of the same name that is gone: nothing of it can come back."""
+        """Forget ranges of a deleted topic of the same name: none of them can come back."""
         self._keys.setdefault((key.topic_id, key.partition), key)
         if self._ids.setdefault(key.topic, key.topic_id) == key.topic_id:
             return

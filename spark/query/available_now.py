@@ -1,8 +1,9 @@
-"""The end of a run with `trigger(availableNow=True)`, once it has taken what the topics held when it began. Pure.
+"""The end of a run with `trigger(availableNow=True)`, once it has taken the records that the topics had at its start.
+Pure.
 
-A share group hands out in offset order: a query that got the last offset of a partition, or a later one, got all that
-were available before it. Offsets that it cannot get (locked by another member, or markers of transactions) are left: a
-run ends as well when polls bring nothing of what is missing.
+A share group hands out in offset order: a query that got the last offset of a partition, or a later one, got all
+available earlier ones. Offsets that it cannot get (locked by another member, or markers of transactions) are left: a
+run also ends when polls bring none of the missing ones.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ SETTLED_MS: Final = 6_000
 
 
 class AvailableNow:
-    """Ends are log end offsets as they were at first. `left` shrinks to nothing as the run goes on."""
+    """Ends are log end offsets as they were at first. `left` shrinks to nothing during the run."""
 
     __slots__ = ("_assignment", "_empty", "_ends", "_since_ms", "left", "pending")
 
     def __init__(
         self, ends: Mapping[TopicIdPartition, int], starts: Mapping[TopicIdPartition, int], now_ms: float
     ) -> None:
-        """Begin a run. `ends`: of every partition; `starts`: the group's start offsets, as far as there are any."""
+        """Begin a run. `ends`: of every partition; `starts`: the group's start offsets, as far as they exist."""
         self._ends = {tp: end for tp, end in ends.items() if end > max(0, starts.get(tp, 0))}
         self.left = dict(self._ends)
         self.pending = False
@@ -50,21 +51,21 @@ class AvailableNow:
             del self.left[topic_partition]
 
     def lost(self) -> None:
-        """Locks were lost, maybe of what is in no micro-batch yet: it comes again, from whichever partition."""
+        """Note that locks were lost, possibly of records in no micro-batch yet: they come again, from any partition."""
         self.left = dict(self._ends)
         self._empty = 0
 
     def nothing_new(self) -> None:
-        """Note that what was acquired was none of what a micro-batch may have, or is lost again."""
+        """Note that the acquired records were none that a micro-batch may have, or were lost again."""
         self.pending = False
 
     def polled(
         self, assignment: Collection[TopicIdPartition], now_ms: float, *, in_full: bool, by_all: bool = True
     ) -> None:
-        """Take the end of a poll; what it brought was reported before.
+        """Handle the end of a poll, whose records were reported before.
 
-        `in_full`: it was not cut short by a limit. Without `by_all` a leader had no say, and that nothing came from it
-        says nothing.
+        `in_full`: it was not cut short by a limit. Without `by_all` a leader was not asked, and an empty result of it
+        proves nothing.
         """
         assignment = frozenset(assignment)
         if assignment != self._assignment:
@@ -81,5 +82,5 @@ class AvailableNow:
 
     @property
     def finished(self) -> bool:
-        """True if there is nothing more to poll for."""
+        """True if no more records need be polled."""
         return not self.left or self._empty >= ENOUGH

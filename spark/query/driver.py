@@ -1,4 +1,4 @@
-"""The side of the runner: one member of the share group, its books, and what keeps both alive while Spark works.
+"""The runner's side: one member of the share group, its records, and the upkeep of both while Spark works.
 
 Opened by the first call and closed by `close`. Calls come from one thread. A second one renews locks and sends
 heartbeats; a third looks up the group's start offsets and lag, and holds up neither when brokers are away.
@@ -65,7 +65,7 @@ class Driver:
     # -- Spark's calls
 
     def prepare_available_now(self) -> None:
-        """Note where the logs end: the run ends there. Raises ClientError, also for a topic that does not exist."""
+        """Note the ends of the logs: the run ends there. Raises ClientError, also for a topic that does not exist."""
         ends = self._view.log_ends()
         self._view.look()
         starts = {(topic_id, partition): start for (_, topic_id, partition), start in self._view.below.items()}
@@ -113,13 +113,13 @@ class Driver:
                 self._accept(self._books.log_written(end))
 
     def report(self) -> dict[str, object]:
-        """Report for progress events. Asks no broker; what is looked up is a second old or two."""
+        """Report for progress events. Sends no request; values looked up are a second or two old."""
         with self._lock:
             self._progress.lag = self._view.lag
             return self._progress.report(locks_held=self._books.held, unconfirmed=self._books.unconfirmed)
 
     def close(self) -> None:
-        """Give back what is held, and leave the group. Harmless when done twice."""
+        """Release the held records, and leave the group. Harmless when done twice."""
         self._closed.set()
         self._consumer.close()
         self._view.close()
@@ -127,7 +127,7 @@ class Driver:
     # -- acquiring
 
     def _fill(self, most: int | None) -> None:
-        """Poll until there is something new, or the wait is over; then on, as long as there is more."""
+        """Poll until there are new records, or the wait is over; then continue as long as there are more."""
         began_ms = now_ms()
         filled_ms: float | None = None
         wait_ms = POLL_MS
@@ -164,7 +164,7 @@ class Driver:
 
     def _still_waiting(self, waited_ms: float, absent_ms: float) -> None:
         """Raise if a run with AvailableNow has got nothing for too long; on Apache Kafka a new member gets partitions
-        after a while.
+        only after a while.
 
         It may not end without what a leader has that has been away for `absent_ms`, nor wait for it for ever.
         """

@@ -21,7 +21,7 @@ _NOT_YET: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOP
 
 
 class GroupView:
-    """Connections of its own, beside those of the member. Any thread may call; nothing is opened before that."""
+    """Has its own connections, beside those of the member. Any thread may call; nothing is opened before that."""
 
     def __init__(self, client: ClientConfig, group_id: str, topics: Collection[str]) -> None:
         self._network = Network(client)
@@ -62,7 +62,7 @@ class GroupView:
             self.idle = frozenset((row.topic_id, partition) for (_, partition), row in rows.items() if row.lag == 0)
 
     def close(self) -> None:
-        """Close the connections, but for those of a call that is under way. Later calls raise ClientError."""
+        """Close the connections, except those of a running call. Later calls raise ClientError."""
         if self._lock.acquire(timeout=1):
             self._network.close()
             self._lock.release()

@@ -4,9 +4,10 @@
      "acquired": 800, "redelivered": 0, "swallowed": 0, "accepted": 750, "rejected": 0, "renewed": 0, "lost": 0,
      "total": {"acquired": 90800, ...}}
 
-All of them count offsets. `lag` is what the share group has not finished yet, null while it is not known; `locksHeld`
-what this query holds locked now; `unconfirmed` what earlier micro-batches held and no leader has confirmed as accepted.
-The others count since the micro-batch before this one was handed to Spark; `total` since this run of the query began.
+All of them count offsets. `lag` is how many records the share group has not finished yet, null while unknown;
+`locksHeld` how many this query holds locked now; `unconfirmed` how many earlier micro-batches held without a leader's
+confirmation that they are accepted. The others count since the micro-batch before this one was handed to Spark; `total`
+since this run of the query began.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, fields, replace
 
 @dataclass(slots=True)
 class Counters:
-    """Offsets that went one way or another."""
+    """Counts of offsets by outcome."""
 
     acquired: int = 0  # handed out to this query for the first time or again, whatever became of them
     redelivered: int = 0  # of those, new to this query and delivered before, to whomever
@@ -32,7 +33,7 @@ class Counters:
 
 
 class Progress:
-    """Counters of a run and of what happened since the last micro-batch. Written by the driver alone."""
+    """Counters of a run and of the time since the last micro-batch. Written by the driver alone."""
 
     __slots__ = ("_before", "_next", "counters", "lag")
 
@@ -43,7 +44,7 @@ class Progress:
         self._next = Counters()
 
     def handed_out(self) -> None:
-        """Hand a micro-batch to Spark: what is reported now belongs to it, what comes later to the next one."""
+        """Hand a micro-batch to Spark: counts reported so far belong to it, later ones to the next one."""
         self._before = self._next
         self._next = replace(self.counters)
 

@@ -1,4 +1,4 @@
-"""Tasks that Celery keeps until their ETA: one that would stop its queue is taken back, and sent to the log's end.
+"""Tasks that Celery keeps until their ETA: a task that would block its queue is taken back, and sent to the log's end.
 
 On the engine's loop. Celery has its own timer for them, in the thread of its event loop: `withdraw` asks that thread.
 """
@@ -55,7 +55,7 @@ class WaitingTasks:
         await self._again.look(early)
 
     async def send(self, record: ShareRecord, due: float) -> bool:
-        """Take a task back from Celery and send its record again; True also for one that no longer waits."""
+        """Take a task back from Celery and send its record again; True also for a task that no longer waits."""
         if record.state is not State.IN_HAND or due - time.time() < SOON_S:
             return True
         loop = asyncio.get_running_loop()
