@@ -28,7 +28,7 @@ class ApiRefused(ClientError):
 
 class RangeRow(NamedTuple):
     """Offsets `first..last` (inclusive) that are alike. Times are milliseconds since the epoch, of the broker's clock;
-    `at_ms` is when the broker said so. None where there is nothing to say.
+    `at_ms` is the time of the answer. None without a value.
     """
 
     first: int
@@ -48,7 +48,7 @@ class RangeRow(NamedTuple):
 
 class RecordsApi:
     """The records API of one broker at `url` (http://HOST:PORT). Raises AuthenticationFailed, Unreachable, BrokerError
-    with RESOURCE_NOT_FOUND for what is missing, and ApiRefused.
+    with RESOURCE_NOT_FOUND for missing objects, and ApiRefused.
     """
 
     def __init__(self, url: str, token: str, *, tls: TlsConfig | None = None, timeout_s: float = 30.0) -> None:

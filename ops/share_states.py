@@ -1,6 +1,6 @@
 """The stored states of share partitions: the log `__share_group_state`, read as any topic.
 
-It says which records are finished and how often the others were delivered; never which are acquired, nor by whom. The
+It shows which records are finished and how often the others were delivered; never which are acquired, nor by whom. The
 states are replayed as a share coordinator does (KIP-932): a snapshot is the whole state, an update changes it.
 
 `combined` and `place` repeat rules of coordinator/share/state_batches.py and coordinator/routing.py, since operators'
@@ -9,7 +9,7 @@ tools know no coordinator; tests/unit/ops/test_share_states.py compares both tex
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import pairwise
 from struct import Struct
@@ -20,7 +20,7 @@ from shareq.client.admin.calls import NotFound, Outcome, Partition
 from shareq.client.core.list_offsets import EARLIEST, LATEST
 from shareq.client.errors import ClientError
 from shareq.client.network import Network
-from shareq.client.reader import Reader
+from shareq.client.reader import Reader, ReadRecord
 from shareq.protocol.errors import ErrorCode, MalformedMessage
 from shareq.protocol.generated.share_snapshot import ShareSnapshotKey, ShareSnapshotValue
 from shareq.protocol.generated.share_update import ShareUpdateKey, ShareUpdateValue
@@ -52,7 +52,7 @@ class StateBatch(NamedTuple):
 
 class StoredState(NamedTuple):
     """A share partition's state: `start` is the first offset that is not finished, None before it was resolved.
-    `batches` ascend, and are disjoint; of offsets that are in none of them nothing was written.
+    `batches` ascend, and are disjoint; offsets in none of them were never written.
     """
 
     start: int | None
@@ -86,6 +86,32 @@ def stored_states(
     return {each: _stored(found[each]) if each in found else _missing(group, each) for each in partitions}
 
 
+class StateLog:
+    """All states of a cluster, updated from the log. Its user has the right to read the log."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._admin = Admin(network)
+        self._reader: Reader | None = None
+        self._states: dict[Key, _State] = {}
+
+    def catch_up(self) -> None:
+        """Replay what the log has got. Raise NotFound if there is none (yet), BrokerError, Unreachable."""
+        logs = [(SHARE_GROUP_STATE, number) for number in range(_count(self._admin))]
+        reader, self._reader = self._reader, None  # what ends half way is read from the beginning the next time
+        if reader is None or reader.positions.keys() != set(logs):
+            reader = Reader(self._network, _known(self._admin.topics.offsets(dict.fromkeys(logs, EARLIEST))))
+            self._states.clear()
+        ends = _known(self._admin.topics.offsets(dict.fromkeys(logs, LATEST)))
+        _take(self._states, reader.read_towards(ends, ROUND_MS))
+        self._reader = reader
+
+    def state(self, group: str, topic_id: bytes, partition: int) -> StoredState | None:
+        """Return the state of a share partition as of the last `catch_up`; None without one."""
+        found = self._states.get((group, topic_id, partition))
+        return None if found is None else _stored(found)
+
+
 def _missing(group: str, partition: Partition) -> NotFound:
     topic, number = partition
     return NotFound(ErrorCode.RESOURCE_NOT_FOUND, f"state of {group} in {topic}:{number}")
@@ -112,11 +138,16 @@ def _replayed(network: Network, admin: Admin, count: int, wanted: Collection[Key
     logs = [(SHARE_GROUP_STATE, number) for number in sorted({place(*key, count) for key in wanted})]
     starts, ends = (admin.topics.offsets(dict.fromkeys(logs, at)) for at in (EARLIEST, LATEST))
     states: dict[Key, _State] = {}
-    for data, value in _records(network, _known(starts), _known(ends)):
-        number, key = _key(data)
-        if key is not None and key in wanted:
-            _replay(states, key, number, value)
+    _take(states, Reader(network, _known(starts)).read_towards(_known(ends), ROUND_MS), wanted)
     return states
+
+
+def _take(states: dict[Key, _State], records: Iterable[ReadRecord], wanted: Collection[Key] | None = None) -> None:
+    """Replay records of the log, in their order; None: of all share partitions."""
+    for found in records:
+        number, key = (-1, None) if found.record.key is None else _key(found.record.key)
+        if key is not None and (wanted is None or key in wanted):
+            _replay(states, key, number, found.record.value)
 
 
 def _known(offsets: Mapping[Partition, Outcome[NamedTuple]]) -> dict[Partition, int]:
@@ -128,18 +159,8 @@ def _known(offsets: Mapping[Partition, Outcome[NamedTuple]]) -> dict[Partition, 
     return found
 
 
-def _records(
-    network: Network, starts: Mapping[Partition, int], ends: Mapping[Partition, int]
-) -> Iterator[tuple[bytes, bytes | None]]:
-    """Keys and values of whole logs, each in its order."""
-    reader = Reader(network, starts)
-    for found in reader.read_towards(ends, ROUND_MS):
-        if found.record.key is not None:
-            yield found.record.key, found.record.value
-
-
 def _key(data: bytes) -> tuple[int, Key | None]:
-    """Return the record's type, and whose it is; None for types that are not known."""
+    """Return the record's type, and its share partition; None for unknown types."""
     number = _INT16.unpack_from(data)[0] if len(data) > _INT16.size else -1
     if number not in (_SNAPSHOT, _UPDATE):
         return number, None

@@ -1,5 +1,5 @@
-"""Names and colours of the states of records, and of what is counted of them over time: the same in the terminal, in
-the console and on dashboards.
+"""Names and colours of the states of records, and of counters over time: the same in the terminal, in the console and
+on dashboards.
 
 Colours have a contrast of at least 3 to 1 with the background they are for (WCAG 2.2, 1.4.11); letters and names say
 the same without them.

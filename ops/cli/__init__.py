@@ -28,7 +28,7 @@ COMMANDS: Final = {
     "import-logs": Entry(
         "data_folder", "Make DATA, an absent or empty folder, of the data folder KAFKA of Apache Kafka 4."
     ),
-    "restore": Entry("data_folder", "Make DATA, an absent or empty folder, what a backup in DEST has."),
+    "restore": Entry("data_folder", "Restore a backup in DEST to DATA, an absent or empty folder."),
     "serve": Entry("serve", "Run the broker until SIGTERM, SIGINT or, without TLS, SIGHUP."),
     "verify": Entry(
         "data_folder",
@@ -46,10 +46,10 @@ COMMANDS: Final = {
     ),
     "groups": Entry("groups.command", "Consumer groups: list, describe, members, offsets, lag, reset, delete."),
     "produce": Entry("records.command", "Write records: each line of standard input is one, without its line feed."),
-    "consume": Entry("records.command", "Print records, from the beginning up to what is there now."),
+    "consume": Entry("records.command", "Print records, from the beginning up to the current end."),
     "tail": Entry(
         "records.command",
-        "Print the last records of each partition, and end, as tail does; with -f go on with what comes.",
+        "Print the last records of each partition, and end, as tail does; with -f continue with new records.",
     ),
     "dlq": Entry("dlq.command", "Dead letters: queues, letters, redrives."),
     "configs": Entry("cluster.configs", "Properties of topics, groups, brokers and client metrics."),
@@ -60,10 +60,11 @@ COMMANDS: Final = {
     "features": Entry("cluster.features", "Features and their levels: list, set."),
     "transactions": Entry("cluster.transactions", "Transactions: list, describe, abort."),
     "top": Entry(
-        "top.command", "Show share groups at work: lag, rates, what is in flight, how old the oldest is; and topics."
+        "top.command", "Show share groups at work: lag, rates, records in flight, the age of the oldest; and topics."
     ),
     "console": Entry("console", "Serve a web console of a cluster: shareq, or any of Apache Kafka."),
-    "json-schema": Entry("meta", "Print the JSON Schema of a command's --json; of all, by command, without one."),
+    "export": Entry("export", "Serve share groups of any Kafka cluster as metrics, for Prometheus."),
+    "json-schema": Entry("meta", "Print the JSON Schema of a command's --json; without a command, of all, by command."),
     "completion": Entry("meta", "Print a script that completes commands and options in a shell."),
     "worker": Entry("worker", "Functions that work on the records of topics, as members of a share group."),
 }

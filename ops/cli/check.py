@@ -74,7 +74,7 @@ def let_in(host: str, port: int, properties: Mapping[str, str], timeout_s: float
     """Return when the broker at this address has let in a client with these properties of Kafka's Java client.
 
     Handshake, ApiVersions, login. An empty host is this machine; `timeout_s` bounds everything but finding the host's
-    addresses. Raises ConfigError for what is wrong in `properties`, and ClientError with the address in it.
+    addresses. Raises ConfigError for a fault in `properties`, and ClientError with the address in it.
     """
     from time import monotonic
 

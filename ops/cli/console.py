@@ -17,7 +17,8 @@ from shareq.client.config import ClientConfig
 from shareq.client.errors import ConfigError
 from shareq.ops.cli.shared.api import api_options, records_api
 from shareq.ops.cli.shared.command import CONTEXT, Session
-from shareq.ops.cli.shared.exits import HIGHEST_PORT, NO_CONNECTION, USAGE, exit_with, read_properties, warn_of_readers
+from shareq.ops.cli.shared.exits import USAGE, exit_with, read_properties, warn_of_readers
+from shareq.ops.cli.shared.listening import address_of, bound_socket
 from shareq.ops.cli.shared.profile import client_config
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from shareq.ops.console.views.windows import Windows
 
 DEFAULT_LISTEN: Final = "127.0.0.1:8080"
-BACKLOG: Final = 128
 API_TIMEOUT_S: Final = 5.0
 MISSING: Final = "the console needs aiohttp: pip install 'shareq[console]'"
 EPILOG: Final = """\b
@@ -89,10 +89,10 @@ def command(
         except ConfigError as error:
             exit_with(USAGE, f"--api {error}")
         token = None if token_file is None else read_token("--token-file", token_file)
-        bound = _bind(listen)
+        bound = bound_socket(listen, DEFAULT_LISTEN)
     with bound, contextlib.suppress(KeyboardInterrupt):
         rules = _rules(bound, token, config, private)
-        address = _address(bound)
+        address = address_of(bound)
 
         def ready() -> None:
             if of_broker is None:
@@ -104,7 +104,7 @@ def command(
 
 
 def _from_broker(bootstrap: str | None, config_file: str | None) -> tuple[ClientConfig, Windows, str | None, bool]:
-    """Read what the broker hands over, secrets by standard input; nothing of the user's environment counts.
+    """Read the settings from the broker, secrets through standard input; the user's environment is not used.
 
     Third is the console's token, last whether the broker has rights, so that not every user may see all.
     """
@@ -131,7 +131,7 @@ def _rules(bound: socket.socket, token: str | None, config: ClientConfig, privat
     loopback = is_loopback(str(bound.getsockname()[0]))
     logs_in = private or config.sasl is not None or (config.tls is not None and config.tls.certificate is not None)
     if problem := exposure(loopback, token, logs_in):
-        exit_with(USAGE, f"the console on {_address(bound)} {problem}")
+        exit_with(USAGE, f"the console on {address_of(bound)} {problem}")
     return Rules(token, token is not None and (logs_in or not loopback), loopback)
 
 
@@ -149,30 +149,3 @@ def read_token(option: str, path: str) -> str:
         exit_with(USAGE, f"{option} {path}: must have a token of at least {LEAST_TOKEN} visible characters")
     warn_of_readers(option, path)
     return token
-
-
-def _bind(listen: str) -> socket.socket:
-    host, colon, port = listen.rpartition(":")
-    if not colon or not port.isdecimal() or int(port) > HIGHEST_PORT or (":" in host and not host.startswith("[")):
-        exit_with(USAGE, f"--listen {listen}: must be HOST:PORT, for example {DEFAULT_LISTEN}")
-    try:
-        found = socket.getaddrinfo(
-            host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        family, kind, protocol, _, address = found[0]
-        bound = socket.socket(family, kind, protocol)
-        try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
-            bound.listen(BACKLOG)
-        except OSError:
-            bound.close()
-            raise
-    except OSError as error:
-        exit_with(NO_CONNECTION, f"cannot listen on {listen}: {error.strerror or error}")
-    return bound
-
-
-def _address(bound: socket.socket) -> str:
-    host, port = bound.getsockname()[:2]
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -8,7 +8,7 @@ from typing import Final
 
 import click
 
-from shareq.ops.cli.shared.entry import own_command
+from shareq.ops.cli.shared.entry import UnixCommand, own_command
 from shareq.ops.cli.shared.exits import REFUSED, USAGE, exit_with
 
 MAX_PATIENCE_S: Final = 3600.0
@@ -97,7 +97,7 @@ Exit codes: 0 done, 1 failed (one line on stderr says why), 2 wrong options, DAT
 """
 
 
-@own_command("verify", VERIFY_EPILOG)
+@own_command("verify", VERIFY_EPILOG, UnixCommand)
 @click.argument("data")
 @click.option("--repair", is_flag=True, help="Repair what is certain, and what the options below allow.")
 @click.option("--skip-damage", is_flag=True, help="Give up what cannot be read inside of logs.")
@@ -130,7 +130,7 @@ def verify(
             raise SystemExit(REFUSED)
 
 
-@own_command("backup", BACKUP_EPILOG)
+@own_command("backup", BACKUP_EPILOG, UnixCommand)
 @click.argument("data", required=False)
 @click.argument("dest", required=False)
 @click.option("--keep", metavar="N", type=click.IntRange(1), help="Remove all backups but the newest N afterwards.")
@@ -173,19 +173,19 @@ def backup(
             command.backup(data, dest, keep, patience_s, click.echo, _say_aside)
 
 
-@own_command("restore", RESTORE_EPILOG)
+@own_command("restore", RESTORE_EPILOG, UnixCommand)
 @click.argument("dest")
 @click.argument("data")
 @click.option("--backup", "name", metavar="NAME", help="Which one [default: the newest].")
 def restore(dest: str, data: str, name: str | None) -> None:
-    """Make DATA, an absent or empty folder, what a backup in DEST has."""
+    """Restore a backup in DEST to DATA, an absent or empty folder."""
     from shareq.broker.maintenance.backup import command
 
     with _one_line_errors():
         command.restore(dest, data, name, click.echo, _say_aside)
 
 
-@own_command("import-logs", IMPORT_EPILOG)
+@own_command("import-logs", IMPORT_EPILOG, UnixCommand)
 @click.argument("kafka")
 @click.argument("data")
 def import_logs(kafka: str, data: str) -> None:
@@ -196,7 +196,7 @@ def import_logs(kafka: str, data: str) -> None:
         command.import_logs(kafka, data, click.echo, _say_aside)
 
 
-@own_command("export-logs", EXPORT_EPILOG)
+@own_command("export-logs", EXPORT_EPILOG, UnixCommand)
 @click.argument("data")
 @click.argument("kafka")
 def export_logs(data: str, kafka: str) -> None:
@@ -209,7 +209,7 @@ def export_logs(data: str, kafka: str) -> None:
 
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
-    """End with one line and the exit code when a command of maintenance cannot go on."""
+    """End with one line and the exit code when a maintenance command cannot continue."""
     from shareq.broker.maintenance.errors import MaintenanceError
 
     try:

@@ -1,4 +1,4 @@
-"""The command line. A command is imported when it is called, `serve` too; for --help none is."""
+"""The command line. A command is imported when it is called, including `serve`; --help imports none."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def main() -> None:
     """A Kafka-wire-compatible broker for queues: share groups in one process.
 
     shareq serve runs the broker. topics, produce, consume, share, dlq and the others work on a running cluster, shareq
-    or Apache Kafka, by default at 127.0.0.1:9092 (-b says where). What is stuck is shown by shareq top, share lag and
+    or Apache Kafka, by default at 127.0.0.1:9092 (-b changes this). What is stuck is shown by shareq top, share lag and
     share records. Each command has --help with examples.
     """

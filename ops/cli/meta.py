@@ -34,7 +34,7 @@ def leaves() -> Iterator[tuple[str, ClusterCommand]]:
 
 
 def schema(words: str, found: ClusterCommand) -> dict[str, Any]:
-    """Return the schema of what a command prints with --json."""
+    """Return the schema of a command's output with --json."""
     assert found.row is not None
     return schema_of(found.row, found.shape, f"shareq {words} --json")
 
@@ -42,7 +42,7 @@ def schema(words: str, found: ClusterCommand) -> dict[str, Any]:
 @click.command("json-schema", context_settings=CONTEXT, epilog="\b\nExamples:\n  shareq json-schema topics list")
 @click.argument("words", metavar="[COMMAND]...", nargs=-1)
 def json_schema(words: tuple[str, ...]) -> None:
-    """Print the JSON Schema of a command's --json; of all, by command, without one.
+    """Print the JSON Schema of a command's --json; without a command, of all, by command.
 
     Commands that stream print one such object a line: produce, consume, tail, share consume, share peek, dlq show, top.
     """

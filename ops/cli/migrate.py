@@ -1,4 +1,4 @@
-"""`shareq migrate`: topics with their records, and what groups have done, from one cluster to another."""
+"""`shareq migrate`: moves topics with their records, and the progress of groups, from one cluster to another."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COLUMNS: Final = ("kind", "name", "partition", "outcome", "source_start", "sour
 
 
 class _Pace:
-    """The line that says how far it is: bytes, rate, and how long it takes yet."""
+    """The progress line: bytes, rate, and the remaining time."""
 
     def __init__(self, line: Line) -> None:
         self._line = line
@@ -107,10 +107,10 @@ def command(
 ) -> Iterator[MigrationRow]:
     """Move topics with their records, and groups, from the cluster FROM to the cluster TO: HOST:PORT, or a data folder.
 
-    Either is shareq, a node, or Apache Kafka. A folder is served by a broker of the command's own until it ends; one
-    that does not exist yet has a / in it. FROM goes on to work, and is not changed before --cut-over: that has
-    share groups confirm nothing more there. A run that ends, however it ends, is gone on with by the next one, which
-    copies what came meanwhile. Topics that TO has already, and that no run has made, are refused.
+    Either is shareq, a node, or Apache Kafka. The command serves a folder by a broker of its own until it ends; the
+    name of a new folder must contain a /. FROM stays in use, and is not changed before --cut-over, which lets share
+    groups confirm nothing more there. After any end of a run, the next one continues, and copies the records added
+    meanwhile. Topics that already exist at TO, and that no run has created, are refused.
     """
     if verify_only and (cut_over or dry_run):
         exit_with(USAGE, "migrate: --verify-only changes nothing; give it without --cut-over and --dry-run")

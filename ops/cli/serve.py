@@ -11,7 +11,7 @@ import click
 
 from shareq import __version__
 from shareq.ops.cli.serve_options import ServeOptions, configure_log, refuse_secrets, wanted_of
-from shareq.ops.cli.shared.entry import drop_standard_output, own_command
+from shareq.ops.cli.shared.entry import UnixCommand, drop_standard_output, own_command
 from shareq.ops.cli.shared.exits import REFUSED, USAGE, exit_with
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
 """
 
 
-@own_command("serve", EPILOG)
+@own_command("serve", EPILOG, UnixCommand)
 @click.option("--listen", metavar="HOST:PORT", help="Address to listen on [default: 127.0.0.1:9092]. Port 0: any free.")
 @click.option("--advertise", metavar="HOST:PORT", help="Address that clients are to connect to, if it is another one.")
 @click.option(
@@ -82,6 +82,7 @@ Exit codes: 0 stopped by a signal, 1 failed, 2 wrong options or configuration.
     help="Be a node before this Kafka cluster, which keeps all data; nothing is kept here.",
 )
 @click.option("--cluster-config", metavar="FILE", help="Properties of a client, if the cluster wants TLS or a login.")
+@click.option("--node-config", metavar="FILE", help="Properties of a client, by which nodes reach each other.")
 @click.option("--no-proxy", is_flag=True, help="Of a node: refuse producers, which are to use the cluster itself.")
 @click.option("--metrics", metavar="HOST:PORT", help="Serve metrics for Prometheus at this address [default: nowhere].")
 @click.option(
@@ -125,9 +126,9 @@ def command(**given: Any) -> None:
     """Run the broker until SIGTERM, SIGINT or, without TLS, SIGHUP.
 
     Prints one line with its addresses and the data folder once it listens; that is when every log has been recovered.
-    With --cluster it has no data folder: the line names the cluster, which was reached and checked then.
-    Where clients are to connect to other addresses (advertised.listeners), these are in the line, too.
-    On a signal it stops accepting, answers what is in flight, writes everything out and exits with 0.
+    With --cluster it has no data folder: the line names the cluster, which has been reached and checked by then. If
+    clients must connect to other addresses (advertised.listeners), the line names these, too. On a signal it stops
+    accepting connections, answers pending requests, writes everything to disk and exits with 0.
     """
     gc.disable()  # until the broker listens: importing makes little garbage and many objects to look at
     options = ServeOptions(**given)

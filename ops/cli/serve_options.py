@@ -41,6 +41,7 @@ class ServeOptions(NamedTuple):
     log_format: str
     cluster: str | None
     cluster_config: str | None
+    node_config: str | None
     no_proxy: bool
 
 
@@ -69,15 +70,16 @@ def wanted_of(options: ServeOptions, environ: Mapping[str, str] = os.environ) ->
     levels, users = levels_of(options.features), scram_users_of(options.scram_users)
     if options.cluster is None:
         return Wanted(config, levels, address, users, console_options)
-    node = node_of(config, options.cluster, options.cluster_config, proxies=not options.no_proxy)
+    files = options.cluster_config, options.node_config
+    node = node_of(config, options.cluster, *files, proxies=not options.no_proxy)
     return Wanted(node.config, levels, address, users, console_options, node.ground)
 
 
 def refuse_without_effect(options: ServeOptions) -> None:
     """End the command for options that have no meaning with or without a cluster."""
     if options.cluster is None:
-        if options.cluster_config is not None or options.no_proxy:
-            exit_with(USAGE, "--cluster-config and --no-proxy need --cluster")
+        if options.cluster_config is not None or options.node_config is not None or options.no_proxy:
+            exit_with(USAGE, "--cluster-config, --node-config and --no-proxy need --cluster")
         return
     if options.data_dir is not None:
         exit_with(USAGE, "--data-dir: a node keeps no data; what it confirms is kept by the cluster of --cluster")
@@ -87,18 +89,29 @@ def refuse_without_effect(options: ServeOptions) -> None:
         exit_with(USAGE, "--feature: the levels of features are those of the cluster of --cluster")
 
 
-def node_of(config: BrokerConfig, bootstrap: str, client_file: str | None, *, proxies: bool) -> Node:
-    """Return the node of --cluster, --cluster-config and --no-proxy."""
+def node_of(
+    config: BrokerConfig, bootstrap: str, client_file: str | None, nodes_file: str | None, *, proxies: bool
+) -> Node:
+    """Return the node of --cluster, --cluster-config, --node-config and --no-proxy."""
     from shareq.client.errors import ConfigError
     from shareq.cluster import command
 
-    client = {} if client_file is None else read_properties(client_file, "--cluster-config")
-    if client_file is not None and any("password" in name or "jaas" in name for name in client):
-        warn_of_readers("--cluster-config", client_file)
+    client = _client_of("--cluster-config", client_file)
+    among_nodes = _client_of("--node-config", nodes_file)
     try:
-        return command.node_of(config, bootstrap, client, proxies=proxies)
+        return command.node_of(config, bootstrap, client, proxies=proxies, among_nodes=among_nodes)
     except ConfigError as error:
         exit_with(USAGE, f"--cluster {bootstrap}: {error}")
+
+
+def _client_of(option: str, file: str | None) -> Mapping[str, str]:
+    """Return the properties of a client in the file of an option."""
+    if file is None:
+        return {}
+    found = read_properties(file, option)
+    if any("password" in name or "jaas" in name for name in found):
+        warn_of_readers(option, file)
+    return found
 
 
 def refuse_secrets(settings: Iterable[str]) -> None:
@@ -161,8 +174,8 @@ def levels_of(texts: Iterable[str]) -> dict[str, int]:
 
 
 def _listener_name(given: Mapping[str, str]) -> str:
-    """Return the listener that --listen gives an address to: PLAINTEXT, unless the only listener that `given` is about
-    has authentication. It never takes that away.
+    """Return the listener to which --listen gives an address: PLAINTEXT, unless the only listener in `given` has
+    authentication. It never takes that away.
     """
     pairs = (text.partition(":") for text in given.get("listener.security.protocol.map", "").split(","))
     protocols = {_upper(name): _upper(protocol) for name, _, protocol in pairs}
@@ -175,9 +188,7 @@ def _listener_name(given: Mapping[str, str]) -> str:
 
 
 def _listener_names(given: Mapping[str, str], protocols: Mapping[str, str]) -> list[str]:
-    """Return the listeners for clients that properties open; where they open none, those that they advertise or
-    protect.
-    """
+    """Return the listeners for clients that properties open; without any, those advertised or protected."""
     controllers = set(map(_upper, given.get("controller.listener.names", "").split(",")))
     for key in ("listeners", "advertised.listeners"):
         names = [_upper(text.partition("://")[0]) for text in given.get(key, "").split(",") if text.strip()]
@@ -208,7 +219,7 @@ def apply_options(
     listen: str | None,
     data_dir: str | None,
 ) -> None:
-    """Put --listen and --data-dir over whatever the file, the environment and --set say about the same things."""
+    """Let --listen and --data-dir override the file, the environment and --set."""
     if listen is not None:
         host_and_port("--listen", listen, 9092)
         below = {**properties, **set_by(environment)}
@@ -232,7 +243,7 @@ def apply_options(
 
 
 def apply_records_api(overrides: dict[str, str], address: str | None, token_file: str | None) -> None:
-    """Put --records-api and --records-api-token-file over what is said of the records API elsewhere."""
+    """Let --records-api and --records-api-token-file override other settings of the records API."""
     if address is not None:
         host_and_port("--records-api", address, 9465)
         overrides["shareq.records.api.listen"] = address
@@ -269,7 +280,7 @@ def console_options_of(address: str | None, token_file: str | None, config_file:
 
 
 def apply_console(below: Mapping[str, str], overrides: dict[str, str], options: ConsoleOptions) -> ConsoleOptions:
-    """Let a broker with a console have the records API, unless `below` or the options have it already."""
+    """Give a broker with a console the records API, unless `below` or the options have it already."""
     from shareq.broker.process.http.console import for_commands, with_records_api
 
     given = {**below, **overrides}
@@ -278,7 +289,7 @@ def apply_console(below: Mapping[str, str], overrides: dict[str, str], options: 
 
 
 def apply_advertise(given: Mapping[str, str], overrides: dict[str, str], advertise: str) -> None:
-    """Put --advertise over what is said of the one listener that there is."""
+    """Let --advertise override other settings of the single listener."""
     host, _ = host_and_port("--advertise", advertise, 9092)
     if not host:
         exit_with(USAGE, f"--advertise {advertise}: must name a host that clients can connect to")

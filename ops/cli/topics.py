@@ -65,7 +65,7 @@ class TrimRow(NamedTuple):
 @click.argument("patterns", metavar="[NAME]...", nargs=-1)
 @click.option("--internal", is_flag=True, help="Also those that belong to the brokers.")
 def list_topics(session: Session, patterns: tuple[str, ...], internal: bool) -> Iterator[TopicRow]:
-    """List topics, by name; * and ? in a NAME stand for any text and one character."""
+    """List topics, by name; * and ? in a NAME match any text and one character."""
     for topic in session.admin.topics.all():
         if (internal or not topic.internal) and (not patterns or any(fnmatchcase(topic.name, one) for one in patterns)):
             replicas = len(topic.partitions[0].replicas) if topic.partitions else 0

@@ -1,4 +1,4 @@
-"""The console's changes, for those who have the token: redrives, pauses, resets, deletions that are typed out."""
+"""The console's changes, for users with the token: redrives, pauses, resets, deletions confirmed by typing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _number(body: Body, name: str, default: int, highest: int = 2**63 - 1) -> in
 
 
 def _confirmed(body: Body, name: str) -> None:
-    """Raise WrongRequest unless the user has typed the name of what is to be changed."""
+    """Raise WrongRequest unless the user has typed the name of the object to be changed."""
     if body.get("confirm") != name:
         raise WrongRequest(f"confirm: type {name} to go on")
 
@@ -88,7 +88,7 @@ def cancel_redrive(body: Body) -> Look:
 
 
 def pause_share_group(body: Body) -> Look:
-    """Have nothing handed out to a share group."""
+    """Stop handing out records to a share group."""
     return _pause(body, lambda admin: admin.share_groups.pause, paused=True)
 
 
@@ -134,12 +134,12 @@ def delete_topic(body: Body) -> Look:
 
 
 def reset_share_group(body: Body) -> Look:
-    """Let a share group without members go on at another place."""
+    """Move a share group without members to another place."""
     return _reset(body, _begun_by_share_group, lambda admin: admin.share_groups.alter_offsets)
 
 
 def reset_consumer_group(body: Body) -> Look:
-    """Let a consumer group without members go on at another place."""
+    """Move a consumer group without members to another place."""
     return _reset(body, _begun_by_consumer_group, lambda admin: admin.consumer_groups.alter_offsets)
 
 

@@ -1,7 +1,7 @@
 """The guard of the console's requests: by host, origin and token. Pure.
 
-Three strangers are kept out: pages of other sites that a user's browser has open (the same-origin checks, and a header
-that no form can send), names that were made to lead to this machine (the host), and other users (the token).
+Three kinds of strangers are kept out: pages of other sites in a user's browser (the same-origin checks, and a header
+that no form can send), names made to point to this machine (the host), and other users (the token).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(rules: Rules, method: str, path: str, headers: Mapping[str, str]) -> Refusal | None:
-    """Return why a request is not answered; None if it is. `headers` find names in any case."""
+    """Return why a request is refused; None if it is answered. `headers` find names in any case."""
     if method not in ("GET", "HEAD", "POST"):
         return Refusal(405, "GET, HEAD or POST")
     host = headers.get("Host", "")
@@ -101,7 +101,9 @@ def is_loopback(name: str) -> bool:
 
 
 def exposure(loopback: bool, token: str | None, logs_in: bool) -> str | None:
-    """Return why a console must not be started so; None if it may. `logs_in`: it shows what its own login may see."""
+    """Return why a console must not be started with these settings; None if it may. `logs_in`: it shows the data that
+    its own login may see.
+    """
     if token is not None:
         return None
     if not loopback:

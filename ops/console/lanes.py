@@ -1,4 +1,4 @@
-"""Threads that ask the cluster: each with connections of its own, and no more calls waiting than a bound."""
+"""Threads that send requests to the cluster: each with its own connections, and a limit on waiting calls."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Lane:
             self._calls -= 1
 
     def close(self) -> None:
-        """Begin no more calls, and wait for those that run: they do not try again what fails now."""
+        """Begin no more calls, and wait for the running ones, which do not retry failures now."""
         self._closing.set()
         self._executor.shutdown(wait=True, cancel_futures=True)
         for network in self._networks:

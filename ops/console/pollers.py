@@ -1,4 +1,4 @@
-"""The polling of views' data, once for all browsers that look, each second, and not at all if none does."""
+"""The polling of views' data, once for all open browsers, each second, and not at all without one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Point(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The knowledge of a poller: its newest data, when they were made, and why there are none that are newer."""
+    """The state of a poller: its newest data, their time, and why there are no newer ones."""
 
     made_ms: int | None
     data: Any
@@ -65,7 +65,7 @@ class Poller:
         return self._task is not None and not self._task.done()
 
     async def seen(self) -> Seen:
-        """Return the newest there is; the first that comes, if what exists was made before anybody looked again."""
+        """Return the newest data; wait for new ones if the existing ones were made before anybody looked again."""
         self.asked_at = time.monotonic()
         if not self.at_work:
             self._looked.clear()
@@ -111,7 +111,7 @@ class Poller:
 
 
 class Pollers:
-    """The pollers, by what they look at. At most MAX_POLLERS: the one that was asked least recently gives way."""
+    """The pollers, by view. At most MAX_POLLERS: a new one replaces the one used least recently."""
 
     def __init__(self) -> None:
         self._pollers: dict[tuple[str, ...], Poller] = {}

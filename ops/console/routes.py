@@ -1,4 +1,6 @@
-"""The console's JSON: which path shows what, which is polled, which is asked for once, and which changes something."""
+"""The console's JSON: which path shows which data, whether it is polled or requested once, and which paths change
+something.
+"""
 
 from __future__ import annotations
 

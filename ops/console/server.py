@@ -1,4 +1,4 @@
-"""The console's HTTP server: each request past the guard, to a file, a view, a question or a change."""
+"""The console's HTTP server: each request passes the guard and reaches a file, a view, a question or a change."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from aiohttp import web
 
 from shareq import __version__
 from shareq.client.admin import Admin
+from shareq.client.aio.signals import on_signal
 from shareq.client.config import ClientConfig
 from shareq.client.errors import BrokerError, ClientError, Unreachable, UnsupportedApi, understood
 from shareq.ops.console.guard import API, HEADERS, Refusal, Rules, knows_token, refusal
@@ -55,7 +56,9 @@ _NOT_FOUND: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The order for a console: what to show, and to whom. `windows` asks the broker's records API, if it has one."""
+    """The settings of a console: the cluster to show, and to whom. `windows` asks the broker's records API, if it has
+    one.
+    """
 
     config: ClientConfig
     rules: Rules
@@ -71,10 +74,10 @@ class Asks(Protocol):
 
 
 class Console:
-    """The application. Owned by the loop that it is made on."""
+    """The application. Owned by the loop on which it is made."""
 
     def __init__(self, wish: Wish, *, polls: Asks | None = None, questions: Asks | None = None) -> None:
-        """Set up lanes: `polls` asks the cluster for views, `questions` for what users want once."""
+        """Set up lanes: `polls` fetches data for views, `questions` single requests of users."""
         self._wish = wish
         self._files = static_files()
         self._pollers = Pollers()
@@ -140,7 +143,7 @@ class Console:
         return web.Response(body=found.body, content_type=found.content_type, charset="utf-8", headers=headers)
 
     async def _session(self, request: web.Request) -> web.Response:
-        """Answer what the pages have to know before they show anything."""
+        """Return the facts that the pages need before they show anything."""
         rules = self._wish.rules
         return _json(
             {
@@ -189,7 +192,7 @@ class Console:
 
 
 def _understood(look: Look) -> Look:
-    """Return the same look, with an error of the client for answers that say what cannot be."""
+    """Return the same view, with an error of the client for impossible answers."""
 
     def call(admin: Admin) -> Json:
         with understood():
@@ -256,12 +259,12 @@ def run(wish: Wish, bound: socket.socket, *, ready: Callable[[], None], with_std
 async def _run(wish: Wish, bound: socket.socket, ready: Callable[[], None], with_stdin: bool) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, stopping.set)
+    on_signal(signal.SIGTERM, stopping.set)
     if with_stdin:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         loop.add_reader(sys.stdin.fileno(), _read_to_end, stopping)
     else:
-        loop.add_signal_handler(signal.SIGINT, stopping.set)
+        on_signal(signal.SIGINT, stopping.set)
     runner = web.AppRunner(Console(wish).application(), access_log=None, keepalive_timeout=15, shutdown_timeout=1)
     await runner.setup()
     try:

@@ -24,8 +24,8 @@ def state_style() -> str:
 
 
 def state_script() -> str:
-    """Return the states as a JavaScript module: `STATES`, from names to what they mean, in the order of a record's
-    life; `FIGURES`, what charts show, likewise.
+    """Return the states as a JavaScript module: `STATES`, from names to meanings, in the order of a record's life;
+    `FIGURES`, the figures of charts, likewise.
     """
     states = {name: look.meaning for name, look in LOOKS.items()}
     figures = {name: line.meaning for name, line in LINES.items()}

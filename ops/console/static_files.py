@@ -20,7 +20,7 @@ TYPES: Final[Mapping[str, str]] = {
 
 
 class StaticFile(NamedTuple):
-    """A file, and what a browser compares to know that it has it already."""
+    """A file, and the tag by which a browser knows that it already has it."""
 
     body: bytes
     content_type: str
@@ -28,7 +28,7 @@ class StaticFile(NamedTuple):
 
 
 def static_files() -> dict[str, StaticFile]:
-    """All files by their paths: what is in `static/`, and what is made of the names of the states."""
+    """Return all files by their paths: those in `static/`, and those made from the names of the states."""
     found = {f"/{name}": _file(name, each.read_bytes()) for name, each in _walk(files(__package__) / "static", "")}
     found["/states.css"] = _file("states.css", state_style().encode())
     found["/state_meanings.js"] = _file("state_meanings.js", state_script().encode())

@@ -1,3 +1,3 @@
-"""`shareq migrate`: topics, records and states from one cluster to another. Pure but for `broker`, the driver, and
+"""`shareq migrate`: topics, records and states from one cluster to another. Pure except `broker`, the driver, and
 `folder`, which has a data folder served.
 """

@@ -1,8 +1,8 @@
 """The move of access rules and quotas, with a whole cluster. Pure.
 
-Rules are added, a quota is set where the target has none of its entity and name, and a SCRAM user is added where the
-target has none of the name and mechanism: nothing there is changed. Apache Kafka has no request that shows the keys of
-users, and one that takes the salted password, of which they are made and which nobody keeps: such users are named.
+Rules are added; a quota is set if the target has none for its entity and name, and a SCRAM user is added if the target
+has none of the name and mechanism: existing ones stay unchanged. Apache Kafka has no request that shows the keys of
+users, but one that takes the salted password, from which they are made and which nobody keeps: such users are listed.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ class Access(Protocol):
     """Port to the access rules and quotas of a cluster. Every call may raise ClientError."""
 
     def rules(self) -> Sequence[Rule] | None:
-        """Return all ACLs; None where there is no authorizer, or they may not be seen."""
+        """Return all ACLs; None without an authorizer, or if they may not be seen."""
 
     def add_rules(self, rules: Sequence[Rule]) -> Sequence[BrokerError | None]: ...
 
     def quotas(self) -> Mapping[Entity, Mapping[str, float]] | None:
-        """Return all quotas; None where they may not be seen."""
+        """Return all quotas; None if they may not be seen."""
 
     def set_quota(self, entity: Entity, limits: Mapping[str, float]) -> BrokerError | None: ...
 
     def users(self) -> Sequence[tuple[str, str]] | None:
-        """Return SCRAM users and their mechanisms; None where they may not be seen."""
+        """Return SCRAM users and their mechanisms; None if they may not be seen."""
 
     def credentials(self) -> Sequence[KeptCredential] | None:
-        """Return the credentials of SCRAM users; None where they are not shown."""
+        """Return the credentials of SCRAM users; None if they are not shown."""
 
     def add_credentials(self, credentials: Sequence[KeptCredential]) -> Sequence[BrokerError | None] | None:
-        """Add credentials, and return why each is refused; None where the cluster takes none at all."""
+        """Add credentials, and return why each is refused; None if the cluster accepts none at all."""
 
 
 def move(source: Access, target: Access, done: Outcome) -> Iterator[MigrationRow]:
-    """Move ACLs, quotas and users, or, where `done` is planned, say which would move."""
+    """Move ACLs, quotas and users, or, if `done` is planned, return which would move."""
     yield from _move_rules(source.rules(), target, done)
     yield from _move_quotas(source.quotas(), target, done)
     yield from _move_users(source, target, done)

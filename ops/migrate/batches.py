@@ -1,9 +1,10 @@
 """The encoding of the source's batches as batches of the target. Pure.
 
-A whole batch keeps its records as they are, compressed or not; only what the target has to know is new: the
-producer, which is the migration's own, and the offset. Other batches are encoded again: those from which compaction or
-DeleteRecords took records, because a producer's batch has no gaps, and those with the time of the append, because no
-producer may send that; their records get it as their own. Markers of transactions and what was aborted are left out.
+A whole batch keeps its records unchanged, compressed or not; only the fields for the target are new: the producer,
+which is the migration's own, and the offset. Other batches are encoded again: those from which compaction or
+DeleteRecords removed records, because a producer's batch has no gaps, and those with the time of the append, because no
+producer may send that; their records get that time as their own. Markers of transactions and aborted records are left
+out.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Aborted(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """Bytes of a log from the batch with an offset on; the last batch may be cut off."""
+    """Bytes of a log from the batch with an offset on; the last batch may be incomplete."""
 
     data: bytes | memoryview
     aborted: Sequence[Aborted] = ()
@@ -53,8 +54,8 @@ class Fetched(NamedTuple):
 class Step(NamedTuple):
     """A batch of the source on its way: its offsets `first..following` (exclusive), and how many records it becomes.
 
-    `batch` is None where nothing of it moves. `offsets` are those of its records, None where they count up from
-    `first` without gaps.
+    `batch` is None where nothing of it moves. `offsets` are those of its records, None if they ascend from `first`
+    without gaps.
     """
 
     first: int
@@ -72,7 +73,7 @@ class Step(NamedTuple):
 
 
 def steps(fetched: Fetched, position: int) -> Iterator[Step]:
-    """Yield the whole batches of what was fetched, from `position` on.
+    """Yield the whole batches of the bytes fetched, from `position` on.
 
     Raises MalformedMessage for bytes that are damaged: they must not get a sound checksum at the target.
     """
@@ -112,8 +113,8 @@ def _step(header: BatchHeader, batch: memoryview, position: int) -> Step:
 def stamped(batch: bytes | bytearray | memoryview, producer: tuple[int, int], offset: int) -> bytearray:
     """Return the batch as the migration's producer sends it. Its sequence is the offset that it is to get.
 
-    So a batch that was sent before, by a run that was killed, is known by the broker for what it is, whichever run sent
-    it and however late it comes.
+    So the broker recognises a batch that a killed run had sent before, whichever run sent it and however late it
+    arrives.
     """
     header = read_header(batch)
     changed = header._replace(

@@ -50,13 +50,13 @@ class Cluster:
         return self.admin.cluster.describe().cluster_id
 
     def ranges(self, partitions: Collection[Partition]) -> Mapping[Partition, LogRange]:
-        """Return starts, and ends of what transactions have decided."""
+        """Return starts, and ends of decided transactions."""
         starts = _known(self.admin.topics.offsets(dict.fromkeys(partitions, EARLIEST)))
         ends = _known(self.admin.topics.offsets(dict.fromkeys(partitions, LATEST), committed_only=True))
         return {each: LogRange(starts[each], ends[each]) for each in partitions}
 
     def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
-        """Yield whole batches from an offset on, below `end`; from the start of the log where the offset is gone."""
+        """Yield whole batches from an offset on, below `end`; from the start of the log if the offset was deleted."""
         position, tries = offset, self.network.tries()
         reply = self._ask(partition, position) if position < end else None
         while reply is not None:
@@ -93,7 +93,7 @@ class Cluster:
             return
 
     def _beyond(self, partition: Partition, position: int, error: ClientError) -> int:
-        """Return where to go on after an error: at the log's start, if that has passed the position by."""
+        """Return where to continue after an error: at the log's start, if that is beyond the position."""
         if not isinstance(error, BrokerError) or error.code != ErrorCode.OFFSET_OUT_OF_RANGE:
             return position
         return max(position, self.ranges([partition])[partition].start)
@@ -150,7 +150,7 @@ class SourceCluster(Cluster):
         return Sample(size, records, time.monotonic() - began_s)
 
     def undecided(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
-        """Wait for open transactions at the ends of logs as long as a call may take; return where the others begin."""
+        """Wait for open transactions at the ends of logs as long as a call may take; return the begin of the others."""
         tries = self.network.tries()
         while True:
             # The log's end first: what comes in between must not look like a part of a transaction.
@@ -165,7 +165,7 @@ class SourceCluster(Cluster):
                 return left
 
     def sizes(self) -> Mapping[Partition, int]:
-        """Return bytes of partitions, of the largest replica; nothing where the cluster does not say."""
+        """Return bytes of partitions, of the largest replica; nothing if the cluster does not report them."""
         found: dict[Partition, int] = {}
         try:
             for answer in self.admin.calls.brokers(
@@ -227,11 +227,11 @@ class TargetCluster(Cluster):
         return {each.name: each for each in self._topics(found)}
 
     def create(self, topic: Topic) -> BrokerError | None:
-        """Make a topic, with the cluster's own number of replicas; return the error with which it is refused."""
+        """Create a topic, with the cluster's own number of replicas; return the error with which it is refused."""
         return self._created(NewTopic(topic.name, topic.partitions, configs=topic.configs), dry_run=False)
 
     def try_configs(self, topic: Topic) -> BrokerError | None:
-        """Return the error with which the cluster refuses the properties of a topic; makes nothing.
+        """Return the error with which the cluster refuses the properties of a topic; creates nothing.
 
         The name is another one: a cluster refuses a name that it has before it looks at properties.
         """
@@ -255,7 +255,7 @@ class TargetCluster(Cluster):
                 raise outcome
 
     def producer(self) -> tuple[int, int]:
-        """Return a producer id and epoch that nobody else has."""
+        """Return a new producer id and epoch."""
         answer = self.admin.calls.any(
             InitProducerIdRequest(None, _NO_TRANSACTION_MS), InitProducerIdResponse, "InitProducerId"
         )
@@ -273,7 +273,7 @@ class TargetCluster(Cluster):
             return _Sent(self, partition, error)
 
     def pause(self, error: ClientError) -> None:
-        """Wait before what has failed is tried again."""
+        """Wait before a failed request is tried again."""
         self._tries = self._tries or self.network.tries()
         self.network.wait(self._tries, error)
 

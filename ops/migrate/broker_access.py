@@ -68,7 +68,7 @@ class AccessOf:
 
 
 def _seen(find: Callable[[], T]) -> T | None:
-    """Return the result of `find`; None where the cluster does not have it, or does not show it to this user."""
+    """Return the result of `find`; None if the cluster does not have it, or does not show it to this user."""
     try:
         return find()
     except UnsupportedApi:

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import count
 from typing import Any, Final, TypeVar
+from uuid import uuid4
 
-from shareq.client.admin.calls import Outcome, batched, only, refused
+from shareq.client.admin.calls import Outcome, answered, batched, only, refused
 from shareq.client.admin.configs import Change
+from shareq.client.admin.share_groups import alteration
 from shareq.client.errors import BrokerError, ClientError, UnsupportedApi
 from shareq.ops.migrate.broker import SourceCluster, TargetCluster
 from shareq.ops.migrate.group_ports import Committed, Redrive, ShareState, StateRange
 from shareq.ops.migrate.ports import Partition
 from shareq.protocol.errors import ErrorCode
+from shareq.protocol.generated import initialize_share_group_state as initialize_state
 from shareq.protocol.generated import read_share_group_state as read_state
 from shareq.protocol.generated import read_share_group_state_summary as read_summary
+from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated import write_share_group_state as write_state
 from shareq.protocol.primitives import ZERO_UUID, Message, uuid_to_text
-from shareq.protocol.share import TERMINAL, RecordState
+from shareq.protocol.share import TERMINAL, AcknowledgeType, RecordState
 
 _OF_SHARE_PARTITIONS: Final = 2
 """FindCoordinator's key type of share partitions."""
 _FENCE: Final = 2**31 - 1
 """A leader epoch above all."""
+_LOOK_MS: Final = 100
+"""The wait of a fetch that only has a leader write."""
 _READS: Final = 5
-"""The reads of states while leaders begin in between."""
+"""The reads of states while leaders begin in between, and of starts until they are asked for again."""
 _UNDER_WAY: Final = "RUNNING"
 _NO_MEMBERS: Final = ("empty", "dead")
 _STATES: Final = frozenset((RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED))
@@ -31,6 +38,7 @@ _DEAD_LETTERS: Final = 2
 """The level of share.version from which on records may be archiving."""
 
 _ANSWERS: Final = (
+    initialize_state.InitializeShareGroupStateResponse,
     read_state.ReadShareGroupStateResponse,
     read_summary.ReadShareGroupStateSummaryResponse,
     write_state.WriteShareGroupStateResponse,
@@ -120,7 +128,7 @@ class _Groups:
 
 
 class GroupsOfSource(_Groups):
-    """Groups of the cluster that is left. One that `lies_still` has no members: what it remembers was cut off."""
+    """Groups of the cluster that is left. One that `lies_still` has no members: its stored state was cut off."""
 
     def __init__(self, cluster: SourceCluster, *, lies_still: bool = False) -> None:
         super().__init__(cluster)
@@ -142,10 +150,44 @@ class GroupsOfSource(_Groups):
         """Read states with an epoch above all."""
         keys = self._keys(group, partitions)
         states = self._read(group, keys, dict.fromkeys(keys, _FENCE))
+        self._end_leaders(group, keys)
         return {each: state if state.start >= 0 else None for each, state in states.items()}
 
+    def _end_leaders(self, group: str, keys: Mapping[str, tuple[bytes, Partition]]) -> None:
+        """Make the leaders of share partitions write, as far as they have records to hand out: that is refused now, and
+        Apache Kafka's hand out more until it is.
+        """
+        member = uuid_to_text(uuid4().bytes)
+        by_leader: dict[int, dict[bytes, list[int]]] = {}
+        for topic_id, (_, number) in keys.values():
+            leader = self._network.leader(topic_id, number)
+            if leader is not None:
+                by_leader.setdefault(leader, {}).setdefault(topic_id, []).append(number)
+        for leader, topics in by_leader.items():
+            fetch = share_fetch.ShareFetchRequest(
+                group,
+                member,
+                max_wait_ms=_LOOK_MS,
+                min_bytes=1,
+                max_bytes=1,
+                max_records=1,
+                batch_size=1,
+                topics=[
+                    share_fetch.FetchTopic(topic_id, [share_fetch.FetchPartition(number) for number in numbers])
+                    for topic_id, numbers in topics.items()
+                ],
+            )
+            try:
+                fetched = self._network.request(leader, fetch)
+                assert isinstance(fetched, share_fetch.ShareFetchResponse)
+                if released := _released(fetched):
+                    release = share_acknowledge.ShareAcknowledgeRequest(group, member, 1, topics=released)
+                    self._network.request(leader, release)
+            except ClientError:  # a leader that is gone hands out nothing either
+                continue
+
     def redrives(self) -> Sequence[Redrive]:
-        """Return the redrives that are under way; nodes and Apache Kafka have none."""
+        """Return the running redrives; nodes and Apache Kafka have none."""
         try:
             found = [outcome for _, outcome in self._admin.redrives.find()]
         except UnsupportedApi:
@@ -189,7 +231,7 @@ class GroupsOfTarget(_Groups):
             only(found, partition)
 
     def writable_states(self) -> Collection[int]:
-        """Return delivery states that can be written; none where the cluster does not take states from this user."""
+        """Return the delivery states that can be written; none if the cluster does not accept states from this user."""
         request = read_summary.ReadShareGroupStateSummaryRequest(
             "shareq-migrate", [read_summary.ReadStateSummaryData(ZERO_UUID, [read_summary.PartitionData(0, -1)])]
         )
@@ -204,14 +246,65 @@ class GroupsOfTarget(_Groups):
         level = next((each.level for each in self._admin.cluster.features() if each.name == "share.version"), 0)
         return _STATES | {RecordState.ARCHIVING} if level >= _DEAD_LETTERS else _STATES
 
-    def begin(self, group: str, starts: Mapping[Partition, int]) -> None:
-        """Let a share group without members begin at these offsets."""
-        found = self._admin.share_groups.alter_offsets(group, starts)
+    def expect(self, group: str, partitions: Collection[Partition]) -> None:
+        """Have their share coordinators found: Apache Kafka first has to make the topic that these keep states in."""
+        self._epochs(group, self._keys(group, partitions))
+
+    def begin(self, group: str, starts: Mapping[Partition, int]) -> int:
+        """Start a share group without members at these offsets; return once it knows them, with the number of requests
+        needed. Until then Apache Kafka may let it begin again, without an offset.
+        """
+        asked, left, tries = self._alter(group, starts), dict(starts), self._network.tries()
+        for reads in count(1):
+            known = self.begun(group) if left else {}
+            left = {each: start for each, start in left.items() if each not in known}
+            if not left:
+                break
+            self._network.wait(tries, BrokerError(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, f"share group {group}"))
+            asked += self._alter(group, left) if reads % _READS == 0 else 0
+        return asked
+
+    def _alter(self, group: str, starts: Mapping[Partition, int]) -> int:
+        """Ask for start offsets, even for none; return the number of requests."""
+        request, answers, take = alteration(group, starts)
+        asked = 0
+
+        def ask(_: list[str]) -> Message:
+            nonlocal asked
+            asked += 1
+            return request
+
+        taken = answered(answers, lambda answer: {group: take(answer)})
+        found = only(self._admin.calls.each_group([group], ask, taken), group)
         for partition in starts:
             only(found, partition)
+        return asked
+
+    def begin_above(self, group: str, starts: Mapping[Partition, int]) -> None:
+        """Restart partitions that have begun, with a state epoch above that of all earlier requests: those are refused
+        from then on.
+        """
+        keys = self._keys(group, starts)
+        epochs = {key: state_epoch for key, (state_epoch, _) in self._epochs(group, keys).items()}
+
+        def row(key: str) -> initialize_state.PartitionData:
+            epochs[key] += 1  # each time that it is asked for
+            partition = keys[key][1]
+            return initialize_state.PartitionData(partition[1], epochs[key], starts[partition])
+
+        def request(topics: Mapping[bytes, list[str]]) -> Message:
+            return initialize_state.InitializeShareGroupStateRequest(
+                group,
+                [
+                    initialize_state.InitializeStateData(topic_id, [row(key) for key in of_topic])
+                    for topic_id, of_topic in topics.items()
+                ],
+            )
+
+        self._ask_states(group, keys, request, lambda _: True)
 
     def write(self, group: str, states: Mapping[Partition, ShareState]) -> None:
-        """Write what is known of share partitions that have begun."""
+        """Write the known state of share partitions that have begun."""
         keys = self._keys(group, states)
         epochs = self._epochs(group, keys)
 
@@ -231,7 +324,7 @@ class GroupsOfTarget(_Groups):
         self._ask_states(group, keys, request, lambda _: True)
 
     def read(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState]:
-        """Return states, read with the epochs of the leaders that there are: one that begins meanwhile has another."""
+        """Return states, read with the epochs of the current leaders: a leader that begins meanwhile has another."""
         keys = self._keys(group, partitions)
         for _ in range(_READS):
             try:
@@ -265,7 +358,7 @@ class GroupsOfTarget(_Groups):
     def set_group_configs(
         self, changes: Mapping[str, Mapping[str, str]], *, dry_run: bool
     ) -> Mapping[str, BrokerError]:
-        """Set properties of groups, of each all or none; return the errors of those that are refused."""
+        """Set properties of groups, for each all or none; return the errors of refused ones."""
         errors: dict[str, BrokerError] = {}
         for some in batched(changes):
             wanted = {("group", group): Change(changes[group]) for group in some}
@@ -275,6 +368,29 @@ class GroupsOfTarget(_Groups):
                 elif isinstance(outcome, ClientError):
                     raise outcome
         return errors
+
+
+def _released(fetched: share_fetch.ShareFetchResponse) -> list[share_acknowledge.AcknowledgeTopic]:
+    """Return the acknowledgement that gives all back that was fetched."""
+    rpc = share_acknowledge
+    found = [
+        rpc.AcknowledgeTopic(
+            topic.topic_id,
+            [
+                rpc.AcknowledgePartition(
+                    row.partition_index,
+                    [
+                        rpc.AcknowledgementBatch(each.first_offset, each.last_offset, [AcknowledgeType.RELEASE])
+                        for each in row.acquired_records
+                    ],
+                )
+                for row in topic.partitions
+                if row.acquired_records
+            ],
+        )
+        for topic in fetched.responses
+    ]
+    return [each for each in found if each.partitions]
 
 
 def _state(row: read_state.PartitionResult) -> ShareState:

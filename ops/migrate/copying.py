@@ -1,8 +1,8 @@
 """Copies the records of a partition, each once, whatever ends in between. Pure.
 
-Nothing that was sent has to be remembered: what is at the target already is found out by where its log ends, since the
-same records of the source become the same batches each time. What is still on its way then, of a run that was killed,
-comes too late: its sequence was used (`batches.stamped`).
+Nothing about sent batches has to be remembered: the end of the target's log shows which are there, since the same
+records of the source become the same batches each time. A batch of a killed run that is still on its way then comes too
+late: its sequence was used (`batches.stamped`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ does not know the producer yet, or any more, takes any sequence, so it would tak
 
 
 class _InFlight(NamedTuple):
-    """A step that was taken: what was sent for it, if anything had to be, and where the copy is behind it. `step` has
-    no batch any more.
+    """A step in progress: the batch sent for it, if any, and the position of the copy behind it. `step` has no batch
+    any more.
     """
 
     step: Step
@@ -38,7 +38,7 @@ class _InFlight(NamedTuple):
 
 
 class PartitionCopy:
-    """The copy of one partition. `position` is what is known to be at the target.
+    """The copy of one partition. `position` is the known position at the target.
 
     `progress` is called with the bytes of each batch that is there.
     """
@@ -63,13 +63,15 @@ class PartitionCopy:
         return f"partition {self.partition[0]}-{self.partition[1]}"
 
     def is_done(self, end: int, there: int) -> bool:
-        """Return whether the target's log, which ends at `there`, has what the source has below `end`, as is known."""
+        """Return True if the target's log, which ends at `there`, is known to have all records of the source below
+        `end`.
+        """
         known = self._journal.known.positions.get(self._copied)
         return known is not None and known.upstream >= end and known.downstream == there
 
     @property
     def kept(self) -> OffsetSync:
-        """Return the last sync that is kept: what is in front of it can be compared."""
+        """Return the last kept sync: everything before it can be compared."""
         return self._kept[-1]
 
     def work(self, found: LogRange, there: int) -> Iterator[None]:
@@ -125,7 +127,7 @@ class PartitionCopy:
             self.position = self.position._replace(upstream=end)
 
     def _take(self, step: Step, ahead: OffsetSync, there: int) -> OffsetSync:
-        """Send what a step brings, unless it is there; return where the copy is then."""
+        """Send the batch of a step, unless it is there; return the copy's position then."""
         after = ahead._replace(upstream=step.following)
         sent = None
         if step.batch is not None:
@@ -171,7 +173,7 @@ class PartitionCopy:
         self._runs = Runs(sync.upstream)
 
     def _go_back(self, there: int) -> None:
-        """Begin again at the last sync that the target has, if it has lost what it had confirmed."""
+        """Begin again at the last sync that the target has, if it has lost confirmed records."""
         if there >= self.position.downstream:
             return
         found = [sync for sync in self._kept if sync.downstream <= there]

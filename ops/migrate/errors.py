@@ -1,4 +1,4 @@
-"""Errors with which a migration cannot go on. Every message is one line."""
+"""Errors that end a migration. Every message is one line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Conflict(ClientError):
 
 
 def may_pass(error: ClientError) -> bool:
-    """Return whether what was sent may be sent again: also what came after something that was lost."""
+    """Return True if the batches may be sent again, including those after a lost one."""
     return is_transient(error) or (
         isinstance(error, BrokerError) and error.code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     )

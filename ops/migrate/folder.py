@@ -1,4 +1,4 @@
-"""A data folder as one side of a migration: a broker of its own serves it while the command runs, and ends with it."""
+"""A data folder as one side of a migration: a separate broker serves it while the command runs, and ends with it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ STOP_S: Final = 60.0
 
 
 class FolderRefused(ClientError):
-    """A folder that cannot be served: one line that says why."""
+    """A folder that cannot be served: one line with the reason."""
 
 
 def is_folder(text: str) -> bool:
-    """Return whether FROM or TO names a folder: one that exists, or a path with a separator, for a new one."""
+    """Return True if FROM or TO names a folder: an existing one, or a path with a separator, for a new one."""
     return os.path.isdir(text) or ("/" in text and "://" not in text)
 
 
@@ -60,7 +60,7 @@ class FolderBroker:
         return Address(host, int(port))
 
     def close(self) -> None:
-        """Have it write everything out, and end."""
+        """Let it write everything to disk, and end."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:

@@ -1,7 +1,8 @@
 """The process that serves a data folder to a migration: a broker at a free port of this machine, for its parent alone.
 
 It reads a line of JSON from standard input and writes one to standard output: what is wanted, and where the broker is,
-or why there is none. It ends when its standard input does: the system closes that with the parent, however that ends.
+or why there is none. It ends when its standard input does: the system closes that with the parent, however the parent
+ends.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def main() -> None:
 
 
 def _line() -> bytes:
-    """Return the first line, without a buffer that might hold what comes behind it."""
+    """Return the first line, without a buffer that might hold bytes behind it."""
     found = bytearray()
     while not found.endswith(b"\n") and (byte := os.read(0, 1)):
         found += byte

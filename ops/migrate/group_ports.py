@@ -28,8 +28,8 @@ class StateRange(NamedTuple):
 
 
 class ShareState(NamedTuple):
-    """A share partition's state: the first offset that is not done with, and what is known of those behind it. Ranges
-    ascend, and are disjoint.
+    """A share partition's state: the first unfinished offset, and the known states of those behind it. Ranges ascend,
+    and are disjoint.
     """
 
     start: int
@@ -41,7 +41,7 @@ class ShareState(NamedTuple):
 
 
 class Redrive(NamedTuple):
-    """A redrive under way: from a queue to a topic, or, where that is "", to the topics that the letters were of."""
+    """A running redrive: from a queue to a topic, or, if that is "", to the letters' own topics."""
 
     name: str
     queue: str
@@ -60,19 +60,21 @@ class SourceGroups(Protocol):
     def share_groups(self) -> Sequence[str]: ...
 
     def begun(self, group: str) -> Mapping[Partition, int]:
-        """Return the share partitions that a share group has a state of, and its starts; -1 where it has none yet."""
+        """Return the share partitions of which a share group has a state, and its starts; -1 if it has none yet."""
 
     def take_over(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState | None]:
-        """Read states as a new leader does: from then on the old one confirms nothing more. None: nothing was begun."""
+        """Read states as a new leader does: from then on the old one confirms nothing more. None: the group has not
+        begun.
+        """
 
     def group_configs(self) -> Mapping[str, Mapping[str, str]]:
         """Return properties that were set, by group."""
 
     def redrives(self) -> Sequence[Redrive]:
-        """Return the redrives that are under way."""
+        """Return the running redrives."""
 
     def end_redrive(self, name: str) -> None:
-        """End a redrive where it is; what it has not sent back stays in the queue."""
+        """End a redrive where it is; letters not sent back yet stay in the queue."""
 
 
 class TargetGroups(Protocol):
@@ -86,18 +88,26 @@ class TargetGroups(Protocol):
     def begun(self, group: str) -> Mapping[Partition, int]: ...
 
     def writable_states(self) -> Collection[int]:
-        """Return delivery states that can be written; none where the cluster does not take states from this user."""
+        """Return the delivery states that can be written; none if the cluster does not accept states from this user."""
 
-    def begin(self, group: str, starts: Mapping[Partition, int]) -> None:
-        """Let a share group without members begin at these offsets, with nothing known of what is behind them."""
+    def expect(self, group: str, partitions: Collection[Partition]) -> None:
+        """Let the cluster get ready for states of share partitions: this changes none, and may take seconds."""
+
+    def begin(self, group: str, starts: Mapping[Partition, int]) -> int:
+        """Start a share group without members at these offsets, with no known states behind them; return the number of
+        requests needed. The cluster may carry out earlier requests late.
+        """
+
+    def begin_above(self, group: str, starts: Mapping[Partition, int]) -> None:
+        """Restart partitions that have begun: earlier requests are refused from then on."""
 
     def write(self, group: str, states: Mapping[Partition, ShareState]) -> None:
-        """Write what is known of share partitions that have begun."""
+        """Write the known state of share partitions that have begun."""
 
     def read(self, group: str, partitions: Collection[Partition]) -> Mapping[Partition, ShareState]:
-        """Return states of partitions that have begun, and fence nobody; none where this user is not shown them."""
+        """Return states of partitions that have begun, without fencing; none if this user may not see them."""
 
     def set_group_configs(
         self, changes: Mapping[str, Mapping[str, str]], *, dry_run: bool
     ) -> Mapping[str, BrokerError]:
-        """Set properties of groups, of each all or none; return the errors of those that are refused."""
+        """Set properties of groups, for each all or none; return the errors of refused ones."""

@@ -1,9 +1,9 @@
 """The move of committed offsets, and of share groups' states, with the records, by the offset map. Pure.
 
 A share group's members may be at work. Its states are read as a new leader of the share partition reads them (KIP-932),
-with an epoch above all: what the old leader would still confirm is refused by its coordinator, and members get the
-error that has them look for the leader again. So nothing that was confirmed is missing, and nothing is confirmed that
-is not moved.
+with an epoch above all: later confirmations of the old leader are refused by its coordinator, and members get the error
+that makes them look for the leader again. So no confirmed acknowledgement is missing, and none is confirmed that is not
+moved.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _HAS_MEMBERS: Final = "has members: stop them before the cut-over"
 
 
 class GroupOptions(NamedTuple):
-    """Patterns of groups, all without; and whether records that are done may come again where states do not move."""
+    """Patterns of groups, all without any; and whether finished records may come again if states do not move."""
 
     groups: Sequence[str] = ()
     at_least_once: bool = False
 
 
 class Groups:
-    """Moves what groups have done in partitions that were copied."""
+    """Moves the progress of groups in copied partitions."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Groups:
     # -- before anything is done
 
     def planned_rows(self, topics: Collection[str], *, now: bool) -> Iterator[MigrationRow]:
-        """Return a row for each group that has done something in these topics; `now`: the cut-over is about to begin.
+        """Return a row for each group with progress in these topics; `now`: the cut-over is about to begin.
 
         What is refused here must not be taken over.
         """
@@ -72,10 +72,7 @@ class Groups:
                 row = row._replace(outcome="refused" if now else "planned", note=_HAS_MEMBERS)
             yield row
         writable = self._new.writable_states()
-        for group in filter(self._is_wanted, sorted(self._old.share_groups())):
-            found = [each for each in self._old.begun(group) if each[0] in topics]
-            if not found:
-                continue
+        for group, found in self._begun(topics):
             row = MigrationRow("share-group", group, None, "planned")
             if taken := self._own(found, self._new.begun(group), known.states, group):
                 row = row._replace(outcome="refused", note=f"{taken[0]}: the group has begun at the target")
@@ -84,6 +81,12 @@ class Groups:
             yield row
 
         yield from (row for _, row in self._redrives(topics))
+
+    def _begun(self, topics: Collection[str]) -> Iterator[tuple[str, list[Partition]]]:
+        """Yield share groups, with the partitions of these topics that they have begun."""
+        for group in filter(self._is_wanted, sorted(self._old.share_groups())):
+            if found := [each for each in self._old.begun(group) if each[0] in topics]:
+                yield group, found
 
     def _redrives(self, topics: Collection[str]) -> Iterator[tuple[Redrive, MigrationRow]]:
         """Return the redrives that write to these topics, or read letters there: behind a cut-over they must not."""
@@ -127,7 +130,7 @@ class Groups:
     def _set_configs(
         self, wanted: Mapping[str, Mapping[str, str]], *, dry_run: bool
     ) -> dict[tuple[str, str], BrokerError]:
-        """Set properties, of all groups at once; of those that are refused one by one, again of all groups at once.
+        """Set the properties of all groups at once; those refused are set one by one, each for all groups at once.
         Return the errors of group and property.
         """
         refused = [(group, sorted(wanted[group])) for group in self._new.set_group_configs(wanted, dry_run=dry_run)]
@@ -142,8 +145,10 @@ class Groups:
     # -- doing it
 
     def prepare(self, topics: Collection[str]) -> Iterator[MigrationRow]:
-        """Hand over properties, and end redrives that write to these topics."""
+        """Hand over properties, end redrives that write to these topics, and let the target get ready for states."""
         yield from self._config_rows("moved", dry_run=False)
+        for group, found in self._begun(topics) if self._new.writable_states() else ():
+            self._new.expect(group, found)
         for redrive, row in self._redrives(topics):
             self._old.end_redrive(redrive.name)
             yield row
@@ -167,22 +172,6 @@ class Groups:
         writable = self._new.writable_states()
         for group, of_group in sorted(states.items()):
             yield from self._move_states(group, of_group, writable)
-
-    def write_again(self, topics: Collection[str]) -> None:
-        """Write states once more that were handed over, by whichever run, and that the target has forgotten since:
-        Apache Kafka may carry out late what a run that was killed had asked for, which is to begin there.
-        """
-        names = {each.topic_id: name for name, each in self._journal.known.topics.items() if name in topics}
-        for group, handed in self._handed(self._journal.known.states, names):
-            given = {
-                partition: ShareState(each.offset, each.ranges)
-                for partition, each in handed.items()
-                if each.is_done and each.takes_ranges and each.ranges
-            }
-            found = self._new.read(group, given.keys() & self._new.begun(group).keys()) if given else {}
-            forgotten = {each: given[each] for each, state in found.items() if state == given[each]._replace(ranges=())}
-            for some in pieces(forgotten):
-                self._new.write(group, some)
 
     def _move_offsets(self, group: str, partitions: Collection[Partition]) -> list[MigrationRow]:
         found = {each: at for each, at in self._old.offsets(group).items() if each in partitions}
@@ -215,6 +204,7 @@ class Groups:
         there = self._new.begun(group)
         handed: dict[Partition, ShareState] = {}
         rows: list[MigrationRow] = []
+        is_again = False
         for partition, state in sorted(states.items()):
             row = MigrationRow("share-group", group, partition[1], "moved", note=partition[0])
             known = self._journal.known.states.get((group, *self._journal.known.copied(*partition)))
@@ -223,6 +213,7 @@ class Groups:
             elif known is None and partition in there:
                 row = row._replace(outcome="refused", note=f"{partition[0]}: the group has begun at the target")
             else:
+                is_again |= known is not None
                 moved = translated(state, self._map(partition, offsets_in(state)), writable or DONE)
                 handed[partition] = moved
                 row = row._replace(
@@ -231,7 +222,11 @@ class Groups:
             rows.append(row)
 
         def write() -> None:
-            self._new.begin(group, {each: state.start for each, state in handed.items()})
+            starts = {each: state.start for each, state in handed.items()}
+            begun = there if writable else ()  # above what a run before has done, not even this is carried out
+            asked = self._new.begin(group, {each: start for each, start in starts.items() if each not in begun})
+            if writable and (asked > 1 or is_again):
+                self._new.begin_above(group, starts)
             for some in pieces(handed) if writable else ():
                 self._new.write(group, some)
 
@@ -242,7 +237,7 @@ class Groups:
         return self._hand_over(group, journal.state, noted, rows, write)
 
     def _lost(self, group: str, partition: Partition, moved: ShareState, writable: Collection[int]) -> str:
-        """Return the note about a share partition: what of its state cannot be had at the target."""
+        """Return the note about a share partition: the part of its state that the target cannot have."""
         again = 0 if writable else moved.count(DONE)
         found = f"{partition[0]}: {again} records that are done come again" if again else partition[0]
         delayed = sum(each.last - each.first + 1 for each in moved.ranges if each.state == 0 and each.deliveries)
@@ -251,8 +246,8 @@ class Groups:
         return found
 
     def verified_rows(self, topics: Collection[str]) -> Iterator[MigrationRow]:
-        """Return a row for each offset that was handed over: whether the group is there, or has gone on from there. Of
-        share groups all that was handed over is compared, record by record, where the target shows it.
+        """Return a row for each offset handed over: whether the group is there, or has advanced from there. Everything
+        that was handed over of share groups is compared, record by record, where the target shows it.
         """
         names = {each.topic_id: name for name, each in self._journal.known.topics.items() if name in topics}
         for group, handed in self._handed(self._journal.known.offsets, names):
@@ -321,7 +316,7 @@ def _verified(
 
 
 def _with_state(row: MigrationRow, handed: Handed, found: ShareState | None) -> MigrationRow:
-    """Return the row of a share partition whose start is right, by what is known of records behind it."""
+    """Return the row of a share partition with the right start, according to the states of records behind it."""
     given = ShareState(handed.offset, handed.ranges)
     if not handed.takes_ranges or found is None:
         why = "does not show" if handed.takes_ranges else "does not take"

@@ -1,7 +1,7 @@
-"""The journal of a migration: a compacted topic at the target, so that any machine can go on. Pure.
+"""The journal of a migration: a compacted topic at the target, so that any machine can continue. Pure.
 
-Keys and values are JSON. What is about to be done is written before it is done, and what was done afterwards, so that a
-run that is killed leaves nothing at the target that the next one does not know for its own.
+Keys and values are JSON. Each change is recorded before it is made, and again afterwards, so that a killed run leaves
+nothing at the target that the next one does not recognise as its own.
 
     {"kind": "migration"}                               the source's cluster id, the producer of all that is written
     {"kind": "topic", "topic"}                          its id; whether its properties are final
@@ -13,9 +13,9 @@ run that is killed leaves nothing at the target that the next one does not know 
     {"kind": "state", "group", "id", "partition"}       the start of a share group's state; as above; its ranges, and
                                                         whether the target takes these
 
-`id` is that of the topic at the target: of one that was deleted there, and is copied once more, nothing counts.
+`id` is the id of the topic at the target: entries about a topic deleted there do not count for its new copy.
 
-It is never behind by more than the copy can find out: what is between a position and the end of the target's log was
+It is never further behind than the copy can find out: records between a position and the end of the target's log were
 copied from the same records in the same way.
 """
 
@@ -51,8 +51,8 @@ class MovedTopic(NamedTuple):
 
 
 class Handed(NamedTuple):
-    """An offset that a group gets at the target; `is_done` once it has it, and is its own from then on. Of a share
-    group also what is known of records behind it, and whether the target `takes_ranges`.
+    """An offset that a group gets at the target; `is_done` once the group has it, and may change it. For a share group,
+    `ranges` are the known states of the records behind it; the target may or may not accept them (`takes_ranges`).
     """
 
     offset: int
@@ -127,7 +127,7 @@ class Journal:
                 raise NotAJournal(f"kind {kind!r}")
 
     def _keep(self, copied: Copied, number: int, kept: _Kept) -> None:
-        """Keep a sync, and none that was kept with a higher number before: the target has lost those.
+        """Keep a sync, and drop kept ones with a higher number: the target has lost those.
 
         Compaction keeps the last record of each number, so higher ones may come first.
         """
@@ -137,7 +137,7 @@ class Journal:
         found[number] = kept
 
     def check(self) -> None:
-        """Raise NotAJournal where, of all that was replayed, something is missing."""
+        """Raise NotAJournal if a part of the replayed journal is missing."""
         for copied, found in self._kept.items():
             if len(found) <= max(found):
                 raise NotAJournal(f"{len(found)} syncs of partition {copied[1]}, the last with number {max(found)}")
@@ -185,7 +185,7 @@ def position(copied: Copied, sync: OffsetSync, kept: int, runs: Sequence[int]) -
 
 
 def verified(copied: Copied, sync: OffsetSync) -> Entry:
-    """Return the entry of what was compared."""
+    """Return the entry for compared records."""
     return _key("verified", copied), sync._asdict()
 
 

@@ -1,7 +1,7 @@
-"""The journal in its topic: read when a run begins, written by it alone from then on. Pure.
+"""The journal in its topic: read at the start of a run, then written by this run alone. Pure.
 
-A run believes in an append that got the offset that it expected: two runs at a time, also on two machines, cannot both
-go on. Each writes as a producer of its own, so that none takes another's batch for its own that was sent again.
+A run trusts only an append at the offset that it expected: two runs at a time, even on two machines, cannot both
+continue. Each writes with a producer of its own, so that none mistakes another's batch for a repetition of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from shareq.ops.migrate.errors import Conflict, may_pass
 from shareq.ops.migrate.journal import Copied, Entry, Journal, NotAJournal
 from shareq.ops.migrate.ports import Target, Topic
 from shareq.protocol.errors import MalformedMessage
-from shareq.protocol.records.batch import build_batch, decode_records
+from shareq.protocol.records.batch import batch_headers, build_batch, decode_records
 from shareq.protocol.records.compression import Compression
 from shareq.protocol.records.record_codec import RecordData
 
@@ -30,7 +30,7 @@ NOTED_BYTES: Final = 64 << 20
 
 
 class JournalTopic:
-    """The journal of one source at its target. `known` is what it says."""
+    """The journal of one source at its target. `known` is its content."""
 
     def __init__(self, target: Target, source_cluster_id: str) -> None:
         self._target = target
@@ -45,7 +45,9 @@ class JournalTopic:
         self.known = Journal()
 
     def read(self) -> bool:
-        """Read it; return whether it exists and says who writes. Raises Conflict for what is no journal of ours."""
+        """Read it; return True if it exists and names its writer. Raises Conflict for a topic that is no journal of
+        ours.
+        """
         if self.name not in self._target.topics([self.name]):
             return False
         self._end = self._target.ranges([self._partition])[self._partition].end
@@ -83,7 +85,7 @@ class JournalTopic:
             raise Conflict(f"topic {self.name} at the target: offset {at}: {error}") from None
 
     def open(self) -> None:
-        """Make it, or go on with it. The first entry says who writes to all topics that move, in every run."""
+        """Create it, or continue it. The first entry says who writes to all topics that move, in every run."""
         self._producer = self._target.producer()
         if not self.read():
             refusal = self._target.create(Topic(self.name, "", 1, False, CONFIGS))
@@ -93,7 +95,9 @@ class JournalTopic:
                 self.write([journal.migration(self._source, self._target.producer())])
 
     def note(self, entry: Entry, size: int) -> None:
-        """Write an entry with others, later: one that may be missing after a kill. `size`: the bytes it is about."""
+        """Write an entry together with others, later: one that may be missing after a kill. `size`: the bytes it is
+        about.
+        """
         self._noted.append(entry)
         self._noted_bytes += size
         if self._noted_bytes >= NOTED_BYTES:
@@ -105,7 +109,7 @@ class JournalTopic:
         self.write(some)
 
     def write(self, entries: Sequence[Entry]) -> None:
-        """Write entries down; they count once this returns. Raises Conflict where another run writes, too."""
+        """Write entries down; they count once this returns. Raises Conflict if another run writes, too."""
         some: list[tuple[bytes, bytes]] = []
         size = 0
         for pair in map(journal.encoded, entries):
@@ -121,19 +125,35 @@ class JournalTopic:
         records = [RecordData(key, value) for key, value in pairs]
         batch = build_batch(records, timestamp_ms=-1, compression=Compression.GZIP)
         sent = stamped(batch, self._producer, self._sequence)
+        is_again = False
         while True:
             try:
-                got = self._target.send(self._partition, sent).appended()
+                was_taken = is_again and self._is_there()
+                got = self._end if was_taken else self._target.send(self._partition, sent).appended()
             except ClientError as error:
                 if not may_pass(error):
                     raise
                 self._target.pause(error)
+                is_again = True
             else:
                 break
         if got != self._end:
-            raise Conflict(f"another shareq migrate writes to topic {self.name} at the target")
+            where = f"offset {got}, where {self._end} was due"
+            raise Conflict(f"another shareq migrate writes to topic {self.name} at the target: {where}")
         self._target.progressed()
         for offset, (key, value) in enumerate(pairs, self._end):
             self.known.replay(key, value, offset)
         self._end += len(pairs)
         self._sequence += len(pairs)
+
+    def _is_there(self) -> bool:
+        """Return whether a batch without an answer was taken. A target that was killed meanwhile may not recognise it:
+        Apache Kafka forgets producers whose batches have no time, or an old one.
+        """
+        end = self._target.ranges([self._partition])[self._partition].end
+        for fetched in self._target.fetch(self._partition, self._end, end):
+            for _, header in batch_headers(memoryview(fetched.data)):
+                if header.base_offset == self._end:
+                    found = header.producer_id, header.producer_epoch, header.base_sequence
+                    return found == (*self._producer, self._sequence)
+        return False

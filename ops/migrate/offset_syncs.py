@@ -1,8 +1,8 @@
 """The map of the source's offsets to those of the target (MirrorMaker's offset syncs). Pure.
 
 A target's partition begins at offset 0 and has no gaps, the source's begins where retention has left it, and has gaps
-where compaction took records or transactions have their markers. What is kept is sparse: where the copy was, every so
-many bytes, and between two of these the gaps. The source is not asked again: it may have been compacted since.
+where compaction took records or transactions have their markers. It keeps few of them: the place of the copy every so
+many bytes, and the gaps between two of these. The source is not asked again: it may have been compacted since.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_NUMBERS: Final = 8_000
 
 
 class OffsetSync(NamedTuple):
-    """The position of a copy: the source's next offset, the target's, how many bytes there are, and their checksum.
+    """The position of a copy: the source's next offset, the target's, the number of bytes, and their checksum.
 
     Everything below `upstream` that moves is below `downstream`.
     """
@@ -31,8 +31,8 @@ class OffsetSync(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The place of an offset among syncs: below that of a number. `exact` is the target's, where it is known by syncs
-    alone.
+    """The place of an offset among syncs: below the sync with a number. `exact` is the target's, where it is known by
+    syncs alone.
     """
 
     number: int
@@ -57,13 +57,13 @@ class Runs:
 
 
 def is_due(last: OffsetSync, position: OffsetSync, runs: Runs) -> bool:
-    """Return whether the position is far enough from the last sync to be kept as one."""
+    """Return True if the position is far enough from the last sync to be kept as one."""
     spacing = max(SPACING_BYTES, position.size // MOST_SYNCS)
     return position.size - last.size >= spacing or len(runs.numbers) >= MOST_NUMBERS
 
 
 def find(syncs: Sequence[OffsetSync], offset: int) -> Place:
-    """Return where an offset of the source lies among syncs, which ascend; the last is where the copy is.
+    """Return where an offset of the source lies among syncs, which ascend; the last is the copy's position.
 
     An offset below the first is gone at the source: the first record there is the next. One behind all that was copied
     is the end of the copy.

@@ -1,4 +1,4 @@
-"""The plan: what moves, what does not, and why; decided before anything is changed. Pure."""
+"""The plan: which topics move, which do not, and why; decided before any change. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_
 
 
 class PlannedTopic(NamedTuple):
-    """A topic that moves. `configs` are those that it has at the end, `left` those that the target does not take."""
+    """A topic that moves. `configs` are the final ones, `left` those that the target does not accept."""
 
     source: Topic
     ranges: tuple[LogRange, ...]
@@ -63,19 +63,19 @@ class PlannedTopic(NamedTuple):
 
 
 def is_wanted(name: str, patterns: Sequence[str]) -> bool:
-    """Return whether a name is among those that were asked for; all are, where none was."""
+    """Return True if a name was selected; without a selection, all are."""
     return not patterns or any(fnmatchcase(name, each) for each in patterns)
 
 
 def moves(name: str, is_internal: bool, patterns: Sequence[str]) -> bool:
-    """Return whether a topic is one that moves: clusters make their own themselves."""
+    """Return True if a topic can move: clusters create their internal topics themselves."""
     if is_internal or name in _INTERNAL or name.startswith(_OWN):
         return False
     return is_wanted(name, patterns)
 
 
 def refusal(source: Topic, there: Topic | None, ends: Sequence[int], journal: Journal) -> str | None:
-    """Return why a topic cannot be copied as things are at the target; None if it can. `ends`: of its logs there."""
+    """Return why a topic cannot be copied in the target's present state; None if it can. `ends`: of its logs there."""
     known = journal.topics.get(source.name)
     if there is None:
         return "it was moved, and was deleted at the target" if known is not None and known.is_final else None
@@ -93,7 +93,7 @@ def refusal(source: Topic, there: Topic | None, ends: Sequence[int], journal: Jo
 def taken(topic: Topic, try_to_make: Callable[[Topic], BrokerError | None]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the properties of a topic that the target takes, and why it does not take the others.
 
-    `try_to_make` has the target check a topic, and make nothing. Raises what it refuses for other reasons.
+    `try_to_make` has the target check a topic, and make nothing. Raises refusals for other reasons.
     """
     wanted = {name: value for name, value in topic.configs.items() if name not in _OF_A_CLUSTER}
     left = {name: "names brokers of the source" for name in topic.configs if name in _OF_A_CLUSTER}
@@ -128,8 +128,8 @@ def planned_rows(topic: PlannedTopic) -> list[MigrationRow]:
 
 
 def total_row(left: int, size: int | None, read: Sample) -> MigrationRow:
-    """Return the row of all that is to be copied yet: `left` offsets, of so many bytes where the source says. How long
-    it takes is said by what was read just now; what the target takes no one knows before it is asked to.
+    """Return the row of everything still to be copied: `left` offsets, and bytes if the source reports them. The
+    remaining time is estimated from the records just read; the target's speed is unknown before it is used.
     """
     row = MigrationRow("total", "", None, "planned", bytes=size)
     if not left:

@@ -1,5 +1,6 @@
-"""Ports to a migration's two clusters. Every call may raise ClientError; none is tried again by the caller, but
-for a batch that was sent.
+"""Ports to a migration's two clusters.
+
+Every call may raise ClientError; the caller retries none, except a sent batch.
 """
 
 from __future__ import annotations
@@ -21,9 +22,7 @@ class LogRange(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A topic of a cluster. `configs` are those that were set for it, by name; `largest_batch` is in bytes, 0 if it is
-    not known.
-    """
+    """A topic of a cluster. `configs` are those set for it, by name; `largest_batch` is in bytes, 0 if unknown."""
 
     name: str
     topic_id: str
@@ -45,7 +44,7 @@ class SentBatch(Protocol):
     """A batch on its way."""
 
     def appended(self) -> int | None:
-        """Wait, and return the offset that it got; None where the broker has had it before, and does not say where.
+        """Wait, and return the offset of the batch; None if the broker has had it before, and does not report where.
 
         Raises ClientError: then it may be in the log or not, or come there later.
         """
@@ -65,13 +64,13 @@ class Source(Protocol):
         """Return bytes of partitions, as far as the cluster says."""
 
     def sample(self, ranges: Mapping[Partition, LogRange]) -> Sample:
-        """Read some of what is in these ranges, for a second or two."""
+        """Read some records in these ranges, for a second or two."""
 
     def undecided(self, partitions: Collection[Partition]) -> Mapping[Partition, int]:
-        """Wait for transactions that are open at the ends of logs; return where those begin that stay open for long."""
+        """Wait for open transactions at the ends of logs; return the begin of those that stay open for long."""
 
     def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]:
-        """Yield the log's batches from an offset on, below `end`; where `offset` is gone, from the log's start on."""
+        """Yield the log's batches from an offset on, below `end`; if `offset` was deleted, from the log's start on."""
 
 
 class Target(Protocol):
@@ -83,10 +82,10 @@ class Target(Protocol):
         """Return those of the topics that exist."""
 
     def create(self, topic: Topic) -> BrokerError | None:
-        """Make a topic; return the error with which the cluster refuses it, None if it does not."""
+        """Create a topic; return the error with which the cluster refuses it, None without one."""
 
     def try_configs(self, topic: Topic) -> BrokerError | None:
-        """Return the error with which the cluster refuses the properties of a topic; makes nothing."""
+        """Return the error with which the cluster refuses the properties of a topic; creates nothing."""
 
     def set_configs(self, changes: Mapping[str, tuple[Mapping[str, str], Collection[str]]]) -> None:
         """Set and take back properties of topics."""
@@ -96,13 +95,13 @@ class Target(Protocol):
     def fetch(self, partition: Partition, offset: int, end: int) -> Iterator[Fetched]: ...
 
     def producer(self) -> tuple[int, int]:
-        """Return a producer id and epoch that nobody else has."""
+        """Return a new producer id and epoch."""
 
     def send(self, partition: Partition, batch: bytes | bytearray) -> SentBatch:
         """Send a batch. At most `MOST_IN_FLIGHT` of one partition are on their way."""
 
     def pause(self, error: ClientError) -> None:
-        """Wait before what has failed is tried again. Raises Unreachable when that has been done for long enough."""
+        """Wait before a failed request is tried again. Raises Unreachable when that has been done for long enough."""
 
     def progressed(self) -> None:
         """Note that what was tried again has succeeded."""

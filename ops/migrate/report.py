@@ -1,4 +1,4 @@
-"""The report of a migration: a row for each thing that moves, moved, or does not. Pure."""
+"""The report of a migration: a row for each object that moves, moved, or does not. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FAILED: Final = ("refused", "differs")
 
 
 class MigrationRow(NamedTuple):
-    """One thing. Offsets are those of records that can be read; ends are exclusive."""
+    """One thing. Offsets are those of readable records; ends are exclusive."""
 
     kind: Annotated[
         Literal["topic", "records", "config", "offsets", "share-group", "redrive", "acl", "quota", "user", "total"],

@@ -1,4 +1,4 @@
-"""A migration from its plan to its report. Pure: what it does it asks its ports for."""
+"""A migration from its plan to its report. Pure: it acts only through its ports."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MOST_ROUNDS: Final = 20
 
 
 class Options(NamedTuple):
-    """The options of a run: patterns of topics, all without; and whether this is the end of the migration."""
+    """The options of a run: patterns of topics, all without any; and whether this is the end of the migration."""
 
     topics: Sequence[str] = ()
     cut_over: bool = False
 
 
 class Progress(NamedTuple):
-    """Called with the bytes of what was planned (None: not known), and with each batch that was copied, or compared."""
+    """Called with the planned bytes (None: unknown), and with each copied or compared batch."""
 
     planned: Callable[[int | None], None] = lambda _: None
     copied: Callable[[int], None] = lambda _: None
@@ -57,7 +57,7 @@ class Planned(NamedTuple):
 
 
 class Migration:
-    """A migration from one cluster to another. `access_of` both, where it moves, too."""
+    """A migration from one cluster to another. `access_of` both clusters, if rights move, too."""
 
     def __init__(
         self,
@@ -174,10 +174,10 @@ class Migration:
         yield from of_groups
 
     def _cut_over(self, planned: Planned, compared: dict[str, list[MigrationRow]]) -> list[MigrationRow]:
-        """Take over what groups do, copy what came meanwhile, and open the target. Return the rows of groups; those of
-        partitions are brought up to date.
+        """Take over the progress of groups, copy the records added meanwhile, and open the target. Return the rows of
+        groups; the rows of partitions are updated.
 
-        What takes long, or does not change with what clients do, comes first: from the take-over on, clients wait.
+        Steps that take long, or do not depend on clients' work, come first: from the take-over on, clients wait.
         """
         partitions = dict.fromkeys(each for topic in planned.topics for each in topic.partitions)
         open_topics = [each for each in planned.topics if not self._is_final(each)]
@@ -195,7 +195,6 @@ class Migration:
         rows += self._groups.move(partitions, states)
         for at in range(0, len(open_topics), OPENED_TOGETHER):
             self._open(open_topics[at : at + OPENED_TOGETHER])
-        self._groups.write_again({topic for topic, _ in partitions})
         self._progress.cut_over(False)
         refused = {row.name for row in rows if row.outcome in FAILED}
         handed = self._groups.verified_rows({topic for topic, _ in partitions})
@@ -218,13 +217,13 @@ class Migration:
     def _catch_up(
         self, planned: Planned, topics: Sequence[PlannedTopic], compared: dict[str, list[MigrationRow]]
     ) -> bool:
-        """Copy and compare what has come since; return whether all is the same."""
+        """Copy and compare the records added since; return True if all is equal."""
         self._copy(planned)
         compared.update(self._compare(topics))
         return not _has_failed(compared)
 
     def _open(self, topics: Sequence[PlannedTopic]) -> None:
-        """Give topics their own properties; from then on they are the target's."""
+        """Give topics their own properties; from then on they belong to the target."""
         self._target.set_configs({each.name: each.final_change() for each in topics})
         known = self._journal.known.topics
         self._journal.write([journal.topic(each.name, known[each.name]._replace(is_final=True)) for each in topics])
@@ -290,7 +289,7 @@ class Migration:
         return rows
 
     def _after_the_end(self, partition: Partition, found: LogRange) -> MigrationRow:
-        """Return the row of a partition that was opened for producers at the target: nothing is copied any more."""
+        """Return the row of a partition opened for producers at the target: nothing is copied any longer."""
         position = self._journal.known.positions[self._journal.known.copied(*partition)]
         row = MigrationRow(
             "records",
@@ -305,7 +304,7 @@ class Migration:
     # -- comparing
 
     def verify_only(self) -> Iterator[MigrationRow]:
-        """Compare what was copied, from its start on, with what the journal says of the source. Changes nothing."""
+        """Compare the copies, from their start on, with the journal's account of the source. Changes nothing."""
         if not self._journal.read():
             raise Conflict(f"there is no topic {self._journal.name} at the target: nothing was moved to it from here")
         known = self._journal.known
@@ -333,7 +332,7 @@ class Migration:
         return row
 
     def _compared(self, partition: Partition, there: LogRange, begin: OffsetSync) -> MigrationRow:
-        """Return the row of a partition. Its syncs are compared: while it is copied, those that are kept."""
+        """Return the row of a partition. Its syncs are compared: while it is copied, the kept ones."""
         syncs = self._journal.known.syncs_of(self._journal.known.copied(*partition))
         position = syncs[-1]
         found = compare(self._target, partition, there, syncs, begin, self._progress.compared)
@@ -366,7 +365,7 @@ def _has_failed(rows: Mapping[str, Sequence[MigrationRow]]) -> bool:
 
 
 def _late(row: MigrationRow, found: LogRange) -> MigrationRow:
-    """Return the row of a partition that was moved, by what its log has at the source now."""
+    """Return the row of a moved partition, according to the source's log now."""
     if row.source_end is None or found.end <= row.source_end:
         return row
     note = f"offsets {row.source_end} to {found.end - 1} came after the cut-over, and are at the source alone"

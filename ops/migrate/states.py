@@ -1,4 +1,4 @@
-"""States of share partitions: with the target's offsets, in requests, and compared with what was handed over. Pure."""
+"""States of share partitions: with the target's offsets, in requests, and compared with those handed over. Pure."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def offsets_in(state: ShareState) -> set[int]:
 
 
 def translated(state: ShareState, at: Mapping[int, int], writable: Collection[int]) -> ShareState:
-    """Return a state with the target's offsets; what has no record left there is left out.
+    """Return a state with the target's offsets; ranges without a record there are left out.
 
-    A record whose dead letter may not be written yet is available again where the target cannot keep that, among the
-    states that are `writable`.
+    A record whose dead letter may not be written yet is available again if the target cannot store that, among the
+    `writable` states.
     """
     ranges = [
         StateRange(at[each.first], at[each.last + 1] - 1, each.state if each.state in writable else 0, each.deliveries)
@@ -50,8 +50,8 @@ def pieces(states: Mapping[Partition, ShareState]) -> Iterator[dict[Partition, S
 
 
 class Comparison(NamedTuple):
-    """The records behind both starts: with how many the group has gone on since, and how many have a state that cannot
-    have come from what was handed over.
+    """The records behind both starts: how many the group has finished since, and how many have a state that cannot have
+    come from the one handed over.
     """
 
     gone_on: int
@@ -59,7 +59,7 @@ class Comparison(NamedTuple):
 
 
 def compared(given: ShareState, found: ShareState) -> Comparison:
-    """Compare what was handed over with what the target has, record by record; members may have gone on there."""
+    """Compare the states handed over with the target's, record by record; members may have continued there."""
     start = max(given.start, found.start)
     points = {start, *(point for each in (*given.ranges, *found.ranges) for point in (each.first, each.last + 1))}
     gone_on = differ = 0

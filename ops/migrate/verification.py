@@ -1,4 +1,4 @@
-"""Reads what was copied back from the target, and compares it with what was read from the source. Pure."""
+"""Reads the copied records back from the target, and compares them with the source's. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shareq.protocol.errors import MalformedMessage
 
 
 class Compared(NamedTuple):
-    """A comparison of the target with the source; `difference` says what is not, None where all is."""
+    """A comparison of the target with the source; `difference` describes the first difference, None without one."""
 
     upto: OffsetSync
     difference: str | None

@@ -1,1 +1,1 @@
-"""Commands about who may do what, and how much: `shareq acls`, `users` and `quotas`."""
+"""Commands for rights and limits: `shareq acls`, `users` and `quotas`."""

@@ -1,4 +1,4 @@
-"""`shareq quotas`: what users, client ids and addresses may use."""
+"""`shareq quotas`: limits of users, client ids and addresses."""
 
 from __future__ import annotations
 

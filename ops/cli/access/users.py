@@ -1,4 +1,4 @@
-"""`shareq users`: those that log in with SCRAM."""
+"""`shareq users`: users that log in with SCRAM."""
 
 from __future__ import annotations
 

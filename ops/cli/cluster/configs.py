@@ -54,7 +54,7 @@ def _resource(kind: str, name: str) -> Resource:
 )
 @click.argument("kinds", metavar="[KIND]...", nargs=-1)
 def list_resources(session: Session, kinds: tuple[str, ...]) -> Iterator[ResourceRow]:
-    """List what has properties: topics, brokers, and groups and client metrics for which some are set."""
+    """List resources with properties: topics, brokers, and those groups and client metrics that have some set."""
     for kind in kinds:
         if kind not in KINDS:
             wrong("configs list", kind, f"must be one of {', '.join(KINDS)}")
@@ -79,7 +79,7 @@ def list_resources(session: Session, kinds: tuple[str, ...]) -> Iterator[Resourc
 def describe(
     session: Session, kind: str, resources: tuple[str, ...], with_defaults: bool, names: tuple[str, ...]
 ) -> Iterator[ConfigRow]:
-    """Show properties that are set, with --all those that are not, too. The broker `default` stands for all."""
+    """Show the properties that are set; with --all also the others. The broker `default` stands for all."""
     wanted = [_resource(kind, each) for each in resources]
     for (_, name), outcome in session.succeeded(session.admin.configs.describe(wanted, names or None)):
         if missing := set(names).difference(each.name for each in outcome):

@@ -1,4 +1,4 @@
-"""`shareq features`: what the cluster can do, and which of it is switched on."""
+"""`shareq features`: the cluster's features, and which of them are switched on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FeatureChangeRow(NamedTuple):
 
 @cluster_command(command, "list", "  shareq features list", row=FeatureRow)
 def list_features(session: Session) -> list[FeatureRow]:
-    """List features: levels in force, and those that are possible."""
+    """List features: the levels in force, and the possible ones."""
     return [FeatureRow(*each) for each in session.admin.cluster.features()]
 
 

@@ -53,7 +53,7 @@ class LetterRow(NamedTuple):
 
 @cluster_command(command, "list", "  shareq dlq list", row=QueueRow, empty="no dead-letter queues")
 def list_queues(session: Session) -> Iterator[QueueRow]:
-    """List dead-letter queues: topics that are enabled as such, and those that share groups name."""
+    """List dead-letter queues: topics enabled as queues, and those that share groups name."""
     queues = session.admin.redrives.queues()
     rules = session.admin.redrives.queue_rules() if queues else QueueRules()
     for queue in queues:
@@ -71,7 +71,7 @@ def list_queues(session: Session) -> Iterator[QueueRow]:
 
 
 def _letters(session: Session, queue: Queue) -> tuple[int | None, int | None]:
-    """Return how many letters there are, and how many of them were sent back; None where that is not known."""
+    """Return how many letters there are, and how many of them were sent back; None if unknown."""
     if not queue.exists:
         return None, None
     partitions = partitions_of(session, [queue.topic])
@@ -91,8 +91,8 @@ def _letters(session: Session, queue: Queue) -> tuple[int | None, int | None]:
 def _sent_back(
     session: Session, queue: str, starts: Mapping[Partition, int], ends: Mapping[Partition, int]
 ) -> int | None:
-    """Return how many letters were sent back. Filters look into letters, so those that redrives have passed are read;
-    None where this user may not read them.
+    """Return how many letters were sent back. Filters depend on the content, so letters that redrives have passed are
+    read; None if this user may not read them.
     """
     sent = session.admin.redrives.sent_back_from(queue)
     passed = {each: min(end, sent.upto(each[1])) for each, end in ends.items()}
@@ -142,7 +142,7 @@ def show(
     only_open: bool,
     max_records: int | None,
 ) -> Iterator[LetterRow]:
-    """Show dead letters: the letter, and which record died where, in which group, and why."""
+    """Show dead letters: each letter, its original record and place, its group, and why the record died."""
     at = place("--from", begin)
     starts = {
         each: offset

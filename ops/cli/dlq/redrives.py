@@ -1,4 +1,4 @@
-"""`shareq dlq redrive`, `redrives`, `cancel`: dead letters on their way back, which only shareq can do."""
+"""`shareq dlq redrive`, `redrives`, `cancel`: sending dead letters back, which only shareq can do."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _first_and_last(text: str) -> tuple[int, int]:
 
 
 def ranges_of(given: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges in ascending order, none of which touches another one: no letter is in two of them."""
+    """Return ranges in ascending order that do not touch: no letter is in two of them."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(given):
         if found and first <= found[-1][1] + 1:
@@ -149,9 +149,9 @@ class RedriveOptions(NamedTuple):
 def _redrive(session: Session, **given: Any) -> Iterator[RedriveRow]:
     """Send dead letters back, in the background, each once. Each NAME serves once. Only shareq can do it.
 
-    Letters go to the topics they are from, and stay in the queue. Those that a redrive has sent back before are passed
-    over (ALREADY_SENT), unless --again is given. shareq dlq redrives shows how far it is. Offsets that
-    are not neighbours are sent back by a redrive for each range, called NAME.1, NAME.2 and so on.
+    Letters go to the topics they are from, and stay in the queue. Letters that a redrive has sent back before are
+    skipped (ALREADY_SENT), unless --again is given. shareq dlq redrives shows the progress. Offsets that are not
+    neighbours are sent back by a redrive for each range, called NAME.1, NAME.2 and so on.
     """
     options = RedriveOptions(**given)
     if options.to_group and options.group is None:

@@ -1,1 +1,1 @@
-"""`shareq groups`, and what it has in common with `shareq share`."""
+"""`shareq groups`, and its common parts with `shareq share`."""

@@ -105,7 +105,7 @@ class Described(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The position of a group in a partition. None for what is not known."""
+    """The position of a group in a partition. None means unknown."""
 
     offset: int | None
     end: int | None
@@ -126,10 +126,10 @@ class Kind(Protocol):
         """Positions of groups that exist. Without `ends`, the ends of logs are only looked up for the lag."""
 
     def paused(self, session: Session, ids: Iterable[str]) -> Mapping[str, bool | None]:
-        """Return by group True if it is paused, for those that may be."""
+        """Return by group True if it is paused, for groups that can be paused."""
 
     def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
-        """Note what a reader should know of positions that are not known yet."""
+        """Print a note about positions that are not known yet."""
 
     def alter(
         self, session: Session, group: str, offsets: Mapping[Partition, int]
@@ -335,7 +335,7 @@ def _add_delete(group: ClusterGroup, kind: Kind, word: str) -> None:
 
 
 def add_commands(group: ClusterGroup, kind: Kind, word: str) -> None:
-    """Give a subject the commands that all kinds of groups have. `word`: what the subject is called."""
+    """Add the commands for all kinds of groups to a subject. `word`: the name of the subject."""
     for add in (
         _add_list_groups,
         _add_describe,
@@ -369,7 +369,7 @@ def _offsets_now(session: Session, kind: Kind, name: str) -> tuple[dict[Partitio
 
 
 def _begun(session: Session, kind: Kind, name: str) -> list[Partition]:
-    """Return the partitions that a group has begun; end the command for a group that does not exist."""
+    """Return the partitions in which a group has begun; end the command for a group that does not exist."""
     for _, outcome in kind.describe(session, [name]):
         if isinstance(outcome, ClientError):
             raise outcome

@@ -11,7 +11,7 @@ _PLAIN: Final = {str: "string", int: "integer", float: "number", bool: "boolean"
 
 
 def to_json(value: Any) -> Any:
-    """Return a row as what `json` writes: named tuples are objects, other tuples arrays."""
+    """Return a row in the form for `json`: named tuples become objects, other tuples arrays."""
     if isinstance(value, tuple):
         names = getattr(value, "_fields", None)
         if names is None:
@@ -30,7 +30,7 @@ def schema_of(row: type, shape: str, title: str) -> dict[str, Any]:
 
 
 def fields(row: type) -> dict[str, str]:
-    """Return the fields of a row, and what they are."""
+    """Return the fields of a row, with their types."""
     hints = get_type_hints(row, include_extras=True)
     return {name: hints[name].__metadata__[0] for name in row._fields}  # type: ignore[attr-defined]  # a NamedTuple
 

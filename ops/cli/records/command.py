@@ -111,7 +111,7 @@ def _lines(key: bytes | None, separator: str | None, headers: Headers) -> Iterat
 
 
 def _batches(records: Iterator[RecordData]) -> Iterator[list[RecordData]]:
-    """Yield lists of records that are no larger than brokers take; a line that a person types is sent at once."""
+    """Yield lists of records of at most the size that brokers accept; a line typed by a person is sent at once."""
     at_once = sys.stdin.isatty()
     batch: list[RecordData] = []
     size = 0
@@ -146,7 +146,7 @@ _isolation = click.option("--committed", is_flag=True, help="Leave out what tran
 def consume(
     session: Session, topics: tuple[str, ...], begin: str, max_records: int | None, follow: bool, committed: bool
 ) -> Iterator[RecordRow]:
-    """Print records, from the beginning up to what is there now. No group: nothing is committed.
+    """Print records, from the beginning up to the current end. There is no group: nothing is committed.
 
     Each line has the place, time, key and value, with tabs in between.
     """
@@ -176,7 +176,7 @@ def consume(
 @click.option("--follow/--no-follow", "-f", default=False, help="Go on with what comes, until interrupted.")
 @_isolation
 def tail(session: Session, topics: tuple[str, ...], count: int, follow: bool, committed: bool) -> Iterator[RecordRow]:
-    """Print the last records of each partition, and end, as tail does; with -f go on with what comes.
+    """Print the last records of each partition, and end, as tail does; with -f continue with new records.
 
     As kcat -C -o -10 -e, and without -e.
     """

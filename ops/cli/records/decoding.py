@@ -1,4 +1,4 @@
-"""Keys and values of records as text: as JSON, text, hex, or Avro by a schema registry."""
+"""Keys and values of records as text: as JSON, text, hex, or Avro with a schema registry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LARGEST_SCHEMA: Final = 4 << 20
 
 
 class Text(NamedTuple):
-    """Bytes as text, and how that is to be read: utf-8, base64, hex, json or avro; both None of a null."""
+    """Bytes as text, and its encoding: utf-8, base64, hex, json or avro; both None for a null."""
 
     text: str | None
     encoding: str | None

@@ -87,7 +87,7 @@ def _cell(text: str | None) -> str:
 
 
 def read_to_end(reader: Reader, ends: Mapping[Partition, int], limit: int | None = None) -> Iterator[ReadRecord]:
-    """Yield records below `ends`, exclusive, from the reader's positions on; at most `limit` of each partition."""
+    """Yield records below `ends`, exclusive, starting at the reader's positions; at most `limit` of each partition."""
     counts = dict.fromkeys(ends, 0)
 
     def wanted(partition: Partition) -> bool:

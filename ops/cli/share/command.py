@@ -83,7 +83,7 @@ class ShareKind:
         return session.admin.share_groups.paused(ids)
 
     def explain(self, session: Session, group: str, positions: Mapping[Partition, Outcome[Position]]) -> None:
-        """Say why a group has no lag in partitions that it has not begun, if that is because it begins at the end."""
+        """Explain why a group has no lag in partitions where it has not begun, if it begins at their end."""
         if all(isinstance(each, ClientError) or (each.offset, each.lag) != (None, None) for each in positions.values()):
             return
         for _, outcome in session.admin.configs.describe([("group", group)], [AUTO_OFFSET_RESET]):
@@ -120,10 +120,10 @@ add_pauses(command)
 def describe(
     session: Session, groups: tuple[str, ...], plots: bool, api: str | None, api_token_file: str | None
 ) -> Iterator[GroupInfo]:
-    """Show state, members and lag of share groups, and whether they are paused; with --plot what is in flight, too.
+    """Show state, members and lag of share groups, and whether they are paused; with --plot also the records in flight.
 
-    A plot is a strip for each share partition, in which each letter stands for equally many offsets. With the records
-    API of shareq it shows what the leader knows; without, what is written down in __share_group_state.
+    A plot is a strip for each share partition, in which each letter represents the same number of offsets. With
+    shareq's records API it shows the leader's state; otherwise, the state stored in __share_group_state.
     """
     if plots and session.as_json:
         exit_with(USAGE, "share describe: --plot is for people; shareq share records --json has the same for programs")
@@ -179,8 +179,8 @@ def consume(
 ) -> Iterator[SharedRecordRow]:
     """Take records as a member of a share group, and accept, release or reject each.
 
-    A record is acknowledged first and printed then, with what became of it. A new group begins at the end of its
-    topics, unless shareq configs alter group NAME --set share.auto.offset.reset=earliest came before.
+    Each record is acknowledged first and then printed, with the outcome. A new group begins at the end of its topics,
+    unless shareq configs alter group NAME --set share.auto.offset.reset=earliest came before.
     """
     session.network.topic_ids(topics)
     fetcher = RangeFetcher(session.config)
@@ -255,7 +255,7 @@ class PeekRow(NamedTuple):
 @click.option("--topic", "topics", metavar="TOPIC", multiple=True, help="Only these topics. Repeatable.")
 @click.option("--max-records", "-n", type=click.IntRange(1), default=10, show_default=True, help="Of each partition.")
 def peek(session: Session, group: str, topics: tuple[str, ...], max_records: int) -> Iterator[PeekRow]:
-    """Show what a share group has before it, from its start offsets on, without taking anything.
+    """Show the next records of a share group, from its start offsets on, without acquiring any.
 
     Some of it may be done with, or locked by a member: brokers do not say. No delivery is counted.
     """

@@ -1,4 +1,4 @@
-"""`shareq share pause` and `resume`: groups that are handed nothing out, and again."""
+"""`shareq share pause` and `resume`: stop handing out records to groups, and start again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def add_pauses(command: ClusterGroup) -> None:
     def pause(session: Session, groups: tuple[str, ...], dry_run: bool) -> Iterator[PauseRow]:
         """Have nothing handed out to share groups until they are resumed, by shareq alone.
 
-        Consumers go on with what they hold: they acknowledge and renew it, and it becomes dead letters. A group that
+        Consumers keep their records: they acknowledge and renew them, and records may become dead letters. A group that
         does not exist yet begins paused.
         """
         outcomes = session.admin.share_groups.pause(groups, dry_run=dry_run)
@@ -46,7 +46,7 @@ def add_pauses(command: ClusterGroup) -> None:
     @_GROUPS
     @dry_run_option
     def resume(session: Session, groups: tuple[str, ...], dry_run: bool) -> Iterator[PauseRow]:
-        """Have records handed out to share groups again. Nothing changes for one that is not paused."""
+        """Have records handed out to share groups again. A group that is not paused stays unchanged."""
         yield from _rows(session, session.admin.share_groups.resume(groups, dry_run=dry_run), False, dry_run)
 
 

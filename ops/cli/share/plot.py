@@ -29,7 +29,7 @@ class Span(NamedTuple):
 
 
 def look_of(state: str) -> Look:
-    """Return the look of a state, also of one that is not known here."""
+    """Return the look of a state, also for an unknown one."""
     return {str(name): look for name, look in LOOKS.items()}.get(state, _OTHER)
 
 
@@ -50,8 +50,8 @@ def painted(text: str, look: Look, *, colour: bool) -> str:
 
 
 def cells(spans: Sequence[Span], width: int) -> list[str]:
-    """Return the state of each of at most `width` cells, which stand for equally many offsets, but for rounding: the
-    state that most of them have; of as many, one that is not finished. A cell without offsets is "".
+    """Return the state of each of at most `width` cells, which represent the same number of offsets, up to rounding:
+    the most frequent state in it; in a tie, an unfinished one. A cell without offsets is "".
     """
     if not spans:
         return []
@@ -98,7 +98,7 @@ def legend(counts: Mapping[str, int], *, colour: bool) -> str:
 
 
 def spans_of(rows: Iterable[RangeRow]) -> tuple[list[Span], Counter[str]]:
-    """Neighbours of one state put together; and how many offsets each state has."""
+    """Return neighbours of one state joined; and how many offsets each state has."""
     spans: list[Span] = []
     counts: Counter[str] = Counter()
     for row in rows:
@@ -111,7 +111,7 @@ def spans_of(rows: Iterable[RangeRow]) -> tuple[list[Span], Counter[str]]:
 
 
 def plot(name: str, rows: Iterable[RangeRow], width: int, *, colour: bool) -> Iterator[str]:
-    """Yield a share partition in three lines: which offsets, the strip, the legend."""
+    """Yield a share partition in three lines: the offsets, the strip, the legend."""
     spans, counts = spans_of(rows)
     if not spans:
         yield f"{name}: nothing in flight"

@@ -30,7 +30,7 @@ R = TypeVar("R", bound=Range)
 
 
 class Choice(NamedTuple):
-    """The wanted ranges. `states`: none for all that are not finished; `finished`: those, too.
+    """The wanted ranges. `states`: empty for all unfinished ones; `finished`: include those, too.
 
     `held_for_ms` is for how long a member has it, `older_ms` for how long it has been in flight, however often it was
     given back.
@@ -51,18 +51,21 @@ class Choice(NamedTuple):
 
     @property
     def hides_finished(self) -> bool:
-        """True if finished offsets are left out without having been asked for."""
+        """True if finished offsets are left out by default."""
         return not self.states and not self.finished
 
     def asked(self, *, of_api: bool) -> Collection[str]:
-        """Return the states to ask for; none: all. The records API has other states in the place of `unfinished`."""
+        """Return the states to ask for; empty for all.
+
+        The records API has other states in the place of `unfinished`.
+        """
         wanted = self.states or (() if self.finished else _UNFINISHED)
         if not of_api:
             return wanted
         return tuple(dict.fromkeys(name for each in wanted for name in _MEANS.get(each, (each,))))
 
     def takes(self, row: Range) -> bool:
-        """Return True if it takes a range by its age. One whose age is not known may be old."""
+        """Return True if it takes a range by its age. A range of unknown age may be old."""
         if self.held_for_ms is not None and (row.held_ms is None or row.held_ms < self.held_for_ms):
             return False
         return self.older_ms is None or (
@@ -70,7 +73,7 @@ class Choice(NamedTuple):
         )
 
     def ordered(self, rows: Iterable[R], most: int) -> Iterable[R]:
-        """Return the rows as they are to be shown: all, or the `most` oldest ones."""
+        """Return the rows to show: all, or the `most` oldest ones."""
         taken = filter(self.takes, rows)
         if not self.by_age:
             return taken

@@ -1,4 +1,4 @@
-"""`shareq share records`: what a share group does with each record."""
+"""`shareq share records`: the state of each record in a share group."""
 
 from __future__ import annotations
 
@@ -163,7 +163,8 @@ class RecordsOptions(NamedTuple):
 @click.option("--schema-registry", metavar="URL", help="For --decode avro [SHAREQ_SCHEMA_REGISTRY_URL].")
 @api_options
 def _records(session: Session, **given: Any) -> Iterator[RecordStateRow]:
-    """Show what is in flight of share groups: ranges of like offsets, their state, who has them and for how long.
+    """Show the records of share groups in flight: ranges of equal offsets, their state, who holds them and for how
+    long.
 
     Without a name, of all groups. With the records API of shareq as the leader knows it. Without, from any cluster, as
     it is written down in __share_group_state: what is finished, and how often the rest was delivered. With --show one
@@ -216,7 +217,7 @@ def _rows(
     partitions: Collection[Partition],
     choice: Choice,
 ) -> Iterator[RecordStateRow]:
-    """Yield the rows of the groups in their order; if no groups are named, leave out what has not begun."""
+    """Yield the rows of the groups in their order; if no groups are named, leave out those that have not begun."""
     asked, source = choice.asked(of_api=api is not None), "log" if api is None else "api"
     hidden = 0
     with Progress() as progress:
@@ -278,7 +279,7 @@ def _row(group: str, window: Window, each: RangeRow, source: str) -> RecordState
 def _with_records(
     session: Session, rows: Iterable[RecordStateRow], shown: Shown, limit: int, *, table: bool
 ) -> Iterator[RecordStateRow]:
-    """Yield a row for each record of the ranges; a range of which the log has nothing stays as it is."""
+    """Yield a row for each record of the ranges; a range without records in the log stays unchanged."""
     fetcher = RangeFetcher(session.config)
     left = limit
     try:
@@ -325,7 +326,7 @@ def _shown(row: RecordStateRow, record: Record, shown: Shown, table: bool) -> Re
 
 
 def _for_table(row: RecordStateRow) -> RecordStateRow:
-    """Return the row with cells in the places of what has parts."""
+    """Return the row with single cells in place of structured values."""
     headers = None if row.headers is None else " ".join(f"{each.name}={_cut(each.text)}" for each in row.headers)
     again = None if row.sent_back is None else _cut(sent_back_text(row.sent_back).removeprefix("sent back "))
     cells = {"key": _cell(row.key), "value": _cell(row.value), "headers": headers, "sent_back": again}

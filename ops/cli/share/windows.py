@@ -26,7 +26,7 @@ NOTE: Final = (
 
 
 class Full(NamedTuple):
-    """A window that takes nothing more: how much is in flight, how much may be, and how many records are behind it."""
+    """A window that accepts no more records: how many are in flight, the limit, and how many records are behind it."""
 
     in_flight: int
     limit: int
@@ -34,9 +34,9 @@ class Full(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A share partition: its start offset (None: not resolved), the high watermark (None: not known), and what lies
-    between, as ranges. `ranges` takes the first offset, states (none: all) and a member. `finished`: how many offsets
-    are acknowledged or archived behind one that is not. `full`: only the records API knows.
+    """A share partition: its start offset (None: not resolved), the high watermark (None: unknown), and the ranges in
+    between. `ranges` takes the first offset, states (none: all) and a member. `finished`: how many offsets are
+    acknowledged or archived behind an unfinished one. `full`: only the records API knows.
     """
 
     topic: str
@@ -93,7 +93,9 @@ def _of_api(api: RecordsApi, group: str, is_wanted: Callable[[str, int], bool]) 
 
 
 def _full(row: dict[str, Any]) -> Full | None:
-    """Read a full window from a row of the API. A window that has nothing behind it holds nothing up."""
+    """Read a full window from a row of the API. Return None for a window without records behind it: it holds nothing
+    up.
+    """
     if row["start_offset"] is None or row["high_watermark"] is None:
         return None
     full = Full(row["in_flight"], row["in_flight_limit"], row["high_watermark"] - row["end_offset"])
@@ -101,8 +103,8 @@ def _full(row: dict[str, Any]) -> Full | None:
 
 
 def why_full(window: Window) -> str | None:
-    """Return a sentence on a full window: the records behind it, and the offset that has to be finished first; None for
-    a window that takes more.
+    """Return a sentence on a full window: the records behind it, and the offset that must be finished first; None for a
+    window that accepts more.
     """
     if window.full is None:
         return None
@@ -114,8 +116,8 @@ def why_full(window: Window) -> str | None:
 
 
 def _in_hand(first: RangeRow | None) -> str:
-    """Return the end of a sentence on the record that a full window waits for: who has it since when, or why nobody
-    has.
+    """Return the end of a sentence on the record that a full window waits for: who has held it since when, or why
+    nobody does.
     """
     if first is None:
         return ""

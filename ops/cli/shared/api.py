@@ -28,7 +28,7 @@ def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def records_api(
     session: Session, url: str | None, token_file: str | None, environment: Mapping[str, str] = os.environ
 ) -> RecordsApi | None:
-    """Return the API of these options; None if nothing names one. Ends the command for what cannot be meant."""
+    """Return the API of these options; None without one. Ends the command for invalid options."""
     profile = profile_settings(session.profile, environment)
     url = url or environment.get("SHAREQ_API_URL") or profile.get("api.url")
     if not url:

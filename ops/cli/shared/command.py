@@ -1,5 +1,5 @@
-"""The common part of all commands: options, a client, errors in one line, output, and a question
-before they destroy.
+"""The common part of all commands: options, a client, errors in one line, output, and a confirmation before destructive
+changes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CONTEXT: Final = {"help_option_names": ["-h", "--help"], "max_content_width": 10
 
 @dataclass
 class Session:
-    """One run of a command: its client, made when it is first used, and what has failed so far."""
+    """One run of a command: its client, made on first use, and the failures so far."""
 
     config: ClientConfig
     as_json: bool
@@ -68,12 +68,12 @@ class Session:
         return Admin(self.network)
 
     def failed(self, error: ClientError, remark: str = "") -> None:
-        """Note that one of several things failed; the command goes on, and ends with the code of the first."""
+        """Note that one of several items failed; the command continues, and ends with the code of the first."""
         say(printing.printable(str(error)) + remark)
         self.code = self.code or exit_code(error)
 
     def succeeded(self, outcomes: Iterable[tuple[K, Outcome[T]]]) -> Iterator[tuple[K, T]]:
-        """Yield those of several things that did not fail, in their order; note the others (`failed`)."""
+        """Yield the successful ones of several items, in their order; note the others (`failed`)."""
         for name, outcome in outcomes:
             if isinstance(outcome, ClientError):
                 self.failed(outcome)
@@ -160,7 +160,7 @@ def cluster_group(name: str) -> ClusterGroup:
 
 def common_options(*, addressed: bool = True) -> list[click.Parameter]:
     """Return the options for reaching the cluster, and for the form of the output; without `addressed` not the option
-    that says which cluster it is.
+    that names the cluster.
     """
     where: list[click.Parameter] = [
         click.Option(
@@ -200,8 +200,8 @@ def cluster_command(
 ) -> Callable[[Callable[..., Any]], ClusterCommand]:
     """Make a command of a function from a session and options to its rows (an iterable, or one object).
 
-    `columns`: those of the table, if not all fields; `empty`: what is said when there are no rows; `line`: the text of
-    one row of a stream; without `addressed` its own arguments say which cluster is meant.
+    `columns`: those of the table, if not all fields; `empty`: the text if there are no rows; `line`: the text of one
+    row of a stream; without `addressed` its own arguments name the cluster.
     """
 
     def decorate(function: Callable[..., Any]) -> ClusterCommand:

@@ -1,4 +1,4 @@
-"""Names of topics and groups for a shell that completes a command: few, soon, or none; whatever is wrong is silent."""
+"""Names of topics and groups for shell completion: few, quickly, or none; errors are silent."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _GROUPS: Final = ("group", "groups")
 
 
 class Named(click.types.StringParamType):
-    """A text that is the name of a topic, a group, or (`resource`) of what the command's KIND says."""
+    """A text that names a topic, a group, or (`resource`) an object of the kind in the command's KIND."""
 
     def __init__(self, what: str) -> None:
         self.what = what
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete a name: return at most `MOST` that begin so."""
+        """Complete a name: return at most `MOST` with this beginning."""
         what = ctx.params.get("kind") if self.what == "resource" else self.what
         if what not in ("topic", "group"):
             return []

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from shareq.ops.cli.shared.exits import REFUSED, exit_with
+from shareq.ops.cli.shared.exits import REFUSED, USAGE, exit_with
 
 
 class EntryCommand(click.Command):
@@ -25,13 +25,26 @@ class EntryCommand(click.Command):
             exit_with(REFUSED, f"standard output cannot be written: {error.strerror}")
 
 
-def own_command(name: str, epilog: str) -> Callable[[Callable[..., None]], EntryCommand]:
-    """Make a command of a function, whose docstring is its help."""
-    return click.command(name, cls=EntryCommand, epilog=epilog)
+class UnixCommand(EntryCommand):
+    """A command that needs a data folder, which the broker has on Linux and macOS alone."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if sys.platform == "win32":
+            from shareq.broker.foundation.systems import NOT_ON_WINDOWS
+
+            exit_with(USAGE, NOT_ON_WINDOWS)
+        return super().invoke(ctx)
+
+
+def own_command(
+    name: str, epilog: str, cls: type[EntryCommand] = EntryCommand
+) -> Callable[[Callable[..., None]], EntryCommand]:
+    """Turn a function into a command, with its docstring as help."""
+    return click.command(name, cls=cls, epilog=epilog)
 
 
 def fill_standard_streams() -> None:
-    """Open the null device where a standard stream is closed: other files would get its number, and what is printed."""
+    """Open the null device for closed standard streams: other files would get their numbers, and the output."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
@@ -40,5 +53,5 @@ def fill_standard_streams() -> None:
 
 
 def drop_standard_output() -> None:
-    """Write what is printed from now on nowhere: else Python tries once more at the end, and complains."""
+    """Discard all further output: otherwise Python tries once more at the end, and complains."""
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115

@@ -64,7 +64,7 @@ def warn_of_readers(option: str, path: str) -> None:
 
 
 def read_properties(path: str, option: str = "--config") -> dict[str, str]:
-    """Read a file of properties as Kafka's tools do; `option` is what named it. Raises CommandEnd."""
+    """Read a file of properties as Kafka's tools do; `option` is the option that named it. Raises CommandEnd."""
     import javaproperties
 
     try:

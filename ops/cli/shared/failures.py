@@ -1,4 +1,4 @@
-"""Exit codes of what goes wrong between a client and its cluster."""
+"""Exit codes for failures between a client and its cluster."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MISSING: Final = frozenset(
 
 
 def exit_code(error: ClientError) -> int:
-    """Return the exit code that a failure of the client stands for."""
+    """Return the exit code for a failure of the client."""
     if isinstance(error, ConfigError):
         return USAGE
     if isinstance(error, Unreachable | AuthenticationFailed | Unintelligible):

@@ -34,7 +34,7 @@ def client_config(
     timeout_s: float,
     environment: Mapping[str, str] = os.environ,
 ) -> ClientConfig:
-    """Return the configuration of a command's client. Ends the command with exit code 2 for what is wrong in it."""
+    """Return the configuration of a command's client. Ends the command with exit code 2 for an invalid one."""
     if not 0 < timeout_s <= _LONGEST_S:
         wrong("--timeout", f"{timeout_s:g}", f"must be above 0 and at most {_LONGEST_S:g} seconds")
     given: dict[str, str] = {"bootstrap.servers": DEFAULT_SERVER}

@@ -33,7 +33,7 @@ _LAST_MS: Final = 253_402_300_799_999  # in the year 9999: Python has no later t
 
 
 def place(option: str, text: str) -> Place:
-    """Read a place. Ends the command for what is none."""
+    """Read a place. Ends the command for an invalid one."""
     try:
         return parse_place(text, now_ms())
     except ValueError:
@@ -57,7 +57,7 @@ def duration(_context: click.Context, _parameter: click.Parameter, text: str | N
 
 
 def iso(time_ms: int | None) -> str | None:
-    """Return a time in UTC as text; the number itself behind the year 9999, and None for none."""
+    """Return a time in UTC as text; the number itself after the year 9999, and None for none."""
     if time_ms is None or time_ms < 0:
         return None
     if time_ms > _LAST_MS:  # a producer may set any time
@@ -66,7 +66,7 @@ def iso(time_ms: int | None) -> str | None:
 
 
 def topics_and_partitions(texts: Iterable[str]) -> tuple[set[str], set[Partition]]:
-    """Whole topics, and partitions, named as TOPIC and TOPIC:PARTITION. Ends the command for what is neither."""
+    """Whole topics, and partitions, named as TOPIC and TOPIC:PARTITION. Ends the command for an invalid name."""
     topics: set[str] = set()
     partitions: set[Partition] = set()
     for text in texts:

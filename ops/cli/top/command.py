@@ -88,12 +88,12 @@ def top(
     api: str | None,
     api_token_file: str | None,
 ) -> Iterator[TopRow]:
-    """Show share groups at work: lag, rates, what is in flight, how old the oldest is; and topics.
+    """Show share groups at work: lag, rates, records in flight, the age of the oldest; and topics.
 
-    At most 1,000 groups are shown, those with members first; --group chooses. On a terminal it is drawn again and
-    again: q ends it, s and r sort, / filters, enter looks into a group, ? says the rest. Elsewhere, and with --once or
-    --json, each comparison is printed. Over the wire it knows lag, and what is done with; the records API of shareq
-    (--api) adds deliveries, redeliveries, what is in flight, what of it is held, and its age.
+    At most 1,000 groups are shown, those with members first; --group chooses. On a terminal the display is refreshed: q
+    quits, s and r sort, / filters, enter opens a group, ? shows help. Elsewhere, and with --once or --json, each
+    comparison is printed. From Kafka's protocol come lag and finished records; the records API of shareq (--api) adds
+    deliveries, redeliveries, records in flight, how many of them are locked, and their age.
     """
     found = records_api(session, api, api_token_file)
     if once or session.as_json or not (sys.stdout.isatty() and sys.stdin.isatty()):

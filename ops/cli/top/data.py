@@ -1,7 +1,7 @@
 """The data of `shareq top`: samples of a cluster, and rates between two of them.
 
-Lag and positions come over the wire, from any cluster; deliveries, what is in flight and its age from the records API
-of shareq, where it is given. None stands for what is not known.
+Lag and positions come over Kafka's protocol, from any cluster; deliveries, records in flight and their age from the
+records API of shareq, if given. None means unknown.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MOST_PARTITIONS: Final = 50_000
 
 
 class GroupSample(NamedTuple):
-    """A share group. `lag`, `finished` (records done with since the beginning of the logs) and the five of the API are
-    numbers of records, the first two without the `unknown` partitions whose lag is not known; `oldest_ms` is when the
-    oldest unfinished one was put in flight.
+    """A share group. `lag`, `finished` (records finished since the beginning of the logs) and the five of the API are
+    numbers of records, the first two without the `unknown` partitions, whose lag is unknown; `oldest_ms` is when the
+    oldest unfinished record was put in flight.
     """
 
     state: str
@@ -44,8 +44,8 @@ class GroupSample(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """A cluster at the time `at_s` (monotonic). `ends`: of each topic, the sum of its high watermarks; `now_ms` is the
-    broker's time of day where the API has it; `left_out` is how many groups there are beside those.
+    """A cluster at the time `at_s` (monotonic). `ends`: for each topic, the sum of its high watermarks; `now_ms` is the
+    broker's time of day if the API reports it; `left_out` is how many more groups there are.
     """
 
     at_s: float
@@ -106,7 +106,7 @@ class PartitionView(NamedTuple):
 
 
 class MemberView(NamedTuple):
-    """A member of the group that is looked at. `held`: offsets it has; None without the records API."""
+    """A member of the group that is looked at. `held`: how many offsets it holds; None without the records API."""
 
     member: str
     client: str
@@ -116,8 +116,8 @@ class MemberView(NamedTuple):
 
 
 def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[str] = ()) -> Sample:
-    """Return a sample of share groups, with `patterns` of those whose name is like one of them: `MOST_GROUPS` at most,
-    those with members first, and no more once `MOST_PARTITIONS` are reached. Groups that vanish meanwhile are left out.
+    """Return a sample of share groups, with `patterns` only those whose name matches one: at most `MOST_GROUPS`, those
+    with members first, and no more once `MOST_PARTITIONS` are reached. Groups that vanish meanwhile are left out.
     """
     listed, count = _listed(admin, patterns)
     positions: dict[str, dict[Partition, Outcome[SharePosition]]] = {}
@@ -142,7 +142,7 @@ def take(admin: Admin, api: RecordsApi | None, at_s: float, patterns: Sequence[s
 
 
 def _listed(admin: Admin, patterns: Sequence[str]) -> tuple[dict[str, str], int]:
-    """States by group, of at most `MOST_GROUPS`; and how many there are."""
+    """Return states by group, of at most `MOST_GROUPS`; and how many there are."""
     count = 0
 
     def rows() -> Iterator[tuple[bool, str, str]]:
@@ -228,7 +228,7 @@ def _rate(old: int | None, new: int | None, seconds: float | None) -> float | No
 
 
 def look_into(admin: Admin, api: RecordsApi | None, group: str) -> tuple[list[PartitionView], list[MemberView]]:
-    """Partitions and members of one group; nothing of one that does not exist (any more)."""
+    """Return partitions and members of one group; none of one that does not exist."""
     rows: dict[Partition, PartitionView] = {}
     for _, outcome in admin.share_groups.offsets([group]):
         positions = {} if isinstance(outcome, ClientError) else outcome

@@ -59,7 +59,7 @@ class Screen:
     # -- keys
 
     def press(self, key: str) -> None:
-        """Take a key: a character, or enter, escape, backspace, up, down, pageup, pagedown."""
+        """Handle a key: a character, or enter, escape, backspace, up, down, pageup, pagedown."""
         if self._typing is not None:
             self._type(key)
         elif key in ("q", "Q"):
@@ -111,7 +111,7 @@ class Screen:
     # -- lines
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterable[Text]:
-        """Yield the lines; none is longer or behind the end of the terminal."""
+        """Yield the lines; none is longer than the terminal's width or below its end."""
         height = options.height or options.size.height
         for line in (list(map(Text, HELP)) if self._help else self._lines(height))[:height]:
             line.truncate(options.max_width, overflow="ellipsis", pad=line.style == "reverse")

@@ -15,9 +15,7 @@ from shareq.protocol.records.record_codec import Record
 
 
 def dead_letters(admin: Admin) -> Json:
-    """Return the queues with how many letters they have, and all redrives; `redrives` is None where
-    there can be none.
-    """
+    """Return the queues with their numbers of letters, and all redrives; `redrives` is None if the cluster has none."""
     return {"queues": queues_of(admin), "redrives": _redrives(admin)}
 
 
@@ -56,8 +54,8 @@ def _redrives(admin: Admin) -> list[Json] | None:
 
 
 def letters(given: Mapping[str, str]) -> Look:
-    """Letters of a queue: records, what their headers say, and whether a redrive has `sent` them back. `group` and
-    `reason` are parts, in any case.
+    """Return letters of a queue: records, the content of their headers, and whether a redrive has `sent` them back.
+    `group` and `reason` are parts, in any case.
     """
     queue = required(given, "queue")
     search = search_of({**given, "topic": queue})

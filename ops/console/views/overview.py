@@ -1,4 +1,6 @@
-"""The overview: the cluster, its brokers, its features, how many topics and groups there are, and who lags most."""
+"""The overview: the cluster, its brokers, its features, the numbers of topics and groups, and the groups with the
+greatest lag.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ MOST_GROUPS: Final = 200
 
 
 def overview(windows: Windows) -> Look:
-    """Return the look at the whole cluster; `share_groups` is None where there are too many of them.
+    """Return the view of the whole cluster; `share_groups` is None if there are too many of them.
 
     Raises ClientError.
     """

@@ -36,9 +36,9 @@ RowOf: TypeAlias = Callable[[Partition, Record, int], Json]
 
 
 class Search(NamedTuple):
-    """A search: from `begin`, of one partition or all (None); `key` and `text` are parts, in any case.
+    """A search: from `begin`, in one partition or all (None); `key` and `text` are parts, in upper or lower case.
 
-    `following` are the positions at which an earlier search ended: it goes on there.
+    `following` are the positions at which an earlier search ended: this one continues there.
     """
 
     topic: str
@@ -133,9 +133,9 @@ def _starts(
 
 
 class _Scan:
-    """One search at work. `at` is where each partition goes on.
+    """One search at work. `at` is where each partition continues.
 
-    From `latest` back, the newest count: all is looked at, and of each partition the last of what is found is kept.
+    From `latest` back, the newest count: all records are examined, and the last matches of each partition are kept.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class _Scan:
         return {each: at for each, at in self.at.items() if at < self.ends[each]}
 
     def run(self, admin: Admin) -> None:
-        """Look until enough was found, all was seen, or a bound was met."""
+        """Search until enough was found, all was read, or a limit was reached."""
         reader = Reader(admin.network, self.at, committed_only=self._search.committed)
         until = time.monotonic() + SEARCH_S
         while (left := list(self.left())) and time.monotonic() < until:
@@ -238,7 +238,7 @@ def row_of(partition: Partition, record: Record, most: int) -> Json:
 
 
 def bytes_of(data: bytes | None, most: int) -> Json | None:
-    """Return bytes as text, or as hexadecimal digits where they are no UTF-8; None of a null.
+    """Return bytes as text, or as hexadecimal digits if they are no UTF-8; None for a null.
 
     `size` is that of all, `shown` of those in the text.
     """

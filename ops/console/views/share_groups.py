@@ -58,7 +58,7 @@ def _row(name: str, state: str, group: Outcome[ShareGroup] | None, positions: Ou
 
 
 def _add_pauses(admin: Admin, rows: Sequence[Json]) -> None:
-    """Add to rows of groups which of them are paused; None where the cluster does not say."""
+    """Add to rows of groups which of them are paused; None if the cluster does not report it."""
     paused = admin.share_groups.paused(row["group"] for row in rows) if rows else {}
     for row in rows:
         row["paused"] = paused.get(row["group"])
@@ -88,7 +88,7 @@ def longest_lags(admin: Admin, windows: Windows, states: Mapping[str, str], most
 
 
 def _letters(admin: Admin) -> dict[str, int | None]:
-    """Return how many letters the queue of each group has; nothing where this user may not see queues."""
+    """Return how many letters the queue of each group has; nothing if this user may not see queues."""
     try:
         return {group: queue["letters"] for queue in queues_of(admin) for group in queue["groups"]}
     except ClientError:  # the view of dead letters says why
@@ -102,7 +102,7 @@ def _lag(positions: Outcome[Positions] | None) -> Json:
 
 
 def share_group(name: str, page: int, windows: Windows) -> Look:
-    """Return the look at a group: members with assignments, how far it is in each partition, and the windows of a page
+    """Return the view of a group: members with assignments, the progress in each partition, and the windows of one page
     of them.
     """
 
@@ -181,7 +181,7 @@ def _partitions(admin: Admin, positions: Positions) -> list[Json]:
 
 
 def sample(data: Json) -> Mapping[str, float | None]:
-    """Return the figures for the charts of a group: totals, of which the pages make rates; None if not known."""
+    """Return the figures for the charts of a group: totals, from which the pages compute rates; None if unknown."""
     return {
         "lag": data["lag"],
         "end": data["end"],

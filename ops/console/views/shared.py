@@ -1,4 +1,4 @@
-"""The common part of views: parameters of requests, pages of lists, and errors in the places of values."""
+"""The common part of views: parameters of requests, pages of lists, and errors in place of values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Page(NamedTuple):
 
 
 def required(given: Mapping[str, str], name: str) -> str:
-    """Return a parameter that has to be given. Raises WrongRequest."""
+    """Return a required parameter. Raises WrongRequest."""
     value = given.get(name, "")
     if not value:
         raise WrongRequest(f"{name} is missing")
@@ -48,7 +48,7 @@ def number(given: Mapping[str, str], name: str, default: int, lowest: int = 0, h
 
 
 def page_of(names: Iterable[str], search: str, page: int, size: int = PAGE) -> Page:
-    """Return the names that have `search` in them, in any case, sorted; the page of that number, the first is 0."""
+    """Return the names that contain `search` (in any case), sorted; the page of that number, the first is 0."""
     wanted = search.lower()
     found = sorted(name for name in names if wanted in name.lower())
     return Page(found[page * size : (page + 1) * size], len(found))
@@ -66,7 +66,7 @@ def summed_lag(lags: Iterable[int | None]) -> Json:
 
 
 def finished(rows: Iterable[Json]) -> int | None:
-    """Return how many offsets are done with in the partitions whose end and lag are known."""
+    """Return how many offsets are finished in the partitions whose end and lag are known."""
     return total(None if row["end"] is None or row["lag"] is None else row["end"] - row["lag"] for row in rows)
 
 
@@ -75,12 +75,12 @@ NO_LAG: Final[Json] = {"lag": None, "unknown": 0}
 
 
 def ends_of(admin: Admin, partitions: Sequence[Partition]) -> dict[Partition, tuple[int | None, int | None]]:
-    """Start and end (the high watermark) of logs; None where it cannot be had."""
+    """Return start and end (the high watermark) of logs; None if unavailable."""
     starts = admin.topics.offsets(dict.fromkeys(partitions, EARLIEST))
     ends = admin.topics.offsets(dict.fromkeys(partitions, LATEST))
     return {each: (offset_in(starts[each]), offset_in(ends[each])) for each in partitions}
 
 
 def offset_in(outcome: Outcome[OffsetAt]) -> int | None:
-    """Return an offset; None if it cannot be had."""
+    """Return an offset; None if unavailable."""
     return None if isinstance(outcome, ClientError) else outcome.offset

@@ -57,7 +57,7 @@ def topic(name: str) -> Look:
 
 
 def _configs(admin: Admin, name: str) -> Json:
-    """Configs by name; an error in their place where the console's login may not see them."""
+    """Return configs by name; instead an error if the console's login may not see them."""
     (outcome,) = dict(admin.configs.describe([("topic", name)])).values()
     if isinstance(outcome, ClientError):
         return {"configs": [], "configs_error": str(outcome)}

@@ -1,4 +1,4 @@
-"""The records in flight: from shareq's records API, if there is one; else from what the cluster has written down."""
+"""The records in flight: from shareq's records API, if there is one; otherwise from the cluster's stored state."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Api(Protocol):
 
 
 class Windows:
-    """The records API; without one, nothing is known of what is in flight. Used by several threads."""
+    """The records API; without one, records in flight are unknown. Used by several threads."""
 
     def __init__(self, api: Api | None = None) -> None:
         self._api = api
@@ -42,8 +42,8 @@ class Windows:
         return self._api is not None
 
     def groups(self) -> dict[str, Json]:
-        """Return the API's sums of each of the first share groups, with the age of its oldest record in flight; nothing
-        where there is no API.
+        """Return the API's sums for each of the first share groups, with the age of its oldest record in flight;
+        nothing without an API.
         """
         if self._api is None:
             return {}
@@ -55,7 +55,7 @@ class Windows:
         }
 
     def partitions(self, group: str) -> dict[tuple[str, int], Json]:
-        """Return the API's counts of each share partition of a group; nothing without an API."""
+        """Return the API's counts for each share partition of a group; nothing without an API."""
         if self._api is None:
             return {}
         rows = self._api.get(f"/share-groups/{_name(group)}/partitions", limit=MAX_ROWS)["partitions"]

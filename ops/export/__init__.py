@@ -1,0 +1,1 @@
+"""`shareq export`: share groups of any cluster as metrics."""
