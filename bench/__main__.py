@@ -40,7 +40,12 @@ FIGURES = (
     "ordered",
     "end_to_end",
     "first_record",
+    "connect_burst",
     "idle_members",
+    "waiting_members",
+    "slow_syncs",
+    "cold_readers",
+    "asyncio_client",
     "footprint",
 )
 
@@ -81,7 +86,7 @@ def main() -> int:
 
 
 def _measure(stages: Mapping[str, Stage], figures: Sequence[Figure], scale: Scale) -> dict[str, dict[str, list[float]]]:
-    """Return the samples of each broker: a figure's key -> every repetition. The brokers take turns in being first."""
+    """Return the samples of each broker: a figure's key -> every repetition. The brokers alternate in going first."""
     samples: dict[str, dict[str, list[float]]] = {name: {} for name in stages}
     for name, stage in stages.items():
         _warm_up(name, stage)
@@ -106,7 +111,9 @@ def _timed(figure: Figure, name: str, stage: Stage, scale: Scale) -> Sample:
 
 
 def _warm_up(name: str, stage: Stage) -> None:
-    """Make internal topics, fill the page cache, run all code once: the first figure must not pay for them."""
+    """Create internal topics, fill the page cache and run all code once, so that the first figure does not pay for
+    it.
+    """
     topic = stage.topic(4)
     stage.client("produce", topic=topic, partitions=4, records=200_000)
     stage.client("fetch", topic=topic, partitions=4, records=200_000)

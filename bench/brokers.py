@@ -1,4 +1,4 @@
-"""The two brokers side by side, each a process of its own with a fresh data folder on the same disk."""
+"""Two brokers side by side, each a process of its own with a new data folder on the same disk."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, Protocol
 
 from devtools.kafka.apache_kafka import ApacheKafka, answers
@@ -39,15 +40,18 @@ class Reachable(Protocol):
 class RunningBroker(Reachable, Protocol):
     """A running broker, as figures need it."""
 
+    @property
+    def folder(self) -> Path: ...
+
     def start(self) -> float:
-        """Start; seconds from exec to the first answered request."""
+        """Start; return the seconds from exec to the first answered request."""
 
     def stop(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Secure:
-    """A second listener of a broker, with TLS: its port, and the certificates of both sides in PEM."""
+    """A broker's second listener, with TLS: its port, and both sides' certificates in PEM."""
 
     port: int
     authority: Path
@@ -58,11 +62,11 @@ class Secure:
         return f"localhost:{self.port}"
 
     def client(self) -> dict[str, str]:
-        """Return librdkafka's properties for connecting there."""
+        """Return librdkafka's properties to connect to it."""
         return {"security.protocol": "SSL", "ssl.ca.location": str(self.authority)}
 
     def properties(self, plain_port: int) -> dict[str, str]:
-        """Return a broker's properties for listening there, and at the other port without TLS."""
+        """Return a broker's properties for this listener, and a plain one at the other port."""
         listeners = f"PLAINTEXT://127.0.0.1:{plain_port},SECURE://localhost:{self.port}"
         return {
             "listeners": listeners,
@@ -81,15 +85,16 @@ def secured(folder: Path) -> Secure:
 
 @dataclass(slots=True)
 class Shareq:
-    """`python -m shareq serve` with its defaults, but for options, and properties given as NAME=VALUE.
+    """`python -m shareq serve` with its defaults, options, and properties given as NAME=VALUE.
 
-    `packages` is a folder with another shareq, to run in the place of this checkout's.
+    `packages` is a folder with another shareq to run instead of this checkout's; `module` is the module to run.
     """
 
     folder: Path
     properties: tuple[str, ...] = ()
     options: tuple[str, ...] = field(default=(), kw_only=True)
     packages: Path | None = field(default=None, kw_only=True)
+    module: str = field(default="shareq", kw_only=True)
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
 
@@ -104,7 +109,7 @@ class Shareq:
 
     def start(self, timeout_s: float = 20) -> float:
         compile_modules()
-        command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(self.folder / "data")]
+        command = [sys.executable, "-m", self.module, "serve", "--data-dir", str(self.folder / "data")]
         if not any(text.startswith("listeners=") for text in self.properties):
             command += ["--listen", self.address]
         command += [argument for text in self.properties for argument in ("--set", text)]
@@ -140,7 +145,7 @@ class Shareq:
 
 @cache
 def compile_modules() -> None:
-    """Compile all modules, as pip leaves them.
+    """Compile all modules, as pip does.
 
     With PYTHONDONTWRITEBYTECODE, or after an edit, every start would compile some again.
     """
@@ -150,7 +155,7 @@ def compile_modules() -> None:
 
 
 def built(commit: str, folder: Path) -> Path:
-    """Return the packages of a commit, built as a wheel is, in a folder that can go in front of all others."""
+    """Return a commit's packages, built like a wheel, in a folder that can precede all others on the path."""
     source, packages = folder / "source", folder / "packages"
     source.mkdir()
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
@@ -162,14 +167,20 @@ def built(commit: str, folder: Path) -> Path:
 
 
 @contextmanager
-def fresh(kind: Kind, secure: Secure | None = None, packages: Path | None = None) -> Iterator[RunningBroker]:
+def fresh(
+    kind: Kind,
+    secure: Secure | None = None,
+    packages: Path | None = None,
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[RunningBroker]:
     """Yield a broker that is not started yet; stop and remove it at the end.
 
-    With `secure` it listens there, too. `packages` has another shareq than this checkout's.
+    With `secure` it has that listener, too. `packages` has another shareq than this checkout's. `settings` are
+    properties.
     """
     SCRATCH.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=SCRATCH))
-    broker = _made(kind, folder, secure, packages)
+    broker = _made(kind, folder, secure, packages, settings)
     try:
         yield broker
     finally:
@@ -177,13 +188,15 @@ def fresh(kind: Kind, secure: Secure | None = None, packages: Path | None = None
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _made(kind: Kind, folder: Path, secure: Secure | None, packages: Path | None) -> RunningBroker:
+def _made(
+    kind: Kind, folder: Path, secure: Secure | None, packages: Path | None, wanted: Mapping[str, str]
+) -> RunningBroker:
     port = free_port()
-    settings = secure.properties(port) if secure is not None else {}
+    settings = {**wanted, **(secure.properties(port) if secure is not None else {})}
     if kind == "shareq":
         properties = tuple(f"{name}={value}" for name, value in settings.items())
         return Shareq(folder, properties, packages=packages, port=port)
-    if settings:
+    if secure is not None:
         controller = free_port()
         settings["listeners"] += f",CONTROLLER://127.0.0.1:{controller}"
         settings |= {"controller.quorum.voters": f"1@127.0.0.1:{controller}", "inter.broker.listener.name": "PLAINTEXT"}

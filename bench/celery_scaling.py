@@ -35,7 +35,7 @@ END: Final = "<!-- end of celery scaling -->"
 class Row:
     """One row.
 
-    `at_once`: the most tasks that were at work at one time. `rate` is in tasks a second while so many were.
+    `at_once`: the most tasks that ran at one time. `rate` is in tasks a second while so many ran.
     """
 
     workers: int
@@ -46,12 +46,12 @@ class Row:
 
     @property
     def part(self) -> float:
-        """The part of the rate that sleeping alone allows."""
+        """The share of the rate that sleeping alone allows."""
         return self.rate * TASK_S / (self.workers * AT_ONCE)
 
 
 def measure(workers: int, seconds: float) -> Row:
-    """Work for so many seconds, on a broker of its own."""
+    """Run for so many seconds on a broker of its own."""
     tasks = round(workers * AT_ONCE * seconds / TASK_S)
     with standing(replace(SYSTEMS["celery"], units=workers)) as stand:
         taken, _ = stand.send(tasks, seconds=TASK_S).taken()
@@ -65,8 +65,9 @@ def measure(workers: int, seconds: float) -> Row:
 
 
 def steady(journal: Sequence[Done], places: int) -> tuple[int, float]:
-    """Return the most tasks at once, and how many ended each second from the first moment with so many until nine
-    tenths of them all had begun. Tasks at once are counted up to `places`.
+    """Return the most tasks at once, up to `places`, and the tasks ended per second while so many ran.
+
+    That time lasts from the first moment with so many until nine tenths of all tasks have begun.
     """
     changes = sorted([(each.begun_s, 1) for each in journal] + [(each.ended_s, -1) for each in journal])
     now, most, since = 0, 0, 0.0

@@ -56,7 +56,7 @@ class Row:
 
 
 def messages() -> list[tuple[str, Message, int]]:
-    """Return the measured messages: (what it stands for, message, version)."""
+    """Return the measured messages: (description, message, version)."""
     acks = [share_acknowledge.AcknowledgementBatch(10 * i, 10 * i + 9, [1]) for i in range(40)]
     return [
         ("Produce request, 1 kB", _produce(), 9),
@@ -168,7 +168,7 @@ def measure(label: str, message: Message, version: int) -> Row:
 
 
 def _best_us(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float]:
-    """Both in turns, so that whatever else the machine does meets both."""
+    """Measure both alternately, so that other load affects both."""
     timers = [(timer, _loops(timer)) for timer in (timeit.Timer(ours), timeit.Timer(theirs))]
     rounds = [[timer.timeit(number) / number * 1e6 for timer, number in timers] for _ in range(ROUNDS)]
     return min(row[0] for row in rounds), min(row[1] for row in rounds)

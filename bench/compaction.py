@@ -43,14 +43,14 @@ RECORDS_PER_ACK = 0.75  # every third record is acknowledged twice
 
 
 class Pipe(WireClient):
-    """A connection as `AckStorm` wants it."""
+    """A connection for `AckStorm`."""
 
     def receive(self, response_class: type[R] | None = None) -> R:
         return cast(R, super().receive())
 
 
 class Watcher(threading.Thread):
-    """Looks at a log's folder until `stop` is called."""
+    """A thread that watches a log's folder until `stop` is called."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(daemon=True)
@@ -73,7 +73,7 @@ class Watcher(threading.Thread):
 
 
 def segment_sizes(folder: Path) -> list[int]:
-    """Return the sizes of the segments that are there now."""
+    """Return the sizes of the existing segments."""
     sizes = []
     for path in folder.glob("*.log"):
         try:
@@ -100,7 +100,7 @@ def fill(client: Pipe, records: int) -> None:
 
 
 def storm(broker: Shareq, folder: Path, acks: int) -> tuple[dict[str, str], Stored, int]:
-    """Do it; what was seen, the state afterwards, and the most segments."""
+    """Run it; return the observations, the final state, and the most segments."""
     create_topic(broker.address, TOPIC, 1)
     read_from_start(broker.address, [GROUP])
     client = connect(broker)
@@ -137,7 +137,7 @@ def storm(broker: Shareq, folder: Path, acks: int) -> tuple[dict[str, str], Stor
 
 
 def restarts(broker: Shareq, state: Stored) -> dict[str, str]:
-    """Kill and start, stop and start: the same state, or AssertionError."""
+    """Kill and start, stop and start; AssertionError if the state changes."""
     seen = {}
     for how, end in (("kill -9", broker.kill), ("stop", broker.stop)):
         end()

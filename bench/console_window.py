@@ -55,7 +55,7 @@ def at_work(folder: Path, console: int) -> Iterator[Shareq]:
 
 
 def hold(broker: Shareq, *, split: bool) -> ShareRangeConsumer:
-    """Let a member acquire the records; with `split` it accepts each second one."""
+    """Let a member acquire the records; with `split` it accepts every second one."""
     from confluent_kafka import Producer
 
     create_topic(broker.address, "held", 1)
@@ -79,7 +79,7 @@ def hold(broker: Shareq, *, split: bool) -> ShareRangeConsumer:
 
 @contextmanager
 def looking(console: int) -> Iterator[list[int]]:
-    """Run a browser with the window open, that asks once a second; yield how many bytes it got each time."""
+    """Run a browser with the window open that polls once a second; yield the bytes of each answer."""
     ended, sizes = threading.Event(), list[int]()
 
     def look() -> None:
@@ -99,14 +99,14 @@ def looking(console: int) -> Iterator[list[int]]:
 
 
 def passing(broker: Shareq, name: str) -> dict[str, float]:
-    """One turn of the other client, on a topic and a group of its own."""
+    """Run one turn of the other client, on a topic and a group of its own."""
     create_topic(broker.address, name, 1)
     read_from_start(broker.address, [name])
     return run(broker.address, broker.pid, name, name, ROUND_TRIPS)
 
 
 def measure(*, split: bool) -> list[str]:
-    """Rows of the table: alone and beside a browser, in turns; the median of the turns."""
+    """Return rows of the table: alone and beside a browser, alternately; the median of the turns."""
     with ExitStack() as stack:
         console = free_port()
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="shareq-console-")))

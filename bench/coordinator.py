@@ -33,7 +33,7 @@ Write = tuple[int, int, list[StateBatch]]
 
 
 class OneTopic:
-    """Metadata that knows one topic."""
+    """The metadata of one topic."""
 
     _topic = TopicImage("flights", KEY.topic_id, 8)
 
@@ -45,7 +45,7 @@ class OneTopic:
 
 
 def new_shard(in_flight: int) -> ShareCoordinatorShard:
-    """Return a shard whose one state has `in_flight` single-record batches of alternating state from offset 0 on."""
+    """Return a shard with one state of `in_flight` single-record batches of alternating states, from offset 0."""
     shard = ShareCoordinatorShard(OneTopic(), lambda: 1_700_000_000_000, ShareCoordinatorSettings())
     for record in shard.initialize(KEY, 2, 0).records:
         shard.replay(record, 0)
@@ -69,16 +69,14 @@ def run(shard: ShareCoordinatorShard, write: Write) -> None:
 
 
 def one_batch(in_flight: int) -> Iterator[Write]:
-    """Yield the writes of a window that slides: acknowledge the next 10 records, the start offset follows `in_flight`
-    behind.
-    """
+    """Yield the writes of a sliding window: acknowledge 10 records, with the start offset `in_flight` behind."""
     for n in count():
         first = in_flight + n * 10
         yield first - in_flight, 10, [StateBatch(first, first + 9, ACKNOWLEDGED, 1)]
 
 
 def one_batch_inside(in_flight: int) -> Iterator[Write]:
-    """One record in the middle of the window is released again and again, the window stands."""
+    """Yield repeated releases of one record in the middle of a fixed window."""
     for n in count():
         yield 0, 10, [StateBatch(in_flight // 2, in_flight // 2, AVAILABLE, 2 + n % 1000)]
 
@@ -91,7 +89,7 @@ def hundred_alternating(in_flight: int) -> Iterator[Write]:
 
 
 def hundred_inside(in_flight: int) -> Iterator[Write]:
-    """100 records in the middle of the window, again and again with a higher delivery count."""
+    """Yield writes of 100 records in the middle of the window, each time with a higher delivery count."""
     for n in count():
         yield 0, 50, alternating(in_flight // 2, 100, 2 + n % 1000)
 
@@ -107,7 +105,7 @@ CASES: list[tuple[str, Callable[[int], Iterator[Write]], int]] = [
 
 
 def measure(writes: Iterator[Write], in_flight: int, seconds: float) -> tuple[float, int]:
-    """Microseconds of CPU per write, and how many were made. The requests' batches are built outside the clock."""
+    """Return microseconds of CPU per write, and their number, without building the requests' batches."""
     shard = new_shard(in_flight)
     spent, made = 0.0, 0
     while spent < seconds:

@@ -1,4 +1,4 @@
-"""Figures: rows of the table, and how to measure them on one broker."""
+"""Figures: rows of the table, and their measurement on one broker."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Target:
 class Row:
     """One line of the table. `key` names the value in a sample; `form` is a format string with the unit.
 
-    `on_page`: whether a page shows it, not only the output of a run.
+    `on_page`: whether a page shows it, not only a run's output.
     """
 
     key: str
@@ -43,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The amounts of everything. Figures are repeated and the median is reported."""
+    """The sizes of all figures. Figures are repeated and the median is reported."""
 
     repeats: int
     records: int  # of the throughput figures

@@ -90,7 +90,7 @@ def bootstrap(tmp_path):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The resources that a process has open after so many brokers."""
+    """A process's open resources after so many brokers."""
 
     brokers: int
     descriptors: int
@@ -103,7 +103,7 @@ class Look:
 class Column:
     """The figures of one kind of broker.
 
-    Times of tests are those of setup, test and teardown, in ms; `looks` by process.
+    Test times include setup and teardown, in ms; `looks` by process.
     """
 
     name: str
@@ -115,7 +115,7 @@ class Column:
 
 
 def run_tests(column: Column, fixture: str, tests: int, workers: int, *options: str) -> None:
-    """Run the suite; `seconds` and `cpu_s` have pytest's own start in them."""
+    """Run the suite; `seconds` and `cpu_s` include pytest's own start."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_fresh.py").write_text(SUITE.format(tests=tests, fixture=fixture))
         report = Path(folder, "report.xml")
@@ -139,13 +139,13 @@ def run_tests(column: Column, fixture: str, tests: int, workers: int, *options: 
 
 
 def children_s() -> float:
-    """Seconds of CPU of processes that were waited for."""
+    """Return the CPU seconds of processes that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def starts_ms(mode: Mode, count: int) -> list[float]:
-    """Milliseconds until each of some brokers listens, after a first one."""
+    """Return milliseconds until each of some brokers listens, after a first one."""
     with Broker(mode=mode):
         pass
     took = []
@@ -157,7 +157,7 @@ def starts_ms(mode: Mode, count: int) -> list[float]:
 
 
 def look_at(pid: int, brokers: int) -> Look:
-    """Return the descriptors, threads, children and memory of a process, as they are now (Linux)."""
+    """Return a process's descriptors, threads, children and memory now (Linux)."""
     process = Path(f"/proc/{pid}")
     threads = list((process / "task").iterdir())
     children = sum(len((thread / "children").read_text().split()) for thread in threads)
@@ -165,7 +165,7 @@ def look_at(pid: int, brokers: int) -> Look:
 
 
 def left_behind(mode: Mode, brokers: int) -> dict[str, list[Look]]:
-    """Start and stop brokers, each with a topic and a record; what is open in each process every tenth of them."""
+    """Start and stop brokers, each with a topic and a record; look at each process ten times."""
     pids = {"test": os.getpid()}
     if mode == "process":
         pids["nursery"] = Nursery.get()._process.pid
@@ -182,7 +182,7 @@ def left_behind(mode: Mode, brokers: int) -> dict[str, list[Look]]:
 
 
 def faults_of(column: Column) -> list[str]:
-    """Return the broken bounds, in a line each."""
+    """Return the broken limits, in a line each."""
     found = []
     most_ms = MOST_START_MS.get(column.name)
     if most_ms is not None and column.starts_ms and statistics.median(column.starts_ms) > most_ms:
@@ -244,7 +244,7 @@ def measured(mode: Mode, tests: int, workers: int, brokers: int) -> Column:
 
 
 def measured_java(tests: int, workers: int) -> Column:
-    """Measure Apache Kafka: its start is that of its process, formatting the disk apart; the test's time has both."""
+    """Measure Apache Kafka: its start excludes formatting the disk; the test's time includes both."""
     column = Column(f"Apache Kafka {KAFKA_VERSION}")
     broker_class_path()  # fetched before the time counts
     run_tests(column, JAVA, tests, workers)

@@ -23,6 +23,8 @@ from shareq.broker.foundation.environment import Environment, TimerHandle
 from shareq.broker.foundation.os_fs import OsFs
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
+from shareq.broker.log.segments.cold_reads import BeingRead
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -35,7 +37,7 @@ TAIL_READS = 5000
 
 
 class HandClock:
-    """`Clock` whose ticks are made by `tick`."""
+    """A `Clock` that only `tick` moves on."""
 
     def __init__(self) -> None:
         self._ready: deque[Callable[[], None]] = deque()
@@ -69,7 +71,7 @@ class NoTimer:
 
 
 class OneTopic:
-    """`KnownTopics`: the benchmark's topic."""
+    """A `KnownTopics` with the benchmark's topic."""
 
     def topic(self, name: str) -> TopicImage | None:
         return TOPIC if name == TOPIC.name else None
@@ -84,7 +86,7 @@ class OneTopic:
 
 
 def append_all(log: PartitionLog, clock: HandClock, batches: list[bytes], per_flush: int) -> float:
-    """Append and flush all batches; seconds."""
+    """Append and flush all batches; return the seconds."""
     now = clock.wall_ms()
     durable = 0
 
@@ -109,11 +111,13 @@ def append_all(log: PartitionLog, clock: HandClock, batches: list[bytes], per_fl
 
 
 def read_all(log: PartitionLog, max_bytes: int) -> tuple[float, int]:
-    """Read everything in steps of `max_bytes`; seconds and reads."""
+    """Read everything in steps of `max_bytes`; return seconds and reads."""
     offset, reads = 0, 0
     started = time.perf_counter()
     while offset < log.high_watermark:
         result = log.read(offset, max_bytes, upto=log.high_watermark)
+        if isinstance(result, BeingRead):
+            continue  # until the threads have read it
         if isinstance(result, ErrorCode):
             raise RuntimeError(f"read at {offset}: {result.name}")
         offset = result.batches[-1].last_offset + 1
@@ -122,7 +126,7 @@ def read_all(log: PartitionLog, max_bytes: int) -> tuple[float, int]:
 
 
 def tail_reads(log: PartitionLog, clock: HandClock, batch: bytes, count: int) -> float:
-    """Append one batch, flush, read it; seconds of the reads."""
+    """Append one batch, flush, read it; return the seconds of the reads."""
     now = clock.wall_ms()
     spent = 0.0
     for _ in range(count):
@@ -133,13 +137,13 @@ def tail_reads(log: PartitionLog, clock: HandClock, batch: bytes, count: int) ->
         started = time.perf_counter()
         result = log.read(info.base_offset, 1 << 20, upto=log.high_watermark)
         spent += time.perf_counter() - started
-        if isinstance(result, ErrorCode) or len(result.batches) != 1:
+        if not isinstance(result, ReadResult) or len(result.batches) != 1:
             raise RuntimeError("a tail read did not give the one batch")
     return spent
 
 
 def checksums(batches: list[bytes]) -> float:
-    """Seconds for the checksums that checking these batches takes."""
+    """Return the seconds for the checksums of these batches."""
     started = time.perf_counter()
     for batch in batches:
         crc32c(memoryview(batch)[21:])
@@ -174,7 +178,7 @@ def main() -> None:
 
 
 def make_batches(count: int, value_bytes: int, *, idempotent: bool) -> list[bytes]:
-    """One-record batches as a client sends them."""
+    """Return one-record batches as a client sends them."""
     record = [RecordData(None, bytes(value_bytes))]
     now = time.time_ns() // 1_000_000
     if not idempotent:

@@ -41,7 +41,7 @@ class RecordBatch(NamedTuple):
 
 
 class CpuClock(VirtualClock):
-    """A clock whose nanoseconds are this process's CPU time: turns last as long as they take."""
+    """A clock of this process's CPU time, so that turns last as long as they compute."""
 
     stands_still = False
 
@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def counting() -> float:
-    """Microseconds to time an answer to a ShareFetch of one partition, and to look for errors in it."""
+    """Return the microseconds to time an answer to a ShareFetch of one partition and look for errors in it."""
     requests, errors_in, now_ns = Requests(), error_reader(ShareFetchResponse), time.monotonic_ns
     answer = ShareFetchResponse(responses=[ShareFetchableTopicResponse(bytes(16), [PartitionData(records=b"")])])
     began = time.process_time()
@@ -126,7 +126,7 @@ def counting() -> float:
 
 
 def measure(world: BrokerWorld) -> tuple[list[float], int]:
-    """Milliseconds of CPU of each turn of one scrape, ascending, and the text's size in bytes."""
+    """Return CPU milliseconds of each turn of one scrape, ascending, and the text's size in bytes."""
     turns: list[float] = []
     text = None
     coroutine = scrape(world.services, world.broker.dispatcher.requests, [], 0)

@@ -45,6 +45,8 @@ COLUMNS: Final = ("by way of a node", "the cluster itself")
 ROWS: Final = (
     Row("job_p50_ms", "a job: produced, received, confirmed, p50, ms", "{:.2f}", Target("ratio", "<=", 1.0)),
     Row("job_p99_ms", "the same, p99, ms", "{:.2f}", Target("ratio", "<=", 1.0)),
+    Row("apart_p50_ms", "a job whose producer stays at the cluster, p50, ms", "{:.2f}", Target("ratio", "<=", 1.0)),
+    Row("apart_p99_ms", "a job whose producer stays at the cluster, p99, ms", "{:.2f}", Target("ratio", "<=", 1.0)),
     Row("job_cpu_us", "CPU per job, µs", "{:,.0f}"),
     Row("job_first_cpu_us", "of it the node's, µs", "{:,.0f}"),
     Row("drain_rate", "share consume, records/s", "{:,.0f}", Target("ratio", ">=", 1.0)),
@@ -173,12 +175,15 @@ class Setting:
 
 
 def jobs(setting: Setting, side: Side, scale: Scale) -> Sample:
-    """Measure one job at a time."""
-    sample = side.run("jobs", topic=setting.topic(1), group=setting.group(side), jobs=scale.jobs)
+    """Measure one job at a time, with its producer at the same address, and at the cluster's."""
     shown = (
         ("p50_ms", "p99_ms", "cpu_us") if side is setting.cluster else ("p50_ms", "p99_ms", "cpu_us", "first_cpu_us")
     )
-    return {f"job_{key}": sample[key] for key in shown}
+    sample = side.run("jobs", topic=setting.topic(1), group=setting.group(side), jobs=scale.jobs)
+    found = {f"job_{key}": sample[key] for key in shown}
+    at = setting.cluster.address
+    apart = side.run("jobs", topic=setting.topic(1), group=setting.group(side), jobs=scale.jobs, produce_at=at)
+    return found | {f"apart_{key}": apart[key] for key in ("p50_ms", "p99_ms")}
 
 
 def drains(setting: Setting, side: Side, scale: Scale) -> Sample:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from confluent_kafka.admin import AdminClient
@@ -24,6 +25,7 @@ from shareq.protocol.generated.describe_client_quotas import (
     DescribeClientQuotasResponse,
 )
 
+NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 FAR_ABOVE: Final = {"producer_byte_rate": 1e12, "consumer_byte_rate": 1e12, "request_percentage": 1e6}
 """Quotas that no client on this machine comes near."""
 Entity = tuple[str, str | None]
@@ -33,10 +35,10 @@ _OF_THE_NAME, _THE_DEFAULT = 0, 1  # match types of DescribeClientQuotas
 _IN_FORCE_S: Final = 10.0
 
 
-def create_topic(address: str, topic: str, partitions: int) -> None:
+def create_topic(address: str, topic: str, partitions: int, config: Mapping[str, str] = NOTHING) -> None:
     """Create a topic. Raises when it exists."""
     admin = AdminClient({"bootstrap.servers": address, "log_level": 2})
-    for future in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
+    for future in admin.create_topics([NewTopic(topic, partitions, 1, config=dict(config))]).values():
         future.result(30)
 
 

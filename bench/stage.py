@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bench.brokers import Kind, Reachable, RunningBroker, Secure, fresh, secured
@@ -44,9 +45,9 @@ class Stage:
                 quotas_for_all(self._broker.address)
         return self._broker
 
-    def fresh(self) -> AbstractContextManager[RunningBroker]:
-        """Return a broker of the same kind that is not started yet, for one figure alone."""
-        return fresh(self.kind, self.secure, self.packages)
+    def fresh(self, settings: Mapping[str, str] = MappingProxyType({})) -> AbstractContextManager[RunningBroker]:
+        """Return a broker of the same kind that is not started yet, with these properties, for one figure alone."""
+        return fresh(self.kind, self.secure, self.packages, settings)
 
     @property
     def behind_tls(self) -> Stage:

@@ -1,4 +1,4 @@
-"""Documents with a part that a command makes."""
+"""Documents that contain a generated part."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def add_write_option(parser: argparse.ArgumentParser, begin: str, end: str) -> None:
-    """`--write FILE`: a document with two marks. What it lacks is said when it is named, not after all the work."""
+    """Add `--write FILE`: a document with two marks, checked at once, not only after all the work."""
 
     def document(name: str) -> Path:
         path = Path(name)
@@ -22,7 +22,7 @@ def add_write_option(parser: argparse.ArgumentParser, begin: str, end: str) -> N
 
 
 def show_and_write(lines: Sequence[str], path: Path | None, begin: str, end: str) -> None:
-    """Print the lines; put them between the two marks of a document, too, if there is one."""
+    """Print the lines; if a document is given, put them between its two marks as well."""
     print("\n".join(lines))
     if path is not None:
         write_between(path, begin, end, lines)
@@ -34,7 +34,7 @@ def has_place(path: Path, begin: str, end: str) -> bool:
 
 
 def write_between(path: Path, begin: str, end: str, lines: Sequence[str]) -> None:
-    """Replace what stands between two marks, which stay. ValueError when the document does not have both."""
+    """Replace the lines between two marks, which stay. ValueError if the document lacks one."""
     around = _around(path, begin, end)
     if around is None:
         raise ValueError(f"{path} has no {begin} ... {end}")
@@ -43,7 +43,7 @@ def write_between(path: Path, begin: str, end: str, lines: Sequence[str]) -> Non
 
 
 def _around(path: Path, begin: str, end: str) -> tuple[str, str] | None:
-    """Return the text before `begin`, and the text behind the `end` that follows it; None without both marks."""
+    """Return the text before `begin` and after the following `end`; None without both marks."""
     before, found, rest = path.read_text().partition(begin)
     _, closed, after = rest.partition(end)
     return (before, after) if found and closed else None

@@ -1,4 +1,4 @@
-"""Both forms of the modules with passes: the sources as they stand, and what is compiled of them."""
+"""Both forms of the modules with passes: the Python sources, and the compiled modules."""
 
 from __future__ import annotations
 

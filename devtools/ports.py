@@ -1,4 +1,4 @@
-"""Ports for servers that are started beside each other."""
+"""Ports for servers that are started together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _TRIES: Final = 100
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody listens on at this moment.
+    """Return a port of 127.0.0.1 without a listener at this moment.
 
-    It is one that the system gives to no outgoing connection: others connect without end until the server has it.
+    It is outside the range of outgoing connections, which could otherwise take it before the server does.
     """
     for _ in range(_TRIES):
         port = SystemRandom().randrange(_FIRST, _end())
@@ -32,7 +32,7 @@ def free_port() -> int:
 
 
 def _end() -> int:
-    """Return where the ports of outgoing connections begin: Linux says it, and elsewhere it is 32768 or later."""
+    """Return the start of the range of outgoing connections, from Linux, or 32768."""
     try:
         lowest = int(_RANGE.read_text().split()[0])
     except (OSError, ValueError, IndexError):

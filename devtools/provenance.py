@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def commit(*paths: str) -> str:
-    """Return the commit that runs, and whether one of `paths` (from the root) has been changed since."""
+    """Return the running commit, and whether one of `paths` (from the root) has uncommitted changes."""
+    return _with_changes(["rev-parse", "--short", "HEAD"], paths)
+
+
+def last_change(*paths: str) -> str:
+    """Return the last commit that changed one of `paths` (from the root), and whether one has changed since."""
+    return _with_changes(["log", "-1", "--format=%h", "--", *paths], paths)
+
+
+def _with_changes(words: Sequence[str], paths: Sequence[str]) -> str:
     try:
-        head = _git("rev-parse", "--short", "HEAD")
+        found = _git(*words)
         changed = _git("status", "--porcelain", "--", *paths)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return f"{head} with changes" if changed else head
+    return f"{found} with changes" if changed else found
 
 
 def _git(*arguments: str) -> str:

@@ -7,6 +7,9 @@ import json
 import sys
 
 PROGRAMS = (
+    "aio_produce",
+    "aio_share",
+    "connect_burst",
     "end_to_end",
     "fetch",
     "first_heartbeat",
@@ -18,6 +21,8 @@ PROGRAMS = (
     "pipelined",
     "produce",
     "share",
+    "synced",
+    "waiting_members",
 )
 
 if __name__ == "__main__":

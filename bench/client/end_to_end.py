@@ -1,4 +1,4 @@
-"""One record at a time: produce it, wait in poll until the share consumer has it, produce the next."""
+"""One record at a time: produce it, poll until the share consumer has it, produce the next."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ WARM_UP = 100
 
 
 def run(address: str, broker_pid: int, topic: str, group: str, round_trips: int) -> dict[str, float]:
-    """Milliseconds from the produce call to the return of poll, and the broker's CPU per record.
+    """Measure milliseconds from the produce call to the return of poll, and the broker's CPU per record.
 
-    Producer and consumer are two clients with two connections; the ack of a record travels with the next fetch.
+    Producer and consumer are two clients with two connections; a record's ack travels with the next fetch.
     """
     producer = Producer({"bootstrap.servers": address, "linger.ms": 0})
     consumer = ShareConsumer({"bootstrap.servers": address, "group.id": group, "log_level": 2})

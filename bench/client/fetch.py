@@ -17,7 +17,7 @@ def run(
     records: int,
     security: Mapping[str, str] = NO_SECURITY,
 ) -> dict[str, float]:
-    """Time from the assignment until the last record is with the application."""
+    """Measure the time from the assignment until the application has the last record."""
     consumer = Consumer(
         {
             "bootstrap.servers": address,

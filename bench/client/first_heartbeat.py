@@ -1,4 +1,4 @@
-"""The wait of a group that never existed for its first record, without a client library's own delays."""
+"""The wait of a new group for its first record, without a client library's own delays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shareq.protocol.generated.share_group_heartbeat import ShareGroupHeartbeatR
 
 
 def run(address: str, broker_pid: int, topic: str, group: str) -> dict[str, float]:
-    """Milliseconds from the first heartbeat to acquired records, heartbeats at the interval the broker asks for."""
+    """Measure milliseconds from the first heartbeat to acquired records, with heartbeats at the broker's interval."""
     del broker_pid
     wire = Wire(address)
     member_id = str(uuid.uuid4())

@@ -1,4 +1,4 @@
-"""The wait of a group that never existed for its first record."""
+"""The wait of a new group for its first record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONNECT_S = 0.5
 
 
 def run(address: str, broker_pid: int, topic: str, group: str) -> dict[str, float]:
-    """Milliseconds from subscribe (the first heartbeat follows at once) to the first record, on an open connection."""
+    """Measure milliseconds from subscribe (a heartbeat follows at once) to the first record, on an open connection."""
     del broker_pid
     consumer = ShareConsumer({"bootstrap.servers": address, "group.id": group, "log_level": 2})
     time.sleep(CONNECT_S)

@@ -1,4 +1,4 @@
-"""One record at a time through a plain producer, and through a plain consumer at the end of the log."""
+"""One record at a time through a plain producer, and a plain consumer at the end of the log."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ PATIENCE_S = 30.0
 def run(
     address: str, broker_pid: int | Sequence[int], topic: str, round_trips: int, produce_at: str
 ) -> dict[str, float]:
-    """Median milliseconds of a Produce at `address`; from a Produce at `produce_at` until a consumer of `address` has
-    the record; the CPU of the brokers for one of each.
+    """Measure the median milliseconds of a Produce at `address`, and from one at `produce_at` to a consumer of
+    `address`.
+
+    Also the brokers' CPU for one of each.
     """
     producer = Producer({"bootstrap.servers": address, "linger.ms": 0})
     meter = Meter.start(broker_pid)

@@ -1,4 +1,4 @@
-"""A thousand members of share groups that send heartbeats and nothing else."""
+"""A thousand share-group members that only send heartbeats."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ASSIGNMENT_INTERVAL_S = 1.1  # both brokers assign at most once a second
 
 
 class _Member:
-    """Its own heartbeats; the epoch is the broker's."""
+    """A member with its own heartbeats; the broker sets the epoch."""
 
     def __init__(self, wire: Wire, group: str, topic: str) -> None:
         self._wire = wire
         self._request = ShareGroupHeartbeatRequest(group, str(uuid.uuid4()), 0, None, [topic])
 
     def heartbeat(self) -> int:
-        """Send a heartbeat, and return the interval that the broker asks for, in ms."""
+        """Send a heartbeat, and return the broker's interval in ms."""
         answer = self._wire.call(self._request, 1, ShareGroupHeartbeatResponse)
         assert answer.error_code == 0, f"heartbeat answered error {answer.error_code}: {answer.error_message}"
         self._request.member_epoch = answer.member_epoch
@@ -30,7 +30,7 @@ class _Member:
 
 
 def run(address: str, broker_pid: int, topic: str, groups: list[str], members: int, seconds: float) -> dict[str, float]:
-    """`share_of_core`: the broker's CPU while all members heartbeat at the interval it asks for, evenly spread."""
+    """Measure `share_of_core`, the broker's CPU while all members send heartbeats at its interval, evenly spread."""
     wire = Wire(address)
     everyone = [_Member(wire, groups[number % len(groups)], topic) for number in range(members)]
     for _ in range(ROUNDS_TO_SETTLE):

@@ -1,4 +1,4 @@
-"""Wall clock and the broker's CPU time over one stretch of work."""
+"""Wall-clock time and the broker's CPU time of some work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETTLE_S = 0.1  # lets the broker end what it does behind an answer; counted as 
 
 @dataclass(slots=True)
 class Meter:
-    """Starts when made. Of several brokers, as a node and its cluster are, the first is counted by itself, too."""
+    """A meter that starts when made. Of several brokers (a node and its cluster) the first is also counted alone."""
 
     pids: Sequence[int]
     started: float
@@ -29,8 +29,8 @@ class Meter:
         return cls(pids, time.perf_counter(), [cpu_seconds(pid) for pid in pids], time.process_time())
 
     def stop(self, count: int) -> dict[str, float]:
-        """`rate` in units per second; `cpu_us` of the brokers per unit, `first_cpu_us` of the first one alone, and
-        `client_us` of this process.
+        """Return `rate` in units per second; `cpu_us` of the brokers per unit, `first_cpu_us` of the first,
+        `client_us`.
         """
         elapsed, own = time.perf_counter() - self.started, time.process_time() - self.own_before
         time.sleep(SETTLE_S)

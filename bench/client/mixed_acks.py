@@ -1,4 +1,4 @@
-"""librdkafka share consumer, explicit: accept, release and reject in turn, so that no two neighbours are alike."""
+"""A librdkafka share consumer that accepts, releases and rejects in turn, so that all neighbours differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Produce requests of one record over raw sockets, many in flight on each connection: the broker is the limit."""
+"""Produce requests of one record over raw sockets, many in flight per connection: the broker is the limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IN_FLIGHT = 64  # per connection
 
 @dataclass(slots=True)
 class _Pipe:
-    """One connection: how many requests are left to send, in flight, and answered; bytes of the answers so far."""
+    """One connection: requests left to send, in flight, and answered; bytes of the answers so far."""
 
     socket: socket.socket
     requests: bytes  # IN_FLIGHT / 2 requests
@@ -36,7 +36,7 @@ def run(address: str, broker_pid: int, topic: str, requests: int) -> dict[str, f
         connection = socket.create_connection((host, int(port)), 10)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         request = produce_request(topic, partition)
-        answer_size = _first_answer(connection, request)
+        answer_size = answer_to(connection, request)
         connection.setblocking(False)
         pipes.append(_Pipe(connection, request * (IN_FLIGHT // 2), requests // CONNECTIONS))
     per_chunk = IN_FLIGHT // 2
@@ -73,7 +73,7 @@ def _exchange(pipes: list[_Pipe], answer_size: int, per_chunk: int) -> None:
 
 
 def _send(pipe: _Pipe, per_chunk: int) -> None:
-    """One chunk; it always fits the socket's buffer, half of the window being answered."""
+    """Send one chunk; it always fits the socket's buffer, because half of the window is answered."""
     if pipe.to_send:
         pipe.to_send -= 1
         pipe.in_flight += per_chunk
@@ -81,8 +81,8 @@ def _send(pipe: _Pipe, per_chunk: int) -> None:
         assert sent == len(pipe.requests), f"{sent} of {len(pipe.requests)} bytes fitted"
 
 
-def _first_answer(connection: socket.socket, request: bytes) -> int:
-    """Return the size of an answer with its length prefix; all answers are alike but for the offset."""
+def answer_to(connection: socket.socket, request: bytes) -> int:
+    """Send a request, and return its answer's size with the length prefix; all are equally large."""
     connection.settimeout(10)
     connection.sendall(request)
     size = int.from_bytes(_exactly(connection, 4), "big")
@@ -101,9 +101,9 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return data
 
 
-def produce_request(topic: str, partition: int) -> bytes:
-    """Produce v9, acks=all, one batch of one 100-byte record, with its length in front."""
-    batch = _batch(b"x" * 100)
+def produce_request(topic: str, partition: int, value: bytes = b"x" * 100) -> bytes:
+    """Return a Produce v9 with acks=all and one batch of one record, with its length prefix."""
+    batch = _batch(value)
     header = struct.pack(">hhih", 0, 9, 7, 5) + b"bench" + b"\x00"
     body = b"\x00" + struct.pack(">hi", -1, 30_000)  # no transactional id, acks, timeout
     body += b"\x02" + bytes([len(topic) + 1]) + topic.encode()

@@ -1,4 +1,4 @@
-"""librdkafka producer: records of 100 bytes, unless more are asked for, acks=all, defaults otherwise."""
+"""librdkafka producer: records of 100 bytes by default, acks=all, otherwise its defaults."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def run(
     random_keys: bool = False,
     value_bytes: int = 100,
 ) -> dict[str, float]:
-    """Time from the first produce call until the last record is confirmed. With `keys`, so many, in turn or at random.
+    """Measure the time from the first produce call until the last record is confirmed.
 
-    `partitions`: records go to so many in turn, a chunk to each; 0: where librdkafka's partitioner puts their keys.
-    `batch_bytes`: of the largest batch; 0 for what librdkafka takes.
+    `keys`: how many, in turn or at random. `partitions`: records go to so many in turn, a chunk to each; 0: chosen by
+    librdkafka's partitioner. `batch_bytes`: the largest batch; 0 for librdkafka's default.
     """
     producer = Producer(
         {

@@ -1,4 +1,4 @@
-"""librdkafka share consumer: drains a topic from the start, acknowledging implicitly or record by record."""
+"""A librdkafka share consumer that drains a topic, acknowledging implicitly or record by record."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def run(
     security: Mapping[str, str] = NO_SECURITY,
     each: bool = False,
 ) -> dict[str, float]:
-    """Time from the first delivery until the last ack is confirmed; joining the group is not in it.
+    """Measure the time from the first delivery until the last ack is confirmed, without joining the group.
 
-    With `each` the client looks at every record and acknowledges it, as one that works on them does.
+    With `each` the client reads and acknowledges every record, as a real worker does.
     """
     mode = {"share.acknowledgement.mode": "explicit"} if each else {}
     consumer = ShareConsumer({"bootstrap.servers": address, **security, **mode, "group.id": group, "log_level": 2})

@@ -1,4 +1,4 @@
-"""One blocking connection that speaks with this project's own codecs: for what librdkafka does not let one measure."""
+"""A blocking connection with this project's codecs, to measure what librdkafka hides."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Response = TypeVar("Response", bound=Message)
 
 
 class Wire:
-    """One request at a time."""
+    """A connection with one request at a time."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -22,7 +22,7 @@ class Wire:
         self._correlation_id = 0
 
     def call(self, request: Message, version: int, answer: type[Response]) -> Response:
-        """Send, and wait for the answer."""
+        """Send a request, and wait for the answer."""
         self._correlation_id += 1
         frame = encode_request(version, self._correlation_id, "bench", request)
         self._socket.sendall(len(frame).to_bytes(4, "big") + frame)

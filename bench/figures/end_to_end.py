@@ -1,4 +1,4 @@
-"""The time from produce to the share consumer's hands, one record at a time."""
+"""The time from produce to the share consumer, one record at a time."""
 
 from __future__ import annotations
 

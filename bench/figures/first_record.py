@@ -1,4 +1,4 @@
-"""The first record of a group that never existed, on a topic that has records."""
+"""The first record of a new group, on a topic that has records."""
 
 from __future__ import annotations
 

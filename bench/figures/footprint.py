@@ -1,4 +1,4 @@
-"""Start to the first answered request, and memory: idle, and after a million records went through a share group."""
+"""The time from start to the first answered request, and memory: idle, and after a million records in a share group."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = (
 
 
 def measure(stage: Stage, scale: Scale) -> Sample:
-    """Measure on separate brokers: what ran before must not count."""
+    """Measure on new brokers, so that earlier work does not count."""
     starts = []
     for _ in range(scale.starts):
         with stage.fresh() as broker:

@@ -1,4 +1,4 @@
-"""The cost of a thousand members of share groups while nothing is to be done."""
+"""The cost of a thousand idle share-group members."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Share consume of records with 1,000 keys: without order by key, and with it where the broker has it.
+"""Share consumption of records with 1,000 keys: without order by key, and with it if the broker has it.
 
-With keys in turn, in small batches and in large ones; and with keys at random, where no two neighbours of a key's
-records stand together. By a client that only counts, and by one that takes each record in hand.
+Keys are in turn, in small and large batches, or random, so that records of a key are never adjacent. One client only
+counts, another handles each record.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RANDOM: Final = {"random_keys": True}
 
 
 class _Kind(NamedTuple):
-    """A kind of records: its name, how it is produced, how it is consumed, and its part of the records."""
+    """A kind of records: its name, its production, its consumption, and its share of the records."""
 
     text: str
     produced: dict[str, Any]

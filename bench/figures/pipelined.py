@@ -1,4 +1,4 @@
-"""Produce requests of one record each, pipelined over raw sockets: what one request costs."""
+"""Single-record Produce requests, pipelined over raw sockets: the cost of one request."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ROWS = (
 
 
 def measure(stage: Stage, scale: Scale) -> Sample:
-    """One new topic filled, then read twice."""
+    """Fill a new topic, then read it twice."""
     topic = stage.topic(PARTITIONS)
     sizes = {"topic": topic, "records": scale.records}
     samples = {

@@ -1,4 +1,4 @@
-"""The figures of `throughput` between clients and a broker that talk TLS 1.3: a broker of its own, a key of P-256."""
+"""The figures of `throughput` over TLS 1.3: a broker of its own, a P-256 key."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ SETTLE_S: Final = 5.0
 
 
 class Mode(Enum):
-    """The stranger's share of the machine: what the others leave (`SCHED_IDLE`), or a processor. Values are heads."""
+    """The stranger's share of the machine: idle time (`SCHED_IDLE`), or a core. Values are column heads."""
 
     IDLE = "what is left"
     CORE = "a processor"
@@ -65,7 +65,7 @@ class Mode(Enum):
 
 
 class Spread(NamedTuple):
-    """The spread of some times, in ms."""
+    """The distribution of some times, in ms."""
 
     p50: float
     p99: float
@@ -83,7 +83,7 @@ class Spread(NamedTuple):
 
 
 class Times(NamedTuple):
-    """The times of a client's requests: until the answer was there, and what the broker worked meanwhile."""
+    """A client's requests: the time to each answer, and the broker's work meanwhile."""
 
     elapsed: Spread
     worked: Spread
@@ -96,9 +96,7 @@ class Times(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The memory of the broker's process, in MB: with the good client alone, the most, and when the
-    stranger has gone.
-    """
+    """The broker's memory in MB: with the good client alone, at most, and after the stranger has left."""
 
     alone: float
     largest: float
@@ -134,7 +132,7 @@ def table(found: Mapping[Mode, Sequence[Measured]]) -> list[str]:
 
 
 def measure(name: str, seconds: float, mode: Mode) -> Measured:
-    """One row of the table."""
+    """Return one row of the table."""
     alone, beside, memory = _measured(name, seconds, mode, limited=False)
     _, limited, _ = _measured(name, seconds, mode, limited=True)
     return Measured(ATTACKS[name][0], alone, beside, limited, memory)
@@ -170,9 +168,9 @@ def _measured(name: str, seconds: float, mode: Mode, *, limited: bool) -> tuple[
 
 @contextmanager
 def _confined(cores: set[int] | None) -> Iterator[None]:
-    """Run on these cores alone, and have what is started do so; on them this thread, the good client, comes first.
+    """Run this process and its children on these cores, with priority for this thread, the good client.
 
-    Else its wait for the processor would be measured: the scheduler lets the broker finish its slice of some ms.
+    Otherwise it would measure its wait for the core: the scheduler lets the broker finish its slice of some ms.
     """
     if cores is None:
         yield

@@ -1,6 +1,6 @@
-"""Attacks by one client without any right, over and over: `python -m bench.hostile.attacks NAME JSON` for a while.
+"""Attacks by a client without rights, repeated for a while: `python -m bench.hostile.attacks NAME JSON`.
 
-Frames are made beforehand, so that the attacker takes the machine's time for sending and little else.
+Frames are made beforehand, so that the attacker uses the machine for sending and little else.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def huge_frame(key: ApiKey, version: int, before: bytes, element: bytes) -> Atta
 
 
 def asked(frame_of: Callable[[WireClient], bytes]) -> Attack:
-    """One request, made once, sent and answered again and again on a connection that is kept while the broker does."""
+    """Return an attack that repeats one request on a connection for as long as the broker keeps it."""
 
     def attack(target: Target) -> Step:
         wire = target.wire()
@@ -109,7 +109,7 @@ def _unknown_ids(wire: WireClient) -> bytes:
 
 
 def _topic_id(wire: WireClient, name: str, partitions: int = 1) -> bytes:
-    """Return the id of a topic that one of the attackers makes."""
+    """Return the id of a topic that one of the attackers creates."""
     with contextlib.suppress(AssertionError):  # it exists
         create_topic(wire, name, partitions, {"cleanup.policy": "compact"})
     answer = wire.call(MetadataRequest([MetadataRequestTopic(name=name)]), 12, MetadataResponse)
@@ -147,7 +147,7 @@ def _offsets_by_time(wire: WireClient) -> bytes:
 
 
 def new_names(target: Target) -> Step:
-    """Metadata of 20,000 names that nobody has used, others each time."""
+    """Return an attack by Metadata of 20,000 unused names, new ones each time."""
     wire, numbers = target.wire(), count()
 
     def step() -> None:
@@ -159,7 +159,7 @@ def new_names(target: Target) -> Step:
 
 
 def announced(target: Target) -> Step:
-    """Sixty connections that send 97 of an announced 100 MB, and stay."""
+    """Return an attack of sixty connections that send 97 of an announced 100 MB, and stay."""
     held: list[socket.socket] = []
     megabyte = bytes(1_000_000)
 
@@ -177,7 +177,7 @@ def announced(target: Target) -> Step:
 
 
 def unread_fetches(target: Target) -> Step:
-    """Clients that fetch 6.4 MB each and never read."""
+    """Return an attack of clients that fetch 6.4 MB each and never read."""
     with target.wire() as wire:
         _topic_id(wire, "stranger-large")
         for _ in range(8):
@@ -195,7 +195,7 @@ def unread_fetches(target: Target) -> Step:
 
 
 def share_sessions(target: Target) -> Step:
-    """One share session after the other, with members that were made up."""
+    """Return an attack that opens one share session after the other, with invented members."""
     wire, numbers = target.wire(), count()
     topic_id = _topic_id(wire, "stranger-sessions")
 
@@ -209,7 +209,7 @@ def share_sessions(target: Target) -> Step:
 
 
 def new_groups(target: Target) -> Step:
-    """One group after the other."""
+    """Return an attack that creates one group after the other."""
     wire, numbers = target.wire(), count()
 
     def step() -> None:
@@ -222,7 +222,7 @@ def new_groups(target: Target) -> Step:
 
 
 def slow_scrapes(target: Target) -> Step:
-    """Sockets at the metrics' port that say half a word, and scrapes that are not read."""
+    """Return an attack of half-sent requests to the metrics port, and scrapes that are not read."""
     held: list[socket.socket] = []
 
     def step() -> None:
@@ -237,7 +237,7 @@ def slow_scrapes(target: Target) -> Step:
 
 
 def burnt_time(_target: Target) -> Step:
-    """No attack: as much of the machine's time as a program takes that only counts."""
+    """Return no attack: use as much CPU as a program that only counts."""
 
     def step() -> None:
         sum(range(10_000))
@@ -282,8 +282,9 @@ BEGIN_S: Final = 40.0
 
 
 def attack_for(name: str, target: Target, seconds: float, at_it: Callable[[], None]) -> int:
-    """Attack with a few threads; how many times in so many seconds from when each of them has done it once, of which
-    `at_it` is notified; one that cannot begin is waited for `BEGIN_S` at most.
+    """Attack with a few threads; return the number of steps in so many seconds, once each has done one.
+
+    `at_it` is notified then; a thread that cannot begin is waited for at most `BEGIN_S`.
     """
     over = threading.Event()
     began = [threading.Event() for _ in range(ATTACKERS)]

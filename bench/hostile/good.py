@@ -1,4 +1,4 @@
-"""A client that keeps to the rules: produces a record, fetches it, gets it from a share group and acknowledges it."""
+"""A well-behaved client: it produces a record, fetches it, acquires it in a share group and acknowledges it."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ HEARTBEAT_S: Final = 2.0
 
 
 class Waited(NamedTuple):
-    """One request: until its answer was there, and what the broker worked meanwhile, for all its clients. In ms.
+    """One request: the time to its answer, and the broker's work meanwhile for all clients. In ms.
 
-    The second says what the broker made the client wait for, also on a machine that other programs keep busy; waiting
-    for a disk is in the first alone.
+    The second is the wait that the broker caused, even on a machine busy with other programs; waits for a disk are only
+    in the first.
     """
 
     elapsed_ms: float
@@ -75,7 +75,7 @@ class GoodClient:
         self._wire.close()
 
     def _from_the_start(self) -> None:
-        """Let the group begin with the first record."""
+        """Make the group begin with the first record."""
         self._heartbeat()
         partition = AlterShareGroupOffsetsRequestPartition(0, 0)
         topic = AlterShareGroupOffsetsRequestTopic(TOPIC, [partition])

@@ -10,6 +10,7 @@ from typing import Final
 
 ADDRESS: Final = "QUEUES_ADDRESS"
 JOURNAL: Final = "QUEUES_JOURNAL"
+DEFAULTS: Final = "QUEUES_DEFAULTS"
 PREFETCH: Final = 8  # taken ahead by one worker process, where a queue has a word for it
 AT_ONCE: Final = 2  # jobs in one worker process
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.proc import tree_cpu_seconds, tree_memory_mb
-from bench.queues.job import ADDRESS, JOURNAL
+from bench.queues.job import ADDRESS, DEFAULTS, JOURNAL
 from bench.queues.servers import Server
 from bench.queues.systems import System
 from devtools.ports import free_port
@@ -116,6 +116,7 @@ class Stand:
             JOURNAL: str(self.journal),
             "PYTHONPATH": str(ROOT),
             "C_FORCE_ROOT": "1",
+            DEFAULTS: "1" if system.defaults else "",
         }
         self.workers = Workers(system.worker(address), system.units, self.environment, folder / "workers.log")
 

@@ -26,6 +26,7 @@ class System:
     worker: Callable[[str], list[str]]
     units: int = 2
     topic: str | None = None  # created beforehand
+    defaults: bool = False  # whether the worker has its own defaults
 
 
 def python(*arguments: str) -> list[str]:
@@ -49,6 +50,10 @@ def taskiq(_: str) -> list[str]:
     at_once = ("--max-async-tasks", str(AT_ONCE), "--max-threadpool-threads", str(AT_ONCE))
     options = ("--workers", "1", "--max-prefetch", str(PREFETCH), "--log-level", "WARNING")
     return python("taskiq", "worker", f"{APPS}.taskiq_tasks:broker", *at_once, *options)
+
+
+def taskiq_with_defaults(_: str) -> list[str]:
+    return python("taskiq", "worker", f"{APPS}.taskiq_tasks:broker", "--log-level", "WARNING")
 
 
 REDIS: Final = "redis://127.0.0.1:{port}/0"
@@ -111,5 +116,25 @@ SYSTEMS: Final = {
         program="redis-server",
         address=REDIS,
         worker=taskiq,
+    ),
+    "worker-defaults": System(
+        label="shareq.worker, its defaults",
+        app="shareq_worker",
+        server=shareq,
+        program=None,
+        address="127.0.0.1:{port}",
+        worker=our_worker,
+        topic="jobs",
+        defaults=True,
+    ),
+    "taskiq-redis-defaults": System(
+        label="taskiq on a stream of Redis, its defaults",
+        app="taskiq_tasks",
+        server=redis,
+        program="redis-server",
+        address=REDIS,
+        worker=taskiq_with_defaults,
+        units=1,  # which has two processes
+        defaults=True,
     ),
 }

@@ -39,7 +39,7 @@ class Case:
 
 
 def cases(kind: Kind, sizes: dict[int, int], most: int) -> list[Case]:
-    """`sizes`: bytes of a value -> records. With the default window at most `most` records are read: it is slow.
+    """`sizes`: bytes of a value -> records. The slow case with the default window reads at most `most` records.
 
     With a wider one so much more as it is wider.
     """

@@ -1,7 +1,7 @@
-"""One member of a share group that acknowledges record by record, each in a request of its own, no two alike in a row.
+"""A share-group member that acknowledges each record in a request of its own, with alternating types.
 
-The hardest that can be asked of the share state's log: every acknowledgement is a record of it, and the records' states
-alternate, so that no two of them become one range.
+The hardest load for the share state's log: every acknowledgement is a record of it, and the alternating states never
+form a range.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Pipe(Protocol):
 
 
 class AckStorm:
-    """Consumes partition 0 of one topic. `settled`: the offsets that were accepted or rejected, and may not return."""
+    """A consumer of partition 0 of one topic. `settled`: accepted or rejected offsets, which must not come again."""
 
     def __init__(self, pipe: Pipe, topic: str, topic_id: bytes, group: str, *, in_flight: int = 100) -> None:
         self._pipe = pipe
@@ -60,7 +60,7 @@ class AckStorm:
         self.heartbeat(join=True)
 
     def heartbeat(self, *, join: bool = False) -> None:
-        """Send a heartbeat, as each member has to every few seconds."""
+        """Send a heartbeat, as every member must every few seconds."""
         epoch = 0 if join else self._member_epoch
         topics = [self._topic] if join else None
         self._pipe.send(ShareGroupHeartbeatRequest(self._group, MEMBER, epoch, None, topics), 1)
@@ -69,7 +69,7 @@ class AckStorm:
         self._member_epoch = answer.member_epoch
 
     def run(self, acks: int, after_each_round: Callable[[], None] = lambda: None) -> None:
-        """Acknowledge at least so many times more. A released record is accepted when it comes back."""
+        """Acknowledge at least this many times more. A released record is accepted when it comes back."""
         target = self.acks + acks
         while self.acks < target:
             deliveries = self._fetch()
@@ -78,7 +78,7 @@ class AckStorm:
                 after_each_round()
 
     def _fetch(self) -> list[tuple[int, int]]:
-        """Offsets with their delivery counts; more than none."""
+        """Return offsets with their delivery counts, at least one."""
         for _ in range(5):
             request = ShareFetchRequest(
                 self._group,

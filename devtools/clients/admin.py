@@ -13,13 +13,13 @@ QUIET = {"log_level": 0}  # brokers are killed on purpose here: librdkafka need 
 
 
 def create_topic(bootstrap: str, topic: str, partitions: int = 1, **configs: str) -> None:
-    """Create a topic; config names with `_` for `.`. Raises when it exists."""
+    """Create a topic; config names with `_` for `.`. Raises if it exists."""
     named = {name.replace("_", "."): value for name, value in configs.items()}
     _create(bootstrap, NewTopic(topic, partitions, 1, config=named))
 
 
 def create_replicated_topic(bootstrap: str, topic: str, partitions: int, replicas: int) -> None:
-    """Create a topic of which several brokers have a copy. Raises when it exists."""
+    """Create a topic with several replicas. Raises if it exists."""
     _create(bootstrap, NewTopic(topic, partitions, replicas))
 
 
@@ -30,9 +30,9 @@ def _create(bootstrap: str, topic: NewTopic) -> None:
 
 
 def configure_group(bootstrap: str, group: str, configs: Mapping[str, str]) -> None:
-    """Set configs of a group, which need not exist. Raises when the broker refuses one.
+    """Set configs of a group, which need not exist. Raises if the broker refuses one.
 
-    librdkafka's admin client cannot set group configs, so this is kafka-python's.
+    librdkafka's admin client cannot set group configs, so this uses kafka-python's.
     """
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
     try:

@@ -1,4 +1,4 @@
-"""Committing, fetching and deleting offsets in any version, over any connection."""
+"""A client that commits, fetches and deletes offsets in any version, over any connection."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ At = tuple[str, int]
 
 
 class Row(NamedTuple):
-    """One partition of an OffsetFetch answer. Versions before 5 have no leader epoch: it reads as -1."""
+    """One partition of an OffsetFetch answer. Versions before 5 have no leader epoch, which reads as -1."""
 
     offset: int
     error: ErrorCode = NONE
@@ -53,7 +53,7 @@ Answer = tuple[ErrorCode, dict[At, Row]]
 
 
 class OffsetsClient:
-    """`ids`: the topics' ids by name, for versions that have no names."""
+    """A client for offsets. `ids`: topic ids by name, for versions without names."""
 
     def __init__(self, client: Caller, ids: Mapping[str, bytes]) -> None:
         self.client = client
@@ -141,7 +141,7 @@ class OffsetsClient:
         }
 
     def all(self, group: str = "g") -> dict[At, int]:
-        """All offsets of a group; there must be no errors."""
+        """Return all offsets of a group, which must have no errors."""
         error, rows = self.fetch(None, group=group)
         assert error is NONE
         assert {row.error for row in rows.values()} <= {NONE}
@@ -164,11 +164,11 @@ class OffsetsClient:
         }
 
     def called(self, name: str, version: int) -> tuple[str, bytes]:
-        """Name and id of a topic as requests of this version have them."""
+        """Return a topic's name and id as requests of this version contain them."""
         return ("", self.ids[name]) if version >= IDS_FROM else (name, ZERO_UUID)
 
     def name_of(self, name: str, topic_id: bytes) -> str:
-        """Return the topic's name: one of a damaged record may have the empty name, and has no id then."""
+        """Return the topic's name, which in a damaged record may be empty, without an id."""
         return name if topic_id == ZERO_UUID else next(known for known in self.ids if self.ids[known] == topic_id)
 
     def _topics(self, at: Sequence[At] | None, version: int) -> list[OffsetFetchRequestTopics] | None:

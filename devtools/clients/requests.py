@@ -32,7 +32,7 @@ def batch(*values: bytes, timestamp_ms: int = TIMESTAMP_MS) -> bytes:
 
 
 def create_topic(client: Caller, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> bytes:
-    """Create a topic; its id."""
+    """Create a topic and return its id."""
     topic = CreatableTopic(
         name, partitions, 1, configs=[CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
     )
@@ -57,7 +57,7 @@ def produce_request(
 def produce(
     client: Caller, topic: str, records: bytes | None, *, partition: int = 0, acks: int = 1, version: int = 9
 ) -> PartitionProduceResponse:
-    """Produce one batch by the topic's name, and return what its partition was answered."""
+    """Produce one batch by the topic's name, and return its partition's answer."""
     request = produce_request(records, topic=topic, partition=partition, acks=acks)
     response = client.call(request, version, ProduceResponse)
     assert len(response.responses) == 1, response
@@ -91,7 +91,7 @@ def fetch_request(
 
 
 def fetch(client: Caller, request: FetchRequest, version: int = 12) -> PartitionData:
-    """Send a fetch for one partition, and return what that partition was answered."""
+    """Send a fetch for one partition, and return its answer."""
     return only_partition(client.call(request, version, FetchResponse))
 
 

@@ -1,4 +1,4 @@
-"""The five share-state RPCs as an outside caller uses them, in any version, for one group."""
+"""The five share-state RPCs called by an outsider, in any version, for one group."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class Summary(NamedTuple):
 
 @dataclass(slots=True)
 class StateCaller:
-    """A group and the topic it asks about. Each call is one request about one partition, and checks its one row.
+    """A group and a topic. Each call is one request for one partition, and checks its one row.
 
-    `message`: the last one that came with an error.
+    `message`: the last error message.
     """
 
     client: Caller
@@ -81,7 +81,7 @@ class StateCaller:
         topic_id: bytes | None = None,
         version: int = 1,
     ) -> int:
-        """`done` is the DeliveryCompleteCount, which version 0 does not carry."""
+        """Write state. `done` is the DeliveryCompleteCount, which version 0 lacks."""
         rpc = write_share_group_state
         rows = [rpc.StateBatch(*batch) for batch in batches]
         asked = rpc.WriteStateData(
@@ -126,7 +126,7 @@ class StateCaller:
         return row.error_code
 
     def errors(self, partition: int = 0, topic_id: bytes | None = None) -> dict[str, int]:
-        """Return the error of each of the five, asked one after the other."""
+        """Return the error of each of the five RPCs, called in turn."""
         return {
             "read": self.read(0, partition, topic_id).error,
             "write": self.write(start=0, partition=partition, topic_id=topic_id),

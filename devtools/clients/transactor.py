@@ -1,4 +1,4 @@
-"""A transactional producer that sends what its caller asks for, in any version of each RPC, and checks nothing."""
+"""A transactional producer without checks, in any version of each RPC."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ JAVA_4_4 = Versions(init=5, produce=12, add=3, add_offsets=4, commit=6, end=5)
 
 
 class Transactor:
-    """One producer: its id and epoch as the broker gave them, and a sequence for each partition by topic name."""
+    """One producer: its id and epoch from the broker, and a sequence for each partition by topic name."""
 
     def __init__(self, client: Caller, versions: Versions = JAVA_TV2, transactional_id: str = "t") -> None:
         self.client = client
@@ -108,7 +108,7 @@ class Transactor:
         )
 
     def produce(self, topic: str, *values: bytes, partition: int = 0, epoch: int | None = None) -> ErrorCode:
-        """Send a batch, which counts in the sequence when it is accepted."""
+        """Send a batch, which advances the sequence if accepted."""
         request = self.produce_request(topic, *values, partition=partition, epoch=epoch)
         response = self.client.call(request, self.versions.produce, ProduceResponse)
         error = ErrorCode(response.responses[0].partition_responses[0].error_code)
@@ -138,7 +138,7 @@ class Transactor:
         member: str = "",
         ids: Mapping[str, bytes] = MappingProxyType({}),
     ) -> list[ErrorCode]:
-        """Return the errors of the partitions, in order; all of one request.
+        """Return the errors of the partitions, in order, from one request.
 
         `ids` are the topics', sent from version 6 on.
         """
@@ -173,6 +173,6 @@ class Transactor:
         return self.end(commit=False)
 
     def _now(self, producer_id: int, epoch: int) -> None:
-        """Begin the sequences of a new epoch again."""
+        """Restart the sequences for a new epoch."""
         self.producer_id, self.epoch = producer_id, epoch
         self.sequences.clear()

@@ -1,6 +1,6 @@
 """A small blocking Kafka client on the generated codecs: any request in any version, pipelined or raw.
 
-It checks nothing and repeats nothing, so that a test sees exactly what the broker sends.
+It neither checks nor repeats, so that a test sees exactly what the broker sends.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ class Caller(Protocol):
 
 
 class ConnectionClosed(Exception):
-    """The broker closed the connection."""
+    """An error: the broker closed the connection."""
 
 
 def decode_response(payload: bytes, api_key: int, version: int) -> tuple[int, Message]:
-    """Correlation id and response of one response frame (without its size); the whole frame must be used up."""
+    """Decode a response frame (without its size), all of it, into correlation id and response."""
     header = decode_response_header(payload, api_key, version)
     response, end = codec(api_key).response_class.decode(payload, version, header.body_offset)
     assert end == len(payload), f"{len(payload) - end} bytes behind the response"
@@ -42,7 +42,7 @@ def decode_response(payload: bytes, api_key: int, version: int) -> tuple[int, Me
 class RequestsInFlight:
     """The unanswered requests of one connection.
 
-    Answers are matched to them by order, as Apache Kafka's own client does.
+    Answers are matched by order, as in Apache Kafka's own client.
     """
 
     def __init__(self, client_id: str | None) -> None:
@@ -51,7 +51,7 @@ class RequestsInFlight:
         self._correlation_id = 0
 
     def frame_of(self, request: Message, version: int) -> bytes:
-        """Return the request's frame, counted as sent."""
+        """Return the request's frame, and count it as sent."""
         self._correlation_id += 1
         self._in_flight.append((request.API_KEY, version, self._correlation_id))
         return frame(encode_request(version, self._correlation_id, self.client_id, request))
@@ -65,7 +65,7 @@ class RequestsInFlight:
         self._in_flight.popleft()
 
     def response(self, payload: bytes) -> Message:
-        """Return the oldest request's response, out of a frame without its size."""
+        """Decode the oldest request's response from a frame without its size."""
         api_key, version, correlation_id = self._in_flight.popleft()
         answered, response = decode_response(payload, api_key, version)
         assert answered == correlation_id, f"answer {answered} where {correlation_id} was due"
@@ -73,7 +73,7 @@ class RequestsInFlight:
 
 
 class WireClient:
-    """One connection, with TLS and from the address `source` if given; `requests` are those it has no answer to."""
+    """One connection, with TLS and from the address `source` if given; `requests` are the unanswered ones."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class WireClient:
         return self._exactly(size)
 
     def is_closed(self) -> bool:
-        """Wait for the broker to close the connection; False when it answers instead."""
+        """Wait for the broker to close the connection; False if it answers instead."""
         try:
             return self._socket.recv(1) == b""
         except ConnectionResetError:

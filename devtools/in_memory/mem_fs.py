@@ -1,11 +1,10 @@
-"""A disk in memory that forgets what was not synced, fails on demand, and can lose power at any write.
+"""A disk in memory that loses unsynced data, fails on demand, and can lose power at any write.
 
-What a real disk promises, and no more: a file's synced bytes survive (`disk/content.py`); creations, renames and
-removals survive once their folder is synced (`disk/folder.py`). Of anything else a loss of power leaves what it likes.
+It guarantees what a real disk does, and no more: a file's synced bytes survive (`disk/content.py`); creations, renames
+and removals survive once their folder is synced (`disk/folder.py`). A power loss may do anything to the rest.
 
-A disk may also be worse than it promises: bits flip, pages are zeroed, files are cut (`flip_bit`, `zero`, `cut`); reads
-fail somewhere (`make_unreadable`); a sync that failed is not made up for by the next one (`drops_failed_syncs`); syncs
-lie (`sync_lies`).
+A disk may also be worse: bits flip, pages are zeroed, files are cut (`flip_bit`, `zero`, `cut`); reads fail
+(`make_unreadable`); a later sync does not make up for a failed one (`drops_failed_syncs`); syncs lie (`sync_lies`).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from typing import Final
 
 from devtools.in_memory.disk.content import PAGE, Inode
 from devtools.in_memory.disk.folder import Folder
+from devtools.in_memory.disk.page_cache import PageCache
 from shareq.broker.foundation.environment import DiskSpace, File, SyncErrors
 
 DISK_BYTES: Final = 1 << 40  # reported as free, too, without `space_left`
@@ -33,7 +33,7 @@ class CrashModel(Enum):
 
 
 class SimulatedCrash(BaseException):
-    """The process died in the middle of a disk operation. No `except Exception` may catch it."""
+    """The death of the process in a disk operation, which no `except Exception` may catch."""
 
 
 class MemFile:
@@ -66,10 +66,18 @@ class MemFile:
         self._fs.write(self._path, data, inode)
 
     def read_at(self, position: int, size: int) -> bytes:
+        self._fs.note_wait(self._path, position, min(size, len(self.inode.content) - position))
+        return self._read(position, size)
+
+    def _read(self, position: int, size: int) -> bytes:
         assert position >= 0
         assert size >= 0
         self._fs.check_read(self._path, self.inode, position, size)
         return bytes(self.inode.content[position : position + size])
+
+    def read_cached(self, position: int, size: int) -> bytes | None:
+        cache = self._fs.page_cache
+        return self._read(position, size) if cache is None or cache.has(self._path, position, size) else None
 
     def truncate(self, size: int) -> None:
         inode = self.inode
@@ -92,13 +100,14 @@ class MemFile:
 
 
 class MemFs:
-    """`Fs` in memory. `call_soon` is the clock's: background syncs end with it.
+    """An `Fs` in memory. `call_soon` is the clock's: background syncs end with it.
 
     Each operation that changes the disk (and each sync) is one step, counted in `steps` and named in `history`.
-    `crash_at` is the step at which the process dies, halfway through it. `fail` is asked before each step with its
-    kind and path and may return an error. `space_left` is what can still be written. With a list in `held_syncs`,
-    background syncs end only when the test calls what is in there. With `loses_pages` a loss of power leaves what a
-    real disk may leave; without, what one does that writes everything in order.
+    `crash_at` is the step halfway through which the process dies. `fail` is called before each step with its kind and
+    path and may return an error. `space_left` is the remaining space. With a list in `held_syncs`, background syncs end
+    only when the test calls its entries. `page_cache` decides which reads would wait for the disk, by default none.
+    With `loses_pages` a power loss leaves what a real disk may leave; otherwise what a disk that writes in order
+    leaves.
     """
 
     loses_pages = False
@@ -121,13 +130,15 @@ class MemFs:
         self.sync_lies: Callable[[str], bool] | None = None  # asked with the path of each file or folder
         self.held_syncs: list[Callable[[], None]] | None = None
         self.space_left: int | None = None
+        self.page_cache: PageCache | None = None
         self.reads = 0
+        self.waits: list[str] = []  # paths: reads of what was neither in the page cache nor loaded
         self.open_files = 0
 
     # -- faults
 
     def step(self, kind: str, path: str) -> None:
-        """One operation begins. Raises what was planned for it."""
+        """Begin an operation, and raise its planned fault."""
         if self._dead:
             raise SimulatedCrash
         self.steps += 1
@@ -142,6 +153,11 @@ class MemFs:
         self._dead = True
         raise SimulatedCrash
 
+    def note_wait(self, path: str, position: int, size: int) -> None:
+        """Count a read that would wait for the disk."""
+        if self.page_cache is not None and not self.page_cache.was_loaded(path, position, size):
+            self.waits.append(path)
+
     def check_read(self, path: str, inode: Inode | None = None, position: int = 0, size: int = 0) -> None:
         if self._dead:
             raise SimulatedCrash
@@ -150,9 +166,9 @@ class MemFs:
             raise OSError(errno.EIO, "read failed", path)
 
     def sync(self, path: str, inode: Inode, size: int | None) -> None:
-        """Bring the first `size` bytes of a file to stable storage, unless that fails, or is a lie.
+        """Make the first `size` bytes of a file durable, unless the sync fails or lies.
 
-        None: nobody knows which, because the file was cut meanwhile.
+        None: their number is unknown, because the file was cut meanwhile.
         """
         try:
             self.step("sync", path)
@@ -164,7 +180,7 @@ class MemFs:
             inode.synced(size)
 
     def write(self, path: str, data: bytes, inode: Inode) -> None:
-        """Append to a file: all of it, or what a crash, an error or a full disk leaves of it."""
+        """Append to a file: all of the data, or what a crash, an error or a full disk leaves of it."""
         torn = self.steps + 1 == self.crash_at
         try:
             self.step("write", path)
@@ -188,13 +204,15 @@ class MemFs:
             self.space_left += max(size, 0)
 
     def crash(self, model: CrashModel, rng: Random) -> None:
-        """Kill the process or the machine. What is left is on disk; files that were open are dead."""
+        """Kill the process or the machine. The disk keeps its content; open files become invalid."""
         if model is CrashModel.POWER_LOSS:
             if self.loses_pages:
                 self._root.lose_any(rng)
             else:
                 self._root.lose_last(rng)
             self.machine_starts += 1
+            if self.page_cache is not None:
+                self.page_cache.forget()
         self._locked.clear()
         self._dead = False
         self.crash_at = None
@@ -209,7 +227,7 @@ class MemFs:
         return self._inode(path).content
 
     def flip_bit(self, path: str, position: int, bit: int) -> None:
-        """Bit 0 is the lowest of the byte at `position`."""
+        """Flip a bit; bit 0 is the lowest of the byte at `position`."""
         inode = self._inode(path)
         inode.damage(position, bytes([inode.content[position] ^ 1 << bit]))
 
@@ -219,7 +237,7 @@ class MemFs:
         inode.damage(start, bytes(min(end, len(inode.content)) - start))
 
     def cut(self, path: str, size: int) -> None:
-        """Cut the file: its first `size` bytes are all there is of it."""
+        """Truncate the file to its first `size` bytes."""
         self._inode(path).shorten(size)
 
     def lose(self, path: str) -> None:
@@ -236,7 +254,7 @@ class MemFs:
         return sorted(self.inodes())
 
     def inodes(self) -> dict[str, Inode]:
-        """Every file by its path; also of a process that has just died."""
+        """Return every file by its path, also after the process has died."""
         found: dict[str, Inode] = {}
 
         def walk(folder: Folder, prefix: str) -> None:
@@ -265,9 +283,41 @@ class MemFs:
         return MemFile(self, path, node)
 
     def read_bytes(self, path: str) -> bytes:
+        self.note_wait(path, 0, len(self._inode(path).content))
+        return self._content(path)
+
+    def _content(self, path: str) -> bytes:
         inode = self._inode(path)
         self.check_read(path, inode, 0, len(inode.content))
         return bytes(inode.content)
+
+    def read_bytes_cached(self, path: str) -> bytes | None:
+        size = len(self._inode(path).content)
+        return self._content(path) if self.page_cache is None or self.page_cache.has(path, 0, size) else None
+
+    def load_soon(
+        self, path: str, position: int, size: int, on_done: Callable[[OSError | None], None], *, ahead: bool = False
+    ) -> None:
+        """Load bytes into the page cache some ticks later, or fail as a read of them does."""
+        boot, cache = self.boot, self.page_cache
+
+        def end() -> None:
+            if self.boot != boot:
+                return  # the process that waits for it was killed
+            failure: OSError | None = None
+            try:
+                inode = self._inode(path)
+                self.check_read(path, inode, position, min(size, len(inode.content) - position))
+            except OSError as error:
+                failure = error
+            if cache is not None and failure is None:
+                cache.loaded(path, position, size)
+            on_done(failure)
+
+        if cache is None:
+            self._call_soon(end)
+        else:
+            cache.load(end, self._call_soon, (path, position, size, ahead))
 
     def write_atomic(self, path: str, data: bytes, *, sync: bool = False) -> None:
         folder, name = self._parent(path)
@@ -357,7 +407,7 @@ class MemFs:
         self._sync_folder(path, self._folder(path))
 
     def _sync_folder(self, path: str, folder: Folder, changes: int | None = None) -> None:
-        """Bring the first so many changes to stable storage, by default all, unless that fails, or is a lie."""
+        """Make the first `changes` changes durable, by default all, unless the sync fails or lies."""
         self.step("sync_dir", path)
         if self.sync_lies is None or not self.sync_lies(path):
             folder.synced(folder.changes if changes is None else changes)
@@ -412,9 +462,7 @@ class MemFs:
         folders: Sequence[str] = (),
         bulk: bool = False,
     ) -> None:
-        """Sync soon: what was written before this call is durable when `on_done` is called; a crash in between loses
-        it.
-        """
+        """Start a sync: writes before this call are durable when `on_done` is called, and lost in a crash before."""
         own = [file for file in files if isinstance(file, MemFile)]
         began = [(file, file.inode, len(file.inode.content), file.inode.cuts) for file in own]
         names = [(path, self._folder(path), self._folder(path).changes) for path in folders]

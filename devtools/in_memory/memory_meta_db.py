@@ -1,4 +1,4 @@
-"""Cluster metadata in memory, for simulations and tests: commits can be made to fail, or to be the last."""
+"""Cluster metadata in memory, for simulations and tests: commits can fail, or end in a crash."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from shareq.broker.metadata.changes import MetaChange, MetaState
 
 
 class MemoryMetaDb:
-    """A database in memory that outlives the broker object using it, as a disk outlives a process.
+    """A database in memory that outlives the broker object, as a disk outlives a process.
 
-    `before_commit`, if set, is called with the changes first: raising OSError there is a failed commit, raising
-    anything else is the process dying before it. `after_commit` is the same just after the commit became durable.
+    `before_commit`, if set, is called with the changes first: an OSError from it is a failed commit, any other
+    exception the death of the process before it. `after_commit` is called once the commit is durable, with the same
+    effect.
     """
 
     def __init__(self) -> None:
@@ -33,7 +34,7 @@ class MemoryMetaDb:
             self.after_commit(changes)
 
     def clear(self) -> None:
-        """Have nothing in it, as if its file were removed."""
+        """Empty it, as if its file were removed."""
         self._state = MetaState()
 
     def close(self) -> None:

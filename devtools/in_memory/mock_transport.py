@@ -1,4 +1,4 @@
-"""A whole broker but its sockets: frames through the real connection code, virtual time, a disk in memory."""
+"""A whole broker without sockets: frames through the real connection code, virtual time, a disk in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shareq.broker.metadata.store import NewTopic
 from shareq.broker.network.answers import Buffer
 from shareq.broker.network.client_lines import ClientLines
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.broker.services import Services
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.leaders import LeaderMap
@@ -38,8 +38,8 @@ DATA = "data"
 class BrokerWorld:
     """A broker that is never started as a process. `restart` keeps disk and database.
 
-    Brokers of one cluster share `clock` and `db`; `states` is where this one's share state is kept, if not here.
-    `endpoints` are where clients reach it, by listener; one listener without.
+    Brokers of one cluster share `clock` and `db`; `states` holds this one's share state if it is elsewhere. `endpoints`
+    are its addresses for clients, by listener; by default one listener.
     """
 
     logs_every_refusal = False
@@ -68,29 +68,29 @@ class BrokerWorld:
 
     @property
     def services(self) -> Services:
-        """The parts of the broker that runs now."""
+        """The parts of the running broker."""
         return self.broker.services
 
     @property
     def folder(self) -> DataFolderGround:
-        """The ground of that broker."""
+        """The running broker's ground."""
         return data_folder_of(self.broker.services)
 
     @property
     def leaders(self) -> LeaderMap:
-        """The partitions that other brokers lead: a test moves them."""
+        """The map of partitions led by other brokers, which a test changes."""
         return self.folder.leaders
 
     def connect(
         self,
         *,
         client_id: str | None = "mock",
-        limits: ConnectionLimits | None = None,
+        limits: RequestLimits | None = None,
         listener: str = "PLAINTEXT",
     ) -> MockConnection:
         """Return a client's connection."""
         self._connections += 1
-        return MockConnection(self, self._connections, client_id, limits or ConnectionLimits(), listener)
+        return MockConnection(self, self._connections, client_id, limits or RequestLimits(), listener)
 
     def create_topic(self, name: str, partitions: int = 1, **configs: str) -> TopicImage:
         """Create a topic; dots in property names are written as underscores."""
@@ -105,7 +105,7 @@ class BrokerWorld:
         self.broker = self._boot()
 
     def crash(self, model: CrashModel = CrashModel.PROCESS_KILL) -> None:
-        """Kill the process and start it again; connections are lost. Completed writes are not, unless power is."""
+        """Kill the process and start it again; connections are lost, completed writes only if power is."""
         self.clock.drop_everything()
         COLLECTOR.let_go_by_all()  # what it does to this process would outlive it
         self.fs.crash(model, Random(self._seed))
@@ -120,9 +120,9 @@ class BrokerWorld:
 
 
 class MockConnection:
-    """A client, its connection, and everything that was written to it. The `Outlet` of the broker's side.
+    """A client, its connection, and everything written to it; the `Outlet` of the broker's side.
 
-    `requests` are those that have no answer yet.
+    `requests` are the unanswered ones.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class MockConnection:
         world: BrokerWorld,
         number: int,
         client_id: str | None,
-        limits: ConnectionLimits,
+        limits: RequestLimits,
         listener: str = "PLAINTEXT",
     ) -> None:
         self._clock = world.clock
@@ -167,7 +167,7 @@ class MockConnection:
         self.side.receive(data)
 
     def receive(self, response_class: type[R]) -> R:
-        """Return the answer to the oldest request in flight. AssertionError when it is not there yet."""
+        """Return the answer to the oldest request in flight; AssertionError if it has not come."""
         self._clock.run_until_idle()
         assert self.frames, "no answer yet"
         return cast(R, self.requests.response(self.frames.popleft()))
@@ -179,7 +179,7 @@ class MockConnection:
         return self.frames.popleft()
 
     def disconnect(self) -> None:
-        """Disconnect the client without a word."""
+        """Disconnect the client without notice."""
         self.closed = True
         self.side.lost()
 

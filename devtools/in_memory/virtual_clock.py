@@ -1,4 +1,4 @@
-"""Time that only moves when a test says so."""
+"""Time that moves only when a test moves it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_CALLS: Final = 1_000_000
 
 
 class VirtualTimer:
-    """A call that was scheduled; `cancel` drops it."""
+    """A scheduled call, which `cancel` drops."""
 
     __slots__ = ("callback",)
 
@@ -23,7 +23,7 @@ class VirtualTimer:
 
 
 class VirtualClock:
-    """`Clock` on virtual time. Calls of one time run in the order they were scheduled."""
+    """A `Clock` on virtual time. Calls of the same time run in the order of scheduling."""
 
     stands_still = True
 
@@ -44,7 +44,7 @@ class VirtualClock:
         return self._now_ms * 1_000_000
 
     def step_wall(self, ms: int) -> None:
-        """Set the wall clock forward or back; the monotonic one does not notice."""
+        """Set the wall clock forward or back, without an effect on the monotonic one."""
         self._wall_offset_ms += ms
 
     def call_soon(self, callback: Callable[[], None]) -> None:
@@ -63,14 +63,14 @@ class VirtualClock:
         return self._timers[0][0] if self._timers else None
 
     def run_tick(self) -> int:
-        """Make the calls that are ready now, not those they schedule; returns how many."""
+        """Make the calls that are ready now, not those they schedule; return their number."""
         count = len(self._ready)
         for _ in range(count):
             self._ready.popleft()()
         return count
 
     def run_until_idle(self) -> int:
-        """Make every call that is ready or due now; returns how many. Time stands still."""
+        """Make every call that is ready or due now, without moving time; return their number."""
         calls = 0
         while True:
             calls += self.run_tick()
@@ -86,7 +86,7 @@ class VirtualClock:
                 raise RuntimeError(f"{calls} calls and still not idle at {self._now_ms} ms")
 
     def advance(self, ms: int) -> None:
-        """Let `ms` pass, making every call that becomes due on the way, at its time."""
+        """Let `ms` pass, making every call at its due time."""
         end = self._now_ms + ms
         self.run_until_idle()
         while (due := self.next_timer_ms()) is not None and due <= end:
@@ -95,7 +95,7 @@ class VirtualClock:
         self._now_ms = end
 
     def advance_to_next_timer(self) -> bool:
-        """Let time pass until the next timer is due, and make the calls; False when there is none."""
+        """Advance to the next timer and make its calls; False if there is none."""
         self.run_until_idle()
         due = self.next_timer_ms()
         if due is None:
@@ -104,6 +104,6 @@ class VirtualClock:
         return True
 
     def drop_everything(self) -> None:
-        """Drop everything that was scheduled: the process died."""
+        """Drop all scheduled calls, because the process died."""
         self._ready.clear()
         self._timers.clear()

@@ -1,9 +1,9 @@
 """One Apache Kafka broker (KRaft, broker and controller in one process) as a child process, and Kafka's tools.
 
-The judge of the differential tests and the other column of the benchmark. KAFKA_VERSION in the environment is the
-broker's version, 4.4.0 without it; 4.3.1 is another. Tools and Java clients are of 4.3.1 with both: 4.4.0's tools were
-not published. Needs Java 17 and Maven, which fetches the jars once into `.cache/jars`, a folder for each version
-(another cache folder: SHAREQ_CACHE); `why_unavailable()` says what is missing.
+The reference of the differential tests and of the benchmark. KAFKA_VERSION in the environment is the broker's version,
+by default 4.4.0; 4.3.1 works as well. Tools and Java clients are always 4.3.1, because 4.4.0's tools were not
+published. Needs Java 17 and Maven, which fetches the jars once into `.cache/jars`, a folder for each version (another
+cache folder: SHAREQ_CACHE); `why_unavailable()` names what is missing.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ _API_VERSIONS_V0 = struct.pack(">ihhih", 10, 18, 0, 1, -1)  # size, key, version
 
 
 def why_unavailable(*versions: str) -> str | None:
-    """Return the reason why Apache Kafka cannot run here, in other versions than `KAFKA_VERSION` if those are given, or
-    None if it can (the jars may still have to be fetched).
+    """Return why Apache Kafka, in `KAFKA_VERSION` or the given versions, cannot run here, or None.
+
+    Even if it can, the jars may still have to be fetched.
     """
     if shutil.which("java") is None:
         return "java (17 or later) is not on the PATH"
@@ -66,7 +67,7 @@ def why_unavailable(*versions: str) -> str | None:
 
 
 def small_jvm(least_mb: int, most_mb: int) -> tuple[str, ...]:
-    """Return the flags of a JVM that starts soon and takes little: its heap is between these bounds."""
+    """Return JVM flags for a quick start and a heap within these bounds."""
     return (
         f"-Xms{least_mb}M",
         f"-Xmx{most_mb}M",
@@ -78,7 +79,7 @@ def small_jvm(least_mb: int, most_mb: int) -> tuple[str, ...]:
 
 
 def without_share_groups(version: str) -> tuple[str, ...]:
-    """Return the options that format a data folder of a release for a cluster without share groups."""
+    """Return the options that format a release's data folder for a cluster without share groups."""
     major, minor, *_ = map(int, version.split("."))
     return ("--feature", "share.version=0") if (major, minor) >= _FIRST_WITH_SHARE_GROUPS else ()
 
@@ -97,7 +98,7 @@ def broker_class_path(version: str = KAFKA_VERSION) -> str:
 
 
 def jars_of(version: str) -> Path:
-    """Return the folder with the jars of a version; they are there when its class path was asked for."""
+    """Return the folder with a version's jars, which exist once its class path was requested."""
     return JARS / version
 
 
@@ -130,7 +131,7 @@ def _java(jars: str, main_class: str, *arguments: str, timeout_s: float = 60) ->
 
 
 def answers(port: int, timeout_s: float = 1.0, tls: ssl.SSLContext | None = None) -> bool:
-    """Return True if a Kafka broker on 127.0.0.1 answers ApiVersions now, behind TLS if that is given."""
+    """Return whether a Kafka broker on 127.0.0.1 answers ApiVersions now, over TLS if given."""
     try:
         with ExitStack() as stack:
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout_s))
@@ -146,8 +147,9 @@ def answers(port: int, timeout_s: float = 1.0, tls: ssl.SSLContext | None = None
 def seconds_to_answer(
     process: subprocess.Popen[bytes], port: int, started: float, timeout_s: float, tls: ssl.SSLContext | None = None
 ) -> float | None:
-    """Wait until the broker of a process answers; seconds since `started` (`time.perf_counter`). None: it has ended, or
-    does not answer in time.
+    """Wait for the broker's first answer; return the seconds since `started` (`time.perf_counter`).
+
+    None if it has ended, or does not answer in time.
     """
     while not answers(port, tls=tls):
         if process.poll() is not None or time.perf_counter() - started > timeout_s:
@@ -157,18 +159,18 @@ def seconds_to_answer(
 
 
 def new_cluster_id() -> str:
-    """Return a random id, as Kafka's tool makes them."""
+    """Return a random id in the format of Kafka's tool."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 class FormattedFolders:
-    """Data folders that Kafka's tool made ready, to be copied for other brokers: each takes a JVM less."""
+    """Data folders formatted by Kafka's tool, to copy for other brokers, which saves starting a JVM."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], dict[Path, bytes]] = {}
 
     def copy(self, kafka: ApacheKafka, data: Path) -> bool:
-        """Make `data` as the tool would, with ids of its own. Returns False if no folder like it was made before."""
+        """Create `data` as the tool would, with ids of its own; False if no matching folder is kept."""
         files = self._kept.get(_formatted_by(kafka))
         if files is None:
             return False
@@ -182,23 +184,23 @@ class FormattedFolders:
         return True
 
     def keep(self, kafka: ApacheKafka, data: Path) -> None:
-        """Keep what the tool made."""
+        """Keep a folder that the tool formatted."""
         files = [path for path in data.rglob("*") if path.is_file()]
         self._kept[_formatted_by(kafka)] = {path.relative_to(data): path.read_bytes() for path in files}
 
 
 def _formatted_by(kafka: ApacheKafka) -> tuple[object, ...]:
-    """Return what the tool's files depend on, but for their ids."""
+    """Return what determines the tool's files, except for ids."""
     settings = {key: value for key, value in kafka.settings.items() if key.startswith(("unstable.", "node.id"))}
     return kafka.version, tuple(kafka.format_options), tuple(sorted(settings.items()))
 
 
 @dataclass(slots=True)
 class ApacheKafka:
-    """A broker process over `folder`. `start` may be called again after `stop` or `kill`: same data, same port.
+    """A broker process over `folder`. `start` works again after `stop` or `kill`, with the same data and port.
 
-    `format_options` are given to the tool that makes the data folder ready; `cluster_id`, for a node of several.
-    `tls` where the listener at `port` has TLS. `version`: the broker's. `formatted`: where to find a folder to copy.
+    `format_options` are passed to the tool that formats the data folder; `cluster_id`, for a node of several. `tls` if
+    the listener at `port` uses it. `version`: the broker's. `formatted`: folders to copy from.
     """
 
     folder: Path
@@ -222,7 +224,7 @@ class ApacheKafka:
         return self.process.pid
 
     def start(self, timeout_s: float = 60) -> float:
-        """Start, wait until it answers. Seconds from exec to the first answer; formatting the disk apart."""
+        """Start and wait for the first answer; return the seconds since exec, without formatting."""
         properties = self.format()
         with (self.folder / "broker.log").open("ab") as log:
             command = ["java", *self.jvm_flags, "-cp", broker_class_path(self.version), "kafka.Kafka", str(properties)]
@@ -235,7 +237,7 @@ class ApacheKafka:
         return took
 
     def stop(self, timeout_s: float = 30) -> None:
-        """SIGTERM, then SIGKILL when that takes too long."""
+        """Send SIGTERM, then SIGKILL if that takes too long."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -244,17 +246,17 @@ class ApacheKafka:
                 self.kill()
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Send SIGKILL."""
         if self.process is not None:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
 
     def log_tail(self, size: int = 4000) -> str:
-        """Return the end of what the process wrote."""
+        """Return the end of the process's output."""
         return (self.folder / "broker.log").read_text(errors="replace")[-size:]
 
     def format(self) -> Path:
-        """Make the data folder ready, unless it is; the property file."""
+        """Format the data folder if necessary; return the property file."""
         properties = self.folder / "server.properties"
         data = self.folder / "data"
         if not properties.exists():
@@ -295,7 +297,7 @@ def _stamp(version: str) -> Path:
 
 
 def unused_folder(name: str) -> Path:
-    """Return a fresh folder for one broker under the cache folder; the caller removes it."""
+    """Return a new folder for one broker in the cache folder; the caller removes it."""
     folder = CACHE / "apache-kafka" / f"{name}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
     folder.mkdir(parents=True)
     return folder

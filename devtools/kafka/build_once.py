@@ -1,4 +1,4 @@
-"""Builds that several test processes want and one of them makes: downloads, compiled programs."""
+"""Builds that several test processes need and one of them makes: downloads, compiled programs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def build_once(there: Callable[[], bool], make: Callable[[], None], lock: Path) -> None:
-    """Call `make` unless `there`. Other callers wait meanwhile, in other processes, too; `lock` is a file for that."""
+    """Call `make` unless `there`. Other callers, also in other processes, wait by the file `lock`."""
     if there():
         return
     lock.parent.mkdir(parents=True, exist_ok=True)
@@ -20,7 +20,7 @@ def build_once(there: Callable[[], bool], make: Callable[[], None], lock: Path) 
 
 
 def folder_made_once(folder: Path, fill: Callable[[Path], None]) -> Path:
-    """Return the folder, after `fill` has put into an empty one what belongs there; a failure leaves no half of it."""
+    """Return the folder, filled by `fill` if it is new; a failure leaves no partial folder."""
 
     def make() -> None:
         fresh = folder.with_name(f"{folder.name}-{uuid.uuid4().hex[:6]}")

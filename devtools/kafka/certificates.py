@@ -1,4 +1,4 @@
-"""Certificates for tests, made by the openssl command: an authority, and whom it has signed. Valid for two days."""
+"""Certificates for tests, made by the openssl command: an authority, and those it has signed. Valid for two days."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KEY_PASSWORD = "key to the key"
 
 
 def why_unavailable() -> str | None:
-    """Return the reason why no certificates can be made, None if they can."""
+    """Return the reason why no certificates can be made, or None."""
     return None if shutil.which("openssl") else "openssl is not on the PATH"
 
 
@@ -36,8 +36,10 @@ class Authority:
         _openssl("req", "-x509", *_NEW_KEY, "-keyout", self._key, "-out", self.certificate, "-subj", f"/CN={name}")
 
     def sign(self, name: str, *alternatives: str, subject: str | None = None, days: int = 2) -> Signed:
-        """`alternatives`: as in `DNS:localhost` and `IP:127.0.0.1`; none for a client. `subject`: as openssl writes it,
-        if it is more than the common name. `days` from now on it is valid; -1: it ended yesterday.
+        """Sign a certificate that is valid for `days` from now; -1: it expired yesterday.
+
+        `alternatives`: as in `DNS:localhost` and `IP:127.0.0.1`; none for a client. `subject`: in openssl's format, if
+        it is more than the common name.
         """
         file = {part: self._folder / f"{name}.{part}" for part in ("key", "csr", "pem", "ext", "locked", "both")}
         _openssl("req", *_NEW_KEY, "-keyout", file["key"], "-out", file["csr"], "-subj", subject or f"/CN={name}")
@@ -49,9 +51,7 @@ class Authority:
         return Signed(file["pem"], file["key"], file["locked"], file["both"])
 
     def server_context(self, signed: Signed, *, ask_clients: bool = False) -> ssl.SSLContext:
-        """Return a server's context with this certificate; with `ask_clients`, only for those this authority has
-        signed.
-        """
+        """Return a server's context with this certificate; `ask_clients` requires one from this authority."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(signed.certificate, signed.key)
         if ask_clients:

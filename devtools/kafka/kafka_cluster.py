@@ -1,7 +1,7 @@
-"""Three nodes of Apache Kafka 4.3.1 on 127.0.0.1, each broker and controller, with a listener for clients of any kind.
+"""Three nodes of Apache Kafka 4.3.1 on 127.0.0.1, each broker and controller, with a secured listener for clients.
 
-PLAINTEXT is for the brokers among themselves and for helpers of a test. CLIENTS is SASL_SSL with SCRAM-SHA-512; there
-the nodes call themselves `localhost`, so what is advertised is not what a client began with.
+PLAINTEXT serves the brokers themselves and tests' helpers. CLIENTS is SASL_SSL with SCRAM-SHA-512, advertised as
+`localhost`, so that it differs from a client's bootstrap address.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ _WITH_PLAIN: Final = {
 
 
 class KafkaCluster:
-    """The nodes by number. Starts all at once, and stops all at the end of a `with`.
+    """The nodes by number. A `with` block starts all at once, and stops all at its end.
 
-    With `plain`, CLIENTS takes PLAIN beside SCRAM.
+    With `plain`, CLIENTS accepts PLAIN as well as SCRAM.
     """
 
     def __init__(self, folder: Path, authority: Authority, *, plain: bool = False) -> None:
@@ -103,9 +103,7 @@ class KafkaCluster:
         return ",".join(node.address for node in self.nodes.values())
 
     def client_properties(self, *nodes: int) -> dict[str, str]:
-        """Return a client's properties for coming in by CLIENTS, in the Java client's names; by
-        these nodes, or by all.
-        """
+        """Return properties of a client of CLIENTS, by the Java client's names, for these nodes or all."""
         servers = ",".join(f"127.0.0.1:{self.client_ports[node]}" for node in nodes or NODES)
         return {
             "bootstrap.servers": servers,
@@ -131,7 +129,7 @@ class KafkaCluster:
         self.close()
 
     def close(self) -> None:
-        """End all nodes; nothing of them is needed any more."""
+        """End all nodes; their data is no longer needed."""
         for node in self.nodes.values():
             with contextlib.suppress(OSError):
                 node.kill()
@@ -146,7 +144,7 @@ def _listeners(plain: int, clients: int, controller: int, signed: Signed) -> dic
 
 
 def until(what: str, condition: Callable[[], bool]) -> None:
-    """Try again until it holds; the cluster needs its time to notice things."""
+    """Repeat until the condition holds: the cluster notices changes with a delay."""
     deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, what
@@ -154,7 +152,7 @@ def until(what: str, condition: Callable[[], bool]) -> None:
 
 
 def move_leader(network: Network, topic: str, partition: int, leader: int) -> None:
-    """Make a node the first replica, and hold the election that this calls for."""
+    """Make a node the preferred replica, and elect it."""
     replicas = [leader, *(node for node in NODES if node != leader)]
     rows = [ReassignableTopic(topic, [ReassignablePartition(partition, replicas)])]
     answer = network.request(None, AlterPartitionReassignmentsRequest(topics=rows))

@@ -20,4 +20,4 @@ def sending() -> Iterator[Callable[[int, float, float], None]]:
 
 
 def void(_: object) -> None:
-    """Do nothing: nothing is asked of the job."""
+    """Do nothing: the job has no task."""

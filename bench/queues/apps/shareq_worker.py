@@ -1,4 +1,4 @@
-"""Our worker: a function in threads, one partition."""
+"""Our worker: a function in threads, one partition; with its own defaults where QUEUES_DEFAULTS is set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from bench.queues.job import ADDRESS, AT_ONCE, PREFETCH, work
+from bench.queues.job import ADDRESS, AT_ONCE, DEFAULTS, PREFETCH, work
 from shareq.worker import Worker
 
 app = Worker(
@@ -16,7 +16,15 @@ app = Worker(
 )
 
 
-@app.handler("jobs", concurrency=AT_ONCE, prefetch=PREFETCH, decode="json")
+_own = bool(os.environ.get(DEFAULTS))
+_handler = (
+    app.handler("jobs", decode="json")
+    if _own
+    else app.handler("jobs", concurrency=AT_ONCE, prefetch=PREFETCH, decode="json")
+)
+
+
+@_handler
 def job(value: tuple[int, float, float]) -> None:
     """One record, one job."""
     work(*value)

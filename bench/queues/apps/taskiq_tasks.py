@@ -43,4 +43,4 @@ def sending() -> Iterator[Callable[[int, float, float], None]]:
 
 
 def void(_: object) -> None:
-    """Do nothing: nothing is asked of the task."""
+    """Do nothing: the task has no work."""

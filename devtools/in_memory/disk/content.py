@@ -1,8 +1,7 @@
-"""A file's bytes on a disk that forgets: what everybody reads of them, and what a loss of power leaves.
+"""A file's bytes on a disk that loses unsynced data: the current ones, and those left by a power loss.
 
-A real disk writes pages of 4 KB, in any order, and the file's size apart from them. Until a sync has ended, any page
-may be as it was, as it is, or torn between the two at a sector; the size may be any that the file has had. Where a page
-was never written, there are zeros.
+A real disk writes pages of 4 KB in any order, and the file's size separately. Until a sync has ended, any page may be
+old, new, or torn between the two at a sector; the size may be any that the file has had. Pages never written are zeros.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ Range = tuple[int, int]  # bytes: from, to (exclusive)
 class Inode:
     """One file, by whatever name.
 
-    `content` is what is read of it. Its first `durable_size` bytes are on stable storage; `ghost` is what is there
-    instead if synced bytes were truncated away since. `dropped` bytes can be read and will not survive: the sync that
-    should have written them failed, and nobody tries again. `unreadable` ranges give an error. `hollow` bytes
-    behind the content were allocated, and never written.
+    `content` is what reads return. Its first `durable_size` bytes are on stable storage; `ghost` is what is there
+    instead if synced bytes were truncated since. `dropped` bytes can be read but will not survive, because the sync
+    that should have written them failed, and no sync retries. Reads of `unreadable` ranges fail. `hollow` bytes after
+    the content were allocated but never written.
     """
 
     __slots__ = ("content", "cuts", "dropped", "durable_size", "ghost", "hollow", "page_bytes", "unreadable")
@@ -53,12 +52,12 @@ class Inode:
         self.content.extend(bytes(max(size - len(self.content), 0)))
 
     def synced(self, size: int) -> None:
-        """Everything below `size` is on stable storage, but for what an earlier sync has dropped."""
+        """Make everything below `size` durable, except what an earlier failed sync has dropped."""
         self.durable_size = max(self.durable_size, size)
         self.ghost = None
 
     def sync_failed(self) -> None:
-        """Count unsynced bytes as written from now on, though they are not: Linux reports a failed write once."""
+        """Treat unsynced bytes as written although they are not: Linux reports a failed write once."""
         if self.durable_size < len(self.content):
             self.dropped.append((self.durable_size, len(self.content)))
 
@@ -68,9 +67,7 @@ class Inode:
     # -- loss of power
 
     def lose_tail(self, rng: Random) -> None:
-        """Lose the end of the file, or keep a longer one than what came of it, as a file system does that writes in
-        order.
-        """
+        """Lose the end of the file, or leave a longer one, as a file system that writes in order does."""
         if self.ghost is not None and rng.random() < 0.5:
             self.content = bytearray(self.ghost)
         else:
@@ -81,7 +78,7 @@ class Inode:
         self._settle()
 
     def lose_pages(self, rng: Random) -> None:
-        """Each page is as it was, as it is or torn, whatever the others and the size are."""
+        """Leave each page old, new or torn, independent of other pages and the size."""
         new = self.content
         old = new[: self.durable_size] if self.ghost is None else self.ghost
         if self.ghost is not None or self.durable_size < len(new) or self.dropped:
@@ -101,7 +98,7 @@ class Inode:
         return left
 
     def _page(self, old: bytes, new: bytearray, start: int, end: int, kept: float, rng: Random) -> bytes:
-        """Return the bytes left of one page, or of the part of it that is not on stable storage."""
+        """Return the remaining bytes of a page, or of its part that is not on stable storage."""
         was, is_now = _padded(old[start:end], end - start), _padded(bytes(new[start:end]), end - start)
         if rng.random() >= 0.1:
             return is_now if rng.random() < kept else was

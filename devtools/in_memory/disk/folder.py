@@ -1,4 +1,4 @@
-"""Names on a disk that forgets: creations, renames and removals survive once their folder is synced."""
+"""Names on a disk that loses unsynced data: creations, renames and removals survive once their folder is synced."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from devtools.in_memory.disk.content import Inode
 
 
 class Change(NamedTuple):
-    """One operation on names: what each stood for before and after it; None: for nothing."""
+    """One operation on names: each name's file before and after it, or None."""
 
     before: dict[str, Inode | Folder | None]
     after: dict[str, Inode | Folder | None]
 
 
 class Folder:
-    """The entries of a folder, and the changes of them that are not on stable storage yet, in their order."""
+    """The entries of a folder, and their changes that are not on stable storage yet, in order."""
 
     __slots__ = ("changes", "entries", "unsynced")
 
@@ -26,13 +26,13 @@ class Folder:
         self.changes = 0
 
     def change(self, **changes: Inode | Folder | None) -> None:
-        """Give names something else to stand for; None removes one."""
+        """Assign files to names; None removes a name."""
         self.unsynced.append(Change({name: self.entries.get(name) for name in changes}, changes))
         self.changes += 1
         self._put(changes)
 
     def synced(self, changes: int) -> None:
-        """Take the first so many changes of all as on stable storage."""
+        """Make the first `changes` of all changes durable."""
         del self.unsynced[: max(len(self.unsynced) - (self.changes - changes), 0)]
 
     def _put(self, changes: dict[str, Inode | Folder | None]) -> None:
@@ -43,7 +43,7 @@ class Folder:
                 self.entries[name] = node
 
     def lose(self, name: str) -> None:
-        """Let the name stand for nothing any more, whatever was synced."""
+        """Remove the name, whatever was synced."""
         del self.entries[name]
         self.unsynced = [change for change in self.unsynced if name not in change.after]
 
@@ -61,7 +61,7 @@ class Folder:
                 node.lose_tail(rng)
 
     def lose_any(self, rng: Random) -> None:
-        """Undo any changes, as POSIX allows: none counts without those of the same names before it."""
+        """Undo any changes, as POSIX allows, but keep none without the earlier ones of its names."""
         for change in reversed(self.unsynced):
             self._put(change.before)
         kept = rng.choice((0.1, 0.5, 0.9, 1.0))
