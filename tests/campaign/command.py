@@ -1,4 +1,4 @@
-"""The common part of the campaigns' commands: lines as they come, and faults that are planted to be found."""
+"""The common part of the campaigns' commands: immediate output, and planted faults that must be found."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 
 
 def show(line: str) -> None:
-    """Print at once, also into a pipe."""
+    """Print at once, even into a pipe."""
     print(line, flush=True)
 
 
 def all_found(faults: Mapping[str, Callable[[int], list[str]]], seed: int, rounds: int, kills: int) -> int:
-    """Run each fault's campaign, with `kills` kills and one seed after the other, until it finds something.
+    """Run each fault's campaign with successive seeds, of `kills` kills, until it finds something.
 
-    Return the exit code: 1 when one found nothing in `rounds`. A campaign returns what it found, the worst first.
+    Return the exit code: 1 if one found nothing in `rounds`. A campaign returns its findings, the worst first.
     """
     missed = 0
     for name, campaign in faults.items():

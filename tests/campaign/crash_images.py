@@ -45,7 +45,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _run(options: argparse.Namespace, seed: int, kinds: Sequence[Kind], count: int) -> list[ImageResult]:
-    """Two traced runs, one with each write synced and one with the default settings, and the images of both."""
+    """Trace two runs, one with every write synced and one with the defaults, and check the images of both."""
     results = []
     counts = share_of(kinds, count)
     for synced in (True, False):

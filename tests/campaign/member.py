@@ -1,4 +1,4 @@
-"""A member of a share group: it acknowledges at random, loses its connection, and keeps records too long."""
+"""A share-group member that acknowledges at random, loses its connection, and holds records too long."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ TIMEOUT_S: Final = 5.0
 
 
 class Witness(Protocol):
-    """Is informed of what members get and say, from their threads."""
+    """An observer of members' deliveries and acknowledgements, called in their threads."""
 
     def delivered(self, member: str, place: Place, count: int, now_s: float, until_s: float) -> None:
-        """The member has the record, for the `count`-th time."""
+        """Observe the `count`-th delivery of a record to the member."""
 
     def sends(self, place: Place, kind: int) -> None:
-        """The holder acknowledges it."""
+        """Observe that the holder acknowledges it."""
 
     def answered(self, place: Place, kind: int, accepted: bool) -> None:
-        """The broker's answer to that."""
+        """Observe the broker's answer to that."""
 
     def lost(self, member: str) -> None:
-        """The member's connection is lost."""
+        """Observe the loss of the member's connection."""
 
 
 class Member(threading.Thread):
-    """`address` is the broker's; `partitions` of the topic are fetched, assigned or not. Ends when `stop` is set."""
+    """A member. It fetches all `partitions` of the topic, assigned or not, at `address`, until `stop` is set."""
 
     def __init__(
         self,
@@ -99,9 +99,9 @@ class Member(threading.Thread):
             self._acknowledge(self._client, said)
 
     def verdict(self, place: Place) -> int | None:
-        """Return the verdict on a record. Some records are poison to everyone.
+        """Return the acknowledgement of a record. Some records fail for every member.
 
-        None: the member keeps the record, and the lock runs out.
+        None: the member holds the record until the lock expires.
         """
         if place[1] % 97 == 0:
             return RELEASE
@@ -120,9 +120,7 @@ class Member(threading.Thread):
             self._member_epoch = 0
 
     def _fetch(self, client: WireClient) -> list[Place] | None:
-        """Return the places that were acquired; None if the session has to be opened again, or the connection was
-        dropped.
-        """
+        """Return the acquired places; None if the session must be reopened, or the connection was dropped."""
         opens = self._session_epoch == 0
         partitions = [share_fetch.FetchPartition(number, []) for number in range(self._partitions)] if opens else []
         topics = [share_fetch.FetchTopic(self._topic_id, partitions)] if opens else []

@@ -1,4 +1,4 @@
-"""Acknowledgements at random: what a member holds, or one of the many ways to get them wrong."""
+"""Random acknowledgements: of records a member holds, or with one of many mistakes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Run = tuple[int, int]
 
 
 def sound_acks(chance: Random, view: View, member: int, *, renew: bool) -> Acks:
-    """Some of what the member holds; empty when it holds nothing. `renew` mixes renewals in."""
+    """Return acknowledgements of some held records, or none. `renew` adds renewals."""
     partitions = [partition for partition in range(PARTITIONS) if view.held_by(member, partition)]
     chance.shuffle(partitions)
     chosen = partitions[: chance.choice((1, 1, 2))]
@@ -25,7 +25,7 @@ def sound_acks(chance: Random, view: View, member: int, *, renew: bool) -> Acks:
 
 
 def runs_of(offsets: list[int]) -> list[Run]:
-    """Neighbouring offsets as ranges, both ends included."""
+    """Return neighbouring offsets as ranges, both ends included."""
     found: list[Run] = []
     for offset in offsets:
         if found and found[-1][1] + 1 == offset:
@@ -147,7 +147,7 @@ def _once_more(chance: Random, view: View, member: int, partition: int) -> list[
 
 
 def _from_the_beginning(chance: Random, view: View, member: int, partition: int) -> list[AckRange] | None:
-    """Below the start offset and on into what may be held."""
+    """Acknowledge from below the start offset up into what may be held."""
     held = view.held_by(member, partition)
     if not held and chance.random() < 0.8:
         return None
@@ -171,7 +171,7 @@ def _sound_then_not_acquired(chance: Random, view: View, member: int, partition:
 
 
 def _over_everything(chance: Random, view: View, member: int, partition: int) -> list[AckRange] | None:
-    """Acknowledge from the first to the last of what anybody holds, with everything between."""
+    """Acknowledge from the first to the last held record, of all members, with everything between."""
     held = sorted(view.held[partition])
     return [AckRange(held[0], held[-1], (chance.choice(_TYPES),))] if held else None
 
@@ -197,7 +197,7 @@ MISTAKES: Final[dict[str, Mistake]] = {
 
 
 def mistaken_acks(chance: Random, view: View, member: int) -> tuple[str, Acks]:
-    """One mistake on one partition, sometimes beside sound acknowledgements of the other; what it is, and the acks."""
+    """Return one mistake on one partition, sometimes with valid acknowledgements of the other."""
     if chance.random() < 0.06:
         return "unknown partition", ((UNKNOWN_PARTITION, (AckRange(0, 0, (ACCEPT,)),)),)
     partition = chance.randrange(PARTITIONS)

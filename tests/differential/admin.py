@@ -73,12 +73,12 @@ READY_WITHIN_S = 30
 
 
 def member_id(member: int) -> str:
-    """The name that a member has at both brokers."""
+    """Return the member's id at both brokers."""
     return f"member-{member}"
 
 
 async def eventually(attempt: Callable[[], Awaitable[T | None]], pause_s: float = 0.02) -> T:
-    """The first result that is not None; AssertionError when none comes in time."""
+    """Return the first result that is not None; AssertionError if none comes in time."""
     deadline = time.monotonic() + READY_WITHIN_S
     while True:
         result = await attempt()
@@ -95,7 +95,7 @@ async def served(connection: Connection) -> set[int]:
 
 
 async def has_dead_letters(connection: Connection) -> bool:
-    """Return True if share groups may have dead-letter queues."""
+    """Return whether share groups may have dead-letter queues."""
     answer = await connection.call(ApiVersionsRequest("differential", "1"), 4, ApiVersionsResponse)
     return any(one.name == "share.version" and one.max_version_level >= 2 for one in answer.finalized_features)
 
@@ -104,7 +104,7 @@ async def has_dead_letters(connection: Connection) -> bool:
 
 
 async def create_topic(connection: Connection, name: str, configs: Mapping[str, str] | None = None) -> bytes:
-    """A topic of two partitions; its id."""
+    """Create a topic of two partitions and return its id."""
     rows = [CreatableTopicConfig(*each) for each in (configs or {}).items()]
     request = CreateTopicsRequest([CreatableTopic(name, PARTITIONS, 1, [], rows)], 20_000)
     topic = (await connection.call(request, 7, CreateTopicsResponse)).topics[0]
@@ -113,12 +113,12 @@ async def create_topic(connection: Connection, name: str, configs: Mapping[str, 
 
 
 async def delete_topic(connection: Connection, name: str) -> None:
-    """Whatever comes of it: the sequence is over."""
+    """Delete the topic, whatever the result: the sequence is over."""
     await connection.call(DeleteTopicsRequest([DeleteTopicState(name)], [], 20_000), 6, DeleteTopicsResponse)
 
 
 async def produce(connection: Connection, topic: str, partition: int, sizes: Sequence[int], written_ms: int) -> Answer:
-    """One record batch of each size; waits for a partition that has no leader yet."""
+    """Produce one record batch of each size; wait if the partition has no leader yet."""
     for size in sizes:
         records = batch(*[VALUE] * size, timestamp_ms=written_ms)
 
@@ -135,7 +135,7 @@ async def produce(connection: Connection, topic: str, partition: int, sizes: Seq
 
 
 async def delete_records(connection: Connection, topic: str, partition: int, before: int) -> Answer:
-    """The error, and the new log start."""
+    """Return the error and the new log start."""
     request = DeleteRecordsRequest([DeleteRecordsTopic(topic, [DeleteRecordsPartition(partition, before)])], 20_000)
     row = (await connection.call(request, 2, DeleteRecordsResponse)).topics[0].partitions[0]
     return Answer(row.error_code, {partition: PartitionAnswer(start_offset=row.low_watermark)})
@@ -165,7 +165,7 @@ async def configure(connection: Connection, group: str, configs: Sequence[tuple[
 
 
 async def find_group(connection: Connection, key: str, *, share: bool = False) -> bool:
-    """Return True if the coordinator of a group (or with `share` of a share partition) is there.
+    """Return whether the coordinator of a group (or with `share` of a share partition) is available.
 
     Asking creates its topic.
     """
@@ -184,7 +184,7 @@ async def until_there(connection: Connection, group: str) -> None:
 
 
 async def begin_at(connection: Connection, group: str, topic: str, offsets: Sequence[int]) -> None:
-    """`alter_offsets` that must succeed; waits for coordinators that are not there yet."""
+    """Call `alter_offsets`, which must succeed; wait for coordinators."""
 
     async def attempt() -> bool | None:
         await find_group(connection, group)
@@ -199,7 +199,7 @@ async def begin_at(connection: Connection, group: str, topic: str, offsets: Sequ
 
 
 async def alter_offsets(connection: Connection, group: str, topic: str, offsets: Sequence[int]) -> Answer:
-    """Start offsets for all partitions."""
+    """Alter the start offsets of all partitions."""
     partitions = [AlterShareGroupOffsetsRequestPartition(index, offset) for index, offset in enumerate(offsets)]
     request = AlterShareGroupOffsetsRequest(group, [AlterShareGroupOffsetsRequestTopic(topic, partitions)])
     answer = await connection.call(request, 0, AlterShareGroupOffsetsResponse)
@@ -208,7 +208,7 @@ async def alter_offsets(connection: Connection, group: str, topic: str, offsets:
 
 
 async def describe_offsets(connection: Connection, group: str, topic: str) -> Answer:
-    """Start offset and lag of all partitions."""
+    """Return start offset and lag of all partitions."""
     wanted = DescribeShareGroupOffsetsRequestTopic(topic, list(range(PARTITIONS)))
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])
     described = (await connection.call(request, 1, DescribeShareGroupOffsetsResponse)).groups[0]
@@ -222,9 +222,9 @@ async def describe_offsets(connection: Connection, group: str, topic: str) -> An
 async def read_state(connection: Connection, group: str, topic_id: bytes) -> Answer:
     """Return the persisted state of all partitions.
 
-    They are read with the leader epochs that their coordinator knows, which changes nothing. Those are in the summary,
-    but for a partition whose offset was altered since its leader read: Apache Kafka then has epoch 0 there, and refuses
-    it. Such a partition is read with its leader's own epoch, as the leader does.
+    They are read with the leader epochs that their coordinator has, from the summary, so that nothing changes. A
+    partition altered since its leader's read has epoch 0 in Apache Kafka's summary, which it then refuses: such a
+    partition is read with the leader's own epoch.
     """
     known = await _persisted_epochs(connection, group, topic_id)
     rows = await _stored(connection, group, topic_id, known)
@@ -237,7 +237,7 @@ async def read_state(connection: Connection, group: str, topic_id: bytes) -> Ans
 
 
 async def until_buried(connection: Connection, group: str, topic_id: bytes) -> None:
-    """Wait until no record is archiving: each has its letter, or goes without. TimeoutError."""
+    """Wait until no record is archiving: each has its letter, or gets none. TimeoutError."""
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline:
         known = await _persisted_epochs(connection, group, topic_id)
@@ -294,7 +294,7 @@ async def until_ready(connection: Connection, group: str, topic: str, topic_id: 
 
 
 async def join_all(members: Sequence[Connection], group: str, topic: str, epochs: dict[int, int]) -> None:
-    """All members join; done when every partition's share state is initialised, which is when a member has it."""
+    """Join all members; done when every partition's share state is initialised, as assignments show."""
     assigned: dict[int, set[int]] = {}
 
     async def beat(member: int, connection: Connection) -> None:
@@ -319,7 +319,7 @@ async def join_all(members: Sequence[Connection], group: str, topic: str, epochs
 async def heartbeat(
     connection: Connection, group: str, topic: str, member: int, epoch: MemberEpoch, epochs: dict[int, int]
 ) -> Answer:
-    """One heartbeat. Only its error is compared: epochs are counted differently."""
+    """Send one heartbeat. Only its error is compared: epochs are counted differently."""
     known = epochs.get(member, 0)
     sent = {
         MemberEpoch.CURRENT: known,

@@ -1,4 +1,4 @@
-"""Answers in the form in which they are compared: every field (`fields.py`), and what the next step is made from."""
+"""Answers in comparable form: every field (`fields.py`), and the input of the next step."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.differential.fields import Key
 class PartitionAnswer:
     """The answer for one partition.
 
-    `ack_error` is None when the answer has no row for a partition that was acknowledged. `acquired` is offset ->
-    delivery count, `missing` what of that no record batch of the answer holds. `start_offset` and `lag` come from
-    offset and state reads alone.
+    `ack_error` is None if the answer has no row for an acknowledged partition. `acquired` is offset -> delivery count,
+    `missing` those offsets that no record batch contains. `start_offset` and `lag` come only from offset and state
+    reads.
     """
 
     error: int = 0
@@ -38,9 +38,9 @@ NOTHING = PartitionAnswer()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer: the top-level error, or that of the only thing asked for, and the partitions by number.
+    """A whole answer: the top-level or only error, and the partitions by number.
 
-    `fields` is all of it, by partition and path; `aside` what is not compared as it stands there, but counted.
+    `fields` is all of it, by partition and path; `aside` what is counted but not compared.
     """
 
     error: int = 0

@@ -1,4 +1,4 @@
-"""Many seeds at one broker of each kind: side by side, restarts together, again where they disagreed."""
+"""Many seeds on one broker of each kind: in parallel, with common restarts, repeated where they disagreed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHOW_EVERY_S = 15
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All attempts at one seed, and what they come to."""
+    """All attempts at one seed, and their verdict."""
 
     seed: int
     attempts: Sequence[Attempt]
@@ -38,7 +38,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Campaign:
-    """Both brokers while it is entered. `make` may be replaced, to plant faults."""
+    """Both brokers, inside its context. `make` may be replaced, to plant faults."""
 
     at_once: int
     steps: int = STEPS
@@ -74,7 +74,7 @@ class Campaign:
             broker.remove()
 
     async def run(self, seeds: Iterable[int]) -> list[Outcome]:
-        """Every seed until it agrees, at most `tries` times."""
+        """Run every seed until it agrees, at most `tries` times."""
         began = self._reported = time.monotonic()
         self._written_ms = int(time.time() * 1000)  # not older: Apache Kafka deletes and rolls by the records' own time
         await self._warm_up()
@@ -88,7 +88,7 @@ class Campaign:
         return [Outcome(seed, self._attempts[seed], verdict(self._attempts[seed])) for seed in wanted]
 
     async def _warm_up(self) -> None:
-        """Find out what both serve, and wait for coordinators and the dead-letter queue."""
+        """Find out which APIs both serve, and wait for coordinators and the dead-letter queue."""
         keys = []
         queues = []
         for broker in self._brokers:
@@ -103,7 +103,7 @@ class Campaign:
         self._dead_letters = all(queues)
 
     async def _once(self, seeds: list[int], attempt: int) -> None:
-        """Run the seeds with a restart in waves, each with one way to end; the others whenever there is room."""
+        """Run seeds with restarts in waves, one kind of restart each; the others whenever there is room."""
         for kill in (False, True):
             setups = {seed: setup_of(seed) for seed in seeds}
             restarted = [seed for seed, setup in setups.items() if setup.restart_at is not None and setup.kill is kill]

@@ -1,8 +1,7 @@
-"""Whole answers, field by field: everything that a broker says is compared, but for what stands here by name.
+"""Whole answers, field by field: everything is compared, except for the fields named here.
 
-A field is named by its path, `ShareFetchResponse.responses.partitions.current_leader.leader_id`. What is said of a
-partition is kept under its number, so that rows are compared whatever their order, and one that is missing or there
-twice is found.
+A field is named by its path, `ShareFetchResponse.responses.partitions.current_leader.leader_id`. Fields of a partition
+are stored by its number, so that rows are compared in any order, and missing or repeated ones are found.
 """
 
 from __future__ import annotations
@@ -20,20 +19,20 @@ Key = tuple[int | None, str]
 
 
 class NormalForm(NamedTuple):
-    """The change of a value before it is compared, and what is lost by that."""
+    """A change of a value before the comparison, and what it hides."""
 
     change: Callable[[object], object]
     loses: str
 
 
 def without_empty_ranges(value: object) -> list[AcquiredRecords]:
-    """AcquiredRecords that have an offset in them."""
+    """Return the AcquiredRecords that contain an offset."""
     assert isinstance(value, list)
     return [each for each in value if each.first_offset <= each.last_offset]
 
 
 def batches_of(value: object) -> list[tuple[int, int, int]]:
-    """First and last offset of each record batch, and its CRC, which covers everything from the attributes on."""
+    """Return first and last offset and CRC of each record batch; the CRC covers all from the attributes on."""
     records = bytes(value) if isinstance(value, (bytes, memoryview)) else b""
     return [(header.base_offset, header.last_offset, header.crc) for _, header in batch_headers(records)]
 
@@ -48,7 +47,7 @@ class StateBatch(NamedTuple):
 
 
 def joined(value: object) -> list[StateBatch]:
-    """State batches, those that touch and are equal made one."""
+    """Join adjacent state batches that are equal."""
     assert isinstance(value, list)
     found: list[StateBatch] = []
     for row in value:
@@ -61,7 +60,7 @@ def joined(value: object) -> list[StateBatch]:
 
 
 def whether_known(value: object) -> bool:
-    """Return True for a known epoch: -1 is none."""
+    """Return whether an epoch is known, that is, not -1."""
     assert isinstance(value, int)
     return value >= 0
 
@@ -140,7 +139,7 @@ _NUMBERS: Final = ("partition_index", "partition", "index")
 
 @dataclass(slots=True)
 class Fields:
-    """The fields of an answer's messages. `names` are those that a broker has of its own, and what they stand for."""
+    """The fields of an answer's messages. `names` are a broker's own names, and what they stand for."""
 
     names: Mapping[str, str]
     judged: dict[Key, tuple[object, ...]] = field(default_factory=dict)

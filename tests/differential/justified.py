@@ -1,7 +1,7 @@
-"""The intended differences of shareq from Apache Kafka 4.4.0, by name: the only ones that are let pass.
+"""The intended differences of shareq from Apache Kafka 4.4.0, by name; no others are accepted.
 
-Each has its reason and a narrow predicate, and is counted where it hits; one that never hits in a full run is reported,
-and should go. `diverges`: the brokers' states differ from then on, so the sequence goes on with a fresh topic and
+Each has its reason and a narrow predicate, and its hits are counted; one that never hits in a full run is reported, and
+should be removed. `diverges`: the brokers' states differ from then on, so the sequence continues with a new topic and
 group.
 """
 
@@ -29,7 +29,7 @@ from tests.differential.view import View
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A step that was answered differently, and what was known before it. `found` is what is still unexplained."""
+    """A step with different answers, and what was known before. `found` is what is still unexplained."""
 
     step: Step
     ours: Answer
@@ -62,7 +62,7 @@ _SAID_OF_STATE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Justified:
-    """A known difference. `explains` looks at one difference of an answer at a time."""
+    """A known difference. `explains` checks one difference of an answer at a time."""
 
     name: str
     reason: str
@@ -369,7 +369,7 @@ JUSTIFIED: Final = (
 
 
 def explained(situation: Situation) -> tuple[list[Justified], list[Difference]]:
-    """The known differences that hit, and what none of them explains."""
+    """Return the known differences that hit, and the unexplained differences."""
     hits: list[Justified] = []
     rest: list[Difference] = []
     acquired: set[int | None] = set()

@@ -1,4 +1,4 @@
-"""Plays steps at one broker and brings its answers into the form in which they are compared."""
+"""A player of steps at one broker, which normalises the answers for comparison."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Plays(Protocol):
     async def play(self, step: Step) -> Answer: ...
 
     async def settle(self) -> None:
-        """Wait until what has died is done with. TimeoutError."""
+        """Wait until dead records are finished. TimeoutError."""
 
     async def end(self) -> None: ...
 
@@ -57,7 +57,7 @@ class Plays(Protocol):
 class Player:
     """One sequence at one broker, with a topic and a group of its own. `begin` first, `end` last.
 
-    `written_ms`: the time in all records, the same at both brokers, whose record batches are compared.
+    `written_ms`: the timestamp of all records, equal at both brokers because record batches are compared.
     """
 
     port: int
@@ -86,7 +86,7 @@ class Player:
 
     @property
     def names(self) -> dict[str, str]:
-        """The names that this broker alone has for things."""
+        """The names that only this broker has."""
         return {self.group: "the group", self.topic: "the topic", uuid_to_text(self.topic_id): "the topic's id"}
 
     async def begin(self, setup: Setup) -> None:
@@ -109,9 +109,9 @@ class Player:
                 await connection.close()
 
     async def play(self, step: Step) -> Answer:
-        """Play one step. The restart itself is the runner's: here only what comes after it.
+        """Play one step. The runner restarts brokers; here follows only what comes after it.
 
-        Of several answers of one RPC the last counts: a broker is asked again until a change is to be seen.
+        Of several answers of one RPC the last counts: requests are repeated until a change is visible.
         """
         connections = (self.admin, self.stranger, *self.members)
         for connection in connections:

@@ -1,4 +1,4 @@
-"""Sequences in lockstep at two brokers: a step at both, a moment to settle, both answers compared."""
+"""Sequences in lockstep at two brokers: a step at both, a pause, a comparison of the answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One time through a sequence. `found` is empty when it agreed to the end; else it is about the last one played."""
+    """One run of a sequence. `found` is empty if it agreed to the end; otherwise it is about the last step."""
 
     seed: int
     played: list[Played]
@@ -54,7 +54,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class RestartGate:
-    """Sequences that play side by side restart their brokers together: when all that are left have come to it."""
+    """A gate at which parallel sequences wait to restart their brokers together."""
 
     restart: Callable[[], Awaitable[None]]
     parties: int
@@ -68,7 +68,7 @@ class RestartGate:
         await self._passed.wait()
 
     async def leave(self) -> None:
-        """A sequence ends. One that has passed changes nothing for the others."""
+        """End a sequence; if it has passed, this has no effect on the others."""
         if not self._passed.is_set():
             self.parties -= 1
             await self._look()
@@ -85,7 +85,7 @@ Make = Callable[[Literal["ours", "theirs"], str], Plays]
 
 @dataclass(slots=True)
 class Duel:
-    """Plays one sequence at both brokers."""
+    """One sequence played at both brokers."""
 
     make: Make
     seed: int
@@ -98,7 +98,7 @@ class Duel:
     _theirs: Plays = field(init=False)
 
     async def play(self) -> Attempt:
-        """Play from the beginning to the end, or to the first difference that nothing justifies."""
+        """Play to the end, or to the first unjustified difference."""
         sequence = Sequence(self.seed, delete_records=self.delete_records, dead_letters=self.dead_letters)
         attempt = Attempt(self.seed, [], (), Counter())
         await self._begin(sequence, 0)

@@ -1,6 +1,6 @@
-"""The knowledge of a sequence from the answers on which both brokers agreed: the next step is made from it.
+"""A sequence's knowledge from the answers on which both brokers agreed, from which it makes the next step.
 
-A guess, good enough to acknowledge mostly what is held. Nothing is judged by it.
+It is an estimate, good enough to acknowledge mostly held records. It judges nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.differential.steps import (
 
 
 class Held(NamedTuple):
-    """The holder of an offset. `short`: its lock runs out at the next pause."""
+    """The holder of an offset. `short`: its lock expires at the next pause."""
 
     member: int
     short: bool
@@ -42,7 +42,7 @@ class Held(NamedTuple):
 
 @dataclass(slots=True)
 class Session:
-    """A member's share session: the epoch that its next request should carry, and its partitions."""
+    """A member's share session: its next epoch, and its partitions."""
 
     epoch: int = 1
     partitions: dict[int, None] = field(default_factory=dict)

@@ -30,6 +30,9 @@ SCOPES: Final = {
     "dead letters": Scope(dead_letters=True),
     "dead letters, one attempt": Scope(batches=(1, 1), dead_letters=True, delivery_count_limit=1),
     "delays": Scope(batches=(2,), backoff_ms=15),
+    "dates": Scope(batches=(2,), dates=(0, 15)),
+    "dates, a narrow window": Scope(batches=(1, 1, 1), window=2, dates=(15, 5, 15), trimmed=False),
+    "dates, order and a backoff": Scope(batches=(1, 1), keys=(1, 1), dates=(15, 0), backoff_ms=5),
     "order": Scope(batches=(2, 2), keys=(1, 2, 1, 1), trimmed=False),
     "order, some without a key": Scope(batches=(1, 2), keys=(1, 0, 1)),
     "order, delays and dead letters": Scope(batches=(1, 1), keys=(1, 1), dead_letters=True, backoff_ms=5),
@@ -80,9 +83,9 @@ def main(arguments: list[str]) -> int:
 def _all_searched(
     names: list[str], options: argparse.Namespace, executor: Executor
 ) -> Iterator[tuple[Searched, float]]:
-    """One scope after the other, in all processes; with `--minutes` each in a process of its own, whose CPU is counted.
+    """Search one scope after the other in all processes; with `--minutes` each in one, whose CPU is counted.
 
-    And the seconds that each took.
+    Yield the seconds of each as well.
     """
     if options.minutes is not None:
         yield from executor.map(_searched_within, names, repeat(options.depth), repeat(options.minutes * 60))
@@ -93,7 +96,7 @@ def _all_searched(
 
 
 def _searched_within(name: str, depth: int, limit_s: float) -> tuple[Searched, float]:
-    """Search as deep as so many seconds of this process's CPU time allow. Return those that it took, too."""
+    """Search as deep as this much CPU time of the process allows; return the seconds used, too."""
     ends = [time.process_time()]
 
     def deeper(searched: Searched) -> bool:
@@ -105,9 +108,9 @@ def _searched_within(name: str, depth: int, limit_s: float) -> tuple[Searched, f
 
 
 def enough_time(searched: Searched, ends: list[float], limit_s: float) -> bool:
-    """Return True if one step more, and what is left after it, fits: it grows as the states did with the last one.
+    """Return whether one step more, and its remaining work, fits if it grows as the last step did.
 
-    `ends`: when the search began, and when each step that it took ended, in seconds.
+    `ends`: when the search began, and when each step ended, in seconds.
     """
     if searched.depth < 2:
         return True
@@ -117,7 +120,7 @@ def enough_time(searched: Searched, ends: list[float], limit_s: float) -> bool:
 
 
 def _shown(name: str, searched: Searched) -> bool:
-    """Write to a terminal how far the search is. Always True: it goes on."""
+    """Show the search's progress on a terminal. Always True: the search continues."""
     if sys.stderr.isatty():
         print(f"{name}, depth {searched.depth}: {searched.states[-1]:,} new states", file=sys.stderr, flush=True)
     return True

@@ -1,12 +1,12 @@
-"""The form of a world: one for all whose future is the same.
+"""The normal form of a world, equal for all worlds with the same future.
 
-Everything that the leader keeps is in it, read from its objects by name of field. Left out, with the reason:
+It contains everything that the leader keeps, read from its objects by field name. Left out, with the reason:
 
 * counters and `since_ms` are shown to operators and decide nothing;
-* times count from now, and numbers of state writes from the last one;
-* members are numbered in the order in which they appear;
+* times are relative to now, and numbers of state writes to the last one;
+* members are numbered in order of appearance;
 * the window's `order` is the leader's own;
-* what has been taken off the front of a `BatchMap`, and the order of entries in the heap of locks.
+* the removed front of a `BatchMap`, and the order of entries in the heap of locks.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ PLAIN = {type(None), bool, int, str, bytes}
 
 
 def digest(world: World) -> bytes:
-    """16 bytes that stand for all worlds of this form."""
+    """Return 16 bytes that identify all worlds of this form."""
     return hashlib.blake2b(repr(form(world)).encode(), digest_size=16).digest()
 
 
 def form(world: World) -> object:
-    """Return the material of `digest`, as tuples."""
+    """Return the input of `digest`, as tuples."""
     return _Former(world).world()
 
 
@@ -119,6 +119,8 @@ class _Former:
             return self._write(value)
         if name == "deadline_ms":
             return self._time(value)
+        if name == "_behind":
+            return value and (value.first_offset, self._time(value.not_before_ms))
         if name == "not_before_ms":
             return value and self._time(value)
         if name in ("_writes", "_held"):
@@ -132,12 +134,12 @@ class _Former:
         return self._of(value)
 
     def _moved(self, rows: Sequence[Delay | DeadLetter]) -> object:
-        """Delays by their distance from now, dead letters as they are: a member's name among them decides nothing."""
+        """Return delays relative to now, and dead letters unchanged: a member's name there decides nothing."""
         now_ms = self._world.now_ms
         return [(row[0], row[1], row[2] - now_ms if isinstance(row, Delay) else row[2], row[3]) for row in rows]
 
     def _batch(self, batch: InFlightBatch) -> object:
-        """A batch by its place; one that has left the window no longer matters but for being asked."""
+        """Return a batch by its position; one outside the window matters only if it is looked up."""
         window = self._world.core._window
         return batch.first_offset, any(each is batch for each in window.batches)
 

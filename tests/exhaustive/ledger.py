@@ -27,12 +27,12 @@ FINISHING: Final = (AcknowledgeType.ACCEPT, AcknowledgeType.REJECT, AcknowledgeT
 
 
 class Broken(AssertionError):
-    """A promise was not kept."""
+    """An error: a promise was broken."""
 
 
 @dataclass(slots=True)
 class Held:
-    """A record that a member has until `deadline_ms`. `write` is the state write that its acknowledgement awaits."""
+    """A record that a member has until `deadline_ms`. `write`: the state write that its acknowledgement awaits."""
 
     member: int
     deadline_ms: int
@@ -70,7 +70,7 @@ class Ledger:
     waiting: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def handed_out(self, member: int, ranges: list[AcquiredRange], now_ms: int, deadline_ms: int) -> None:
-        """A fetch was answered with these. Raises Broken when one of them should not have come, or not so often."""
+        """Record an answered fetch. Broken if a record should not have come, or not so often."""
         for first, last, count in ranges:
             for offset in range(first, last + 1):
                 if offset in self.held:
@@ -88,8 +88,7 @@ class Ledger:
                 self.believed.setdefault(offset, set()).add(member)
 
     def is_over(self, offset: int, pending: Collection[int]) -> bool:
-        """Return True if the record does not come again, as far as clients were answered before the last crash and
-        since.
+        """Return whether the record must not come again, by the answers before the last crash and since.
 
         The content of `pending` state writes is not known yet.
         """
@@ -105,12 +104,12 @@ class Ledger:
             raise Broken(f"offset {offset}: attempt {count} after at most {self.attempts_before.get(offset, 0)}")
 
     def may_acknowledge(self, member: int, offset: int) -> bool:
-        """Return True if the member has the record, and nothing is being written about it."""
+        """Return whether the member has the record, with no state write pending for it."""
         holder = self.held.get(offset)
         return holder is not None and holder.member == member and holder.write is None
 
     def acknowledged(self, member: int, first: int, last: int, kind: AcknowledgeType, write: int, now_ms: int) -> None:
-        """The acknowledgement is taken, and its answer awaits a state write."""
+        """Record an accepted acknowledgement whose answer awaits a state write."""
         for offset in range(first, last + 1):
             holder = self.held.get(offset)
             if holder is None or holder.member != member or holder.write is not None:
@@ -121,12 +120,12 @@ class Ledger:
             self._may_die(offset, holder)
 
     def renewed(self, first: int, last: int, deadline_ms: int) -> None:
-        """The locks of `first..last` (inclusive) end later."""
+        """Extend the locks of `first..last` (inclusive)."""
         for offset in range(first, last + 1):
             self.held[offset].deadline_ms = deadline_ms
 
     def session_ended(self, member: int, write: int, now_ms: int) -> None:
-        """Give back what the member has; no client awaits that."""
+        """Release the member's records; no client waits for that."""
         for offset, holder in self.held.items():
             if holder.member == member and holder.write is None:
                 holder.write, holder.kind, holder.since_ms = write, AcknowledgeType.RELEASE, now_ms
@@ -138,7 +137,7 @@ class Ledger:
             self.may_be_dead.add(offset)
 
     def written(self, write: int, now_ms: int, *, answered: bool, durable: bool) -> None:
-        """A state write has ended: `answered` to the leader, and so to the client, as done."""
+        """Record the end of a state write: `answered` as done to the leader, and so to the client."""
         for offset, holder in list(self.held.items()):
             if holder.write != write:
                 continue
@@ -164,7 +163,7 @@ class Ledger:
                 self.waiting[offset] = (time, 0 if its == write else its)
 
     def expired(self, now_ms: int, write: int) -> None:
-        """Locks beyond their deadline have been acted on; `write` says so."""
+        """Record that expired locks were handled, by state write `write`."""
         for offset, holder in list(self.held.items()):
             if holder.write is None and holder.deadline_ms <= now_ms:
                 self._expired(offset, holder, now_ms, write)
@@ -183,7 +182,7 @@ class Ledger:
             self.waiting[offset] = (since_ms + self.backoff_ms, write)
 
     def trimmed(self, log_start: int) -> None:
-        """Forget the records below `log_start`, which are gone."""
+        """Forget the records below `log_start`, which were deleted."""
         gone = range(log_start)
         self.finished.update(gone)
         for offset in gone:
@@ -194,7 +193,7 @@ class Ledger:
         self.buried.update(gone)
 
     def crashed(self) -> None:
-        """The leader is gone, and with it every lock."""
+        """Record the loss of the leader and every lock."""
         self.held.clear()
         self.may_have_been |= self.may_be_finished | self.may_be_dead
         self.dead -= set(self.given_up)

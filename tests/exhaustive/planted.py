@@ -1,4 +1,4 @@
-"""Faults to plant in the share core, each as small as a mistake in a change would be. A search must find every one."""
+"""Faults to plant in the share core, each as small as a real mistake. A search must find every one."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from tests.support.planting import Function, in_place_of, replaced
 PLAIN: Final = Scope(batches=(1, 1))
 QUEUE: Final = Scope(batches=(1, 1), dead_letters=True, delivery_count_limit=1)
 LATER: Final = Scope(batches=(1, 1), backoff_ms=15)
+DATED: Final = Scope(batches=(1, 1, 1), window=2, dates=(15, 5, 15), trimmed=False)
 ORDERED: Final = Scope(batches=(2,), keys=(1, 1))
 THREE_KEYS: Final = Scope(batches=(2, 2), keys=(1, 2, 3, 1), trimmed=False)
 
@@ -44,7 +45,7 @@ def dead_letters_forgotten_by_a_crash() -> AbstractContextManager[object]:
 
 @in_place_of(SharePartition, "acknowledge")
 def dead_letters_before_their_write(original: Function, self: SharePartition, *arguments: Any) -> Any:
-    """They are asked for when a member rejects, though its write may fail and the record live on."""
+    """Plant a request for them at the rejection, although its write may fail and the record live on."""
     outcome = original(self, *arguments)
     change = self._writes[outcome.write_id][0] if outcome.write_id else None
     if change is None or not change.dead:
@@ -76,6 +77,14 @@ def no_delay_after_a_lost_lock() -> AbstractContextManager[object]:
     return replaced((locks, "not_before", lambda *_: 0))
 
 
+def dates_not_heeded() -> AbstractContextManager[object]:
+    return replaced((partition, "make_wait", lambda *_: []))
+
+
+def all_of_the_window_waits() -> AbstractContextManager[object]:
+    return replaced((partition, "first_behind", lambda *_: None))
+
+
 def nobody_wakes_what_waits() -> AbstractContextManager[object]:
     return replaced((partition, "wake", lambda *_: False))
 
@@ -93,7 +102,7 @@ def keys_taken_for_each_other(original: Function, self: SharePartition, *argumen
 
 
 def key_free_before_the_write() -> AbstractContextManager[object]:
-    """A record that is given up counts as finished before that is durable."""
+    """Plant that an archived record counts as finished before that is durable."""
     return replaced((KeyOrder, "hold", lambda _self, _write_id: None))
 
 
@@ -103,7 +112,7 @@ def key_free_when_given_back() -> AbstractContextManager[object]:
 
 @in_place_of(SharePartition, "_switch_order")
 def keys_forgotten_by_a_load(original: Function, self: SharePartition) -> None:
-    """Take for known what is in flight after a load."""
+    """Plant that the keys of records in flight are taken as known after a load."""
     original(self)
     if self._order is not None and self._window.batches:
         self._order.known_until = self._window.end_offset + 1
@@ -114,7 +123,7 @@ def key_never_free() -> AbstractContextManager[object]:
 
 
 class Planted(NamedTuple):
-    """A fault, and the scope and depth in which it shows."""
+    """A fault, and the scope and depth in which it is visible."""
 
     fault: Callable[[], AbstractContextManager[object]]
     scope: Scope
@@ -141,6 +150,9 @@ FAULTS: Final = (
     Planted(delays_not_persisted, LATER, 4),
     Planted(no_delay_after_a_lost_lock, LATER, 4),
     Planted(nobody_wakes_what_waits, LATER, 4),
+    Planted(dates_not_heeded, DATED, 3),
+    Planted(all_of_the_window_waits, DATED, 3),
+    Planted(nobody_wakes_what_waits, DATED, 4),
     Planted(keys_not_read, ORDERED, 4),
     Planted(keys_taken_for_each_other, THREE_KEYS, 4),
     Planted(key_free_before_the_write, Scope(batches=(2,), keys=(1, 1), delivery_count_limit=1), 4),

@@ -1,4 +1,4 @@
-"""The size of the world of an exhaustive search, and what can happen in it."""
+"""The size of an exhaustive search's world, and its possible events."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ class Span(NamedTuple):
 class Scope:
     """A log whose offsets begin at 0, in record batches of these sizes, and a share group.
 
-    `members` are equals: what one of them does stands for what the other would do. `window` is the in-flight limit.
-    With `dead_letters` there is a queue for dead records; with `backoff_ms` a failed record waits as long; with `keys`,
-    one for each record, the group has order by key (0: that record has none).
+    `members` are interchangeable: each stands for all. `window` is the in-flight limit. With `dead_letters` there is a
+    queue for dead records; with `backoff_ms` a failed record waits as long; with `keys`, one for each record, the group
+    has order by key (0: no key); with `dates` the group has delays, and each record comes no earlier than so long after
+    the beginning (0: at once).
     """
 
     batches: tuple[int, ...] = (2, 2)
@@ -35,6 +36,7 @@ class Scope:
     dead_letters: bool = False
     backoff_ms: int = 0
     keys: tuple[int, ...] = ()
+    dates: tuple[int, ...] = ()
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -43,7 +45,7 @@ class Scope:
 
     @property
     def log_end(self) -> int:
-        """Exclusive."""
+        """The log end (exclusive)."""
         return sum(self.batches)
 
 
@@ -54,7 +56,7 @@ class Fetch(NamedTuple):
 
 
 class Acknowledge(NamedTuple):
-    """`first..last` (inclusive), all with one type."""
+    """An acknowledgement of `first..last` (inclusive), all with one type."""
 
     member: int
     first: int
@@ -73,25 +75,25 @@ class Written(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Time passes: half of a lock, or up to the next deadline, which is then acted on."""
+    """The passing of time: half a lock duration, or up to the next deadline, which is then handled."""
 
     until: Literal["half a lock", "the deadline"]
 
 
 class Crash(NamedTuple):
-    """The leader is gone and loads again. State writes under way are durable, or not."""
+    """The loss of the leader and a load by the next. Pending state writes are durable, or not."""
 
     durable: bool
 
 
 class Trim(NamedTuple):
-    """DeleteRecords up to `log_start`, found out by the next read."""
+    """A DeleteRecords up to `log_start`, noticed by the next read."""
 
     log_start: int
 
 
 class LettersDone(NamedTuple):
-    """The oldest dead letters are written, or given up: then no copy is left."""
+    """The end of the oldest dead letters, written or given up: no copy is left then."""
 
     copied: bool
 

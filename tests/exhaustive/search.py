@@ -1,4 +1,4 @@
-"""Breadth first through every life of a scope, one world of each form."""
+"""A breadth-first search through every history of a scope, one world of each form."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ CHUNK = 64
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A life after which a promise was broken, the last step included; `drained`: while the rest was worked off."""
+    """A history that broke a promise, last step included; `drained`: during the final work."""
 
     life: Life
     why: str
     drained: bool
 
     def listed(self, scope: Scope) -> str:
-        """Step by step."""
+        """Return the history step by step."""
         steps = [str(alphabet(scope)[at]) for at in self.life]
         return "\n".join([*steps, *(["then all is worked off"] if self.drained else []), f"=> {self.why}"])
 
 
 @dataclass(slots=True)
 class Searched:
-    """`states[n]` new forms at depth n, `steps` taken in all; `found` ends the search."""
+    """The result: `states[n]` new forms at depth n, `steps` taken in all; `found` ends the search."""
 
     states: list[int] = field(default_factory=lambda: [1])
     steps: int = 0
@@ -48,9 +48,10 @@ class Searched:
 def search(
     scope: Scope, depth: int, executor: Executor | None = None, deeper: Callable[[Searched], bool] = lambda _: True
 ) -> Searched:
-    """Every life of up to `depth` steps, each followed by the work that is left. With an executor in its processes.
+    """Search every history of up to `depth` steps, each followed by its final work; in an executor's processes if
+    given.
 
-    `deeper` is asked before each further step, and may end the search at the depth that is reached by then.
+    `deeper` is asked before each further level, and may end the search at the depth reached.
     """
     searched = Searched()
     seen = {digest(World(scope))}
@@ -87,7 +88,7 @@ def _looked_at(scope: Scope, level: Sequence[Life], executor: Executor | None, *
 
 
 def _look(task: tuple[Scope, Sequence[Life], bool]) -> _Look:
-    """Work off what is left in each world, and go one step on from it."""
+    """Finish the work of each world, and take one further step from it."""
     scope, lives, further = task
     look = _Look()
     for life in lives:
@@ -102,7 +103,7 @@ def _look(task: tuple[Scope, Sequence[Life], bool]) -> _Look:
 
 
 def _go_on(scope: Scope, life: Life, look: _Look) -> bool:
-    """Every next step; False when a promise was broken."""
+    """Take every next step; False if a promise was broken."""
     world = lived(scope, life)
     for at in [at for at, step in enumerate(alphabet(scope)) if is_possible(step, world)]:
         longer = life + bytes((at,))
@@ -121,7 +122,7 @@ def _why(broken: Exception) -> str:
 
 
 def lived(scope: Scope, life: Life) -> World:
-    """The world after these steps, looked at after the last. Raises Broken, or what the leader raises."""
+    """Return the world after these steps, checked after the last. Raises Broken, or the leader's exceptions."""
     world, steps = World(scope), alphabet(scope)
     for number, at in enumerate(life, 1):
         world.perform(steps[at], check=number == len(life))
@@ -129,7 +130,7 @@ def lived(scope: Scope, life: Life) -> World:
 
 
 def work_off(world: World) -> None:
-    """Let everything end well: each record that is left has to come, and the start offset to reach the log's end."""
+    """Let all end well: each remaining record must come, and the start offset reach the log end."""
     ledger = world.ledger
     due = set(range(world.scope.log_end)) - ledger.finished - set(ledger.given_up)
     due -= ledger.may_be_finished | ledger.may_be_dead
@@ -175,9 +176,9 @@ def _settling(world: World) -> Iterator[Step]:
 
 
 def _is_worked_off(world: World) -> bool:
-    """Return True if everything is finished with.
+    """Return whether everything is finished.
 
-    The start offset behind a hole that was filled waits for the next record.
+    A start offset after a filled gap waits for the next record.
     """
     core, left = world.core, range(world.core.start_offset, world.scope.log_end)
     finished = sum(row.last_offset - row.first_offset + 1 for row in core.snapshot() if row.state in TERMINAL)

@@ -1,4 +1,4 @@
-"""Every step that a scope knows, and those that can be taken in a world."""
+"""Every step that a scope has, and those possible in a world."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SEVERAL = (AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.RENE
 
 @cache
 def alphabet(scope: Scope) -> tuple[Step, ...]:
-    """All of them, at most 256: a life is written as bytes."""
+    """Return all steps, at most 256, because a history is stored as bytes."""
     steps = tuple(_alphabet(scope))
     assert len(steps) <= 256
     return steps
@@ -59,7 +59,7 @@ def _alphabet(scope: Scope) -> Iterator[Step]:
 
 
 def is_possible(step: Step, world: World) -> bool:
-    """Return True if the step can be taken, and no other one does the same."""
+    """Return whether the step is possible, and no other one is equivalent."""
     ledger = world.ledger
     match step:
         case Fetch():
@@ -84,7 +84,7 @@ def is_possible(step: Step, world: World) -> bool:
 
 
 def _is_known(world: World) -> bool:
-    """Return True if the first member has been seen: until then it stands for all of them."""
+    """Return whether the first member has been seen: until then it stands for all members."""
     return bool(world.ledger.believed) or world.core.end_offset > 0
 
 

@@ -1,4 +1,4 @@
-"""Every life of a few steps in each scope; `make exhaustive DEPTH=n` goes further."""
+"""Every history of a few steps in each scope; `make exhaustive DEPTH=n` searches deeper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LESS_DEEP = dict.fromkeys(
 
 @pytest.fixture(autouse=True)
 def statuses_of_its_own() -> Iterator[None]:
-    """A planted fault must not live on in what is kept of statuses."""
+    """Keep a planted fault out of the statuses that are cached for later tests."""
     with new_statuses():
         yield
 

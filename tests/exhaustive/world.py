@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from shareq.broker.share.core.dates import DatedRange
 from shareq.broker.share.core.effects import DeadLetter, DeadLetters, Effect, StateBatch, WriteState
 from shareq.broker.share.core.partition import AckBatch, AcquiredRange, RangeView, SharePartition
-from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
+from shareq.coordinator.ports import RecordDelays, RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.shard import CoordinatorRecord
 from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.coordinator.share.shard import ShareCoordinatorSettings, ShareCoordinatorShard
@@ -36,6 +37,7 @@ from tests.support.models.key_hashes import key_hashes
 TOPIC: Final = "t"
 BEGIN_MS: Final = 1_000_000
 EVERYTHING: Final = 100
+LONGEST_MS: Final = 1_000
 
 
 class World:
@@ -53,6 +55,7 @@ class World:
         self.shard = self._shard()
         self._append(*self.shard.initialize(self.key, 1, 0).records)
         self.ledger = Ledger(scope.delivery_count_limit, scope.backoff_ms)
+        self.ledger.waiting.update((offset, (BEGIN_MS + date, 0)) for offset, date in enumerate(scope.dates) if date)
         self.writes: list[WriteState] = []
         self.letters: list[DeadLetter] = []
         self.all_durable = True  # nothing is in the leader's memory alone
@@ -93,6 +96,7 @@ class World:
             dead_letters=self.scope.dead_letters,
             order_by_key=bool(self.scope.keys),
             redelivery=RedeliveryBackoff(self.scope.backoff_ms, multiplier=1),
+            delay=RecordDelays(bool(self.scope.dates), LONGEST_MS),
         )
         core = SharePartition(self.key, 0, settings)
         error = core.load(
@@ -161,6 +165,7 @@ class World:
             spans,
             self.now_ms,
             keys=key_hashes(self._keys(spans)),
+            waiting=self._dated(spans),
         )
         self._check_order(acquired)
         self.ledger.handed_out(step.member, acquired, self.now_ms, self.now_ms + LOCK_MS)
@@ -187,6 +192,14 @@ class World:
             return False  # what a crash left unanswered may have made it wait
         key = keys[offset] if keys else 0
         return not key or all(at in ledger.finished for at in range(offset) if keys[at] == key)
+
+    def _dated(self, spans: list[Span]) -> list[DatedRange]:
+        """Return what the shell finds of times to come in what is read."""
+        offsets = [at for span in spans for at in range(span.base_offset, span.last_offset + 1)]
+        dates = self.scope.dates
+        return [
+            DatedRange(at, at, BEGIN_MS + dates[at]) for at in offsets if dates and BEGIN_MS + dates[at] > self.now_ms
+        ]
 
     def _keys(self, spans: list[Span]) -> dict[int, int]:
         """Return the records' keys that the shell reads, by offset."""
@@ -328,8 +341,17 @@ class World:
             self._check_persisted()
 
     def _check_waiting(self) -> None:
-        """The timer is set for the first record whose time comes."""
-        times = [time for time, _ in self.ledger.waiting.values() if time > self.now_ms]
+        """The timer is set for the first record whose time comes, as far as it was read."""
+        read = [row for row in self.core.snapshot() if row.not_before_ms is not None] if self.scope.dates else []
+        new = sum(row.last_offset - row.first_offset + 1 for row in read if not row.delivery_count)
+        if new > self.scope.window // 2:
+            raise Broken(f"{new} new records wait, more than half of the window")
+        times = [
+            time
+            for offset, (time, _) in self.ledger.waiting.items()
+            if time > self.now_ms
+            and (not self.scope.dates or any(row.first_offset <= offset <= row.last_offset for row in read))
+        ]
         deadline = self.core.next_deadline_ms()
         if times and (deadline is None or deadline > min(times)):
             raise Broken(f"a record waits until {min(times)}, the next look is at {deadline}")

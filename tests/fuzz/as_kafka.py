@@ -1,6 +1,6 @@
-"""UNKNOWN_SERVER_ERROR as an answer that was chosen, because Apache Kafka gives it: to what, so that all others count.
+"""UNKNOWN_SERVER_ERROR as a deliberate answer, where Apache Kafka gives it, so that all others count as bugs.
 
-Each has a place in the product that says so; a fault of the broker's is logged besides, which none of these is.
+Each has a place in the product that says so; a bug of the broker is logged as well, which none of these is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ is none yet, or requests have written or removed it.
 
 
 def fails_as_in_kafka(request: Message, response: Message, size: int, state_is_odd: IsOdd) -> bool:
-    """Return True if the request of `size` bytes may get the answer that it got."""
+    """Return whether the request of `size` bytes may get this answer."""
     match request:
         case ShareFetchRequest():
             if request.share_acquire_mode not in ACQUIRE_MODES or request.max_bytes < 0:
@@ -46,7 +46,7 @@ def fails_as_in_kafka(request: Message, response: Message, size: int, state_is_o
 
 
 def _committed_bytes(request: OffsetCommitRequest | TxnOffsetCommitRequest) -> int:
-    """Return the least bytes of the records: each has the names of the group and the topic, and the metadata."""
+    """Return a lower bound of the records' bytes: each has group, topic and metadata."""
     return sum(
         len(request.group_id) + len(topic.name) + len(partition.committed_metadata or "")
         for topic in request.topics

@@ -1,7 +1,7 @@
-"""The bends of a valid request: of its values, of the pieces of its bytes, of its frame.
+"""The mutations of a valid request: of its values, of the pieces of its bytes, of its frame.
 
-Values are bent before the codec writes them, so that lengths and counts still agree and the handler has to notice;
-pieces and frames afterwards, so that the reader has to.
+Values are mutated before encoding, so that lengths and counts still agree and the handler has to notice; pieces and
+frames afterwards, so that the decoder has to.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Place:
 
 
 def places(made: Structure, layout: StructLayout) -> Iterator[Place]:
-    """Every value of a message."""
+    """Yield every value of a message."""
     for field in fields_of(layout):
         value = getattr(made, snake(field.spec.name))
         yield Place(made, field, None)
@@ -113,7 +113,7 @@ MOST_ELEMENTS: Final = 3_000
 
 
 def bend_value(facts: Facts, made: Message, layout: StructLayout) -> str:
-    """Change one value; what was done."""
+    """Mutate one value; return a description."""
     rng = facts.rng
     found = list(places(made, layout))
     if not found:
@@ -168,7 +168,7 @@ def _bend_array(rng: Random, place: Place) -> str:
 
 
 def odd_number(rng: Random, element: str, before: int) -> int:
-    """A number near an end of its type, of a smaller one, or of what it was."""
+    """Return a number near a limit of its type or a smaller one, or near the old value."""
     low, high = INTEGER_RANGES[element]
     around = (
         low,
@@ -223,7 +223,7 @@ def _odd_bytes(rng: Random, before: bytes) -> bytes:
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned varint, as short as it can be."""
+    """Return the shortest unsigned varint."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -255,7 +255,7 @@ _NOT_TEXT: Final = (b"\xed\xa0\x80", b"\xff", b"\xc0\x80", b"\xf4\x90\x80\x80", 
 
 
 def bend_piece(rng: Random, pieces: list[Piece]) -> str:
-    """Change the bytes of one piece, or where it is; what was done."""
+    """Mutate the bytes or the position of one piece; return a description."""
     if not pieces:
         return ""
     index = rng.randrange(len(pieces))
@@ -312,7 +312,7 @@ def _odd_length(rng: Random, before: bytes) -> bytes:
 
 
 def _odd_tags(rng: Random, before: bytes) -> bytes:
-    """Unknown tags as they may be (half of the time), or in a wrong order, twice, too long, too many."""
+    """Return unknown tags, half of the time valid, otherwise unordered, repeated, too long or too many."""
     fine = (uvarint(9_000) + b"\3abc", uvarint(2**31 - 1) + b"\0")
     if before == b"\0" and rng.random() < 0.5:
         count = rng.randrange(1, 3)
@@ -336,7 +336,7 @@ def _odd_tags(rng: Random, before: bytes) -> bytes:
 
 @dataclass(slots=True)
 class Frame:
-    """A request on the wire, still in parts. `size` None: what it is; `cut`: bytes at its end that are not sent."""
+    """A request's frame, still in parts. `size` None: the real one; `cut`: bytes at the end that are not sent."""
 
     api_key: int
     version: int
@@ -378,7 +378,7 @@ def _version(rng: Random, frame: Frame) -> None:
 
 
 def _api(rng: Random, frame: Frame) -> None:
-    """The body of one RPC in the name of another."""
+    """Send the body of one RPC as another."""
     frame.api_key = rng.choice((rng.choice(list(HANDLERS)), rng.randrange(100), -1, 32_767, -32_768))
 
 
@@ -403,7 +403,7 @@ def _client_id(rng: Random, frame: Frame) -> None:
 
 
 def _header_version(rng: Random, frame: Frame) -> None:
-    """The header of the other kind, or with tags."""
+    """Use the other header version, or add tags."""
     frame.tags = b"" if frame.tags and rng.random() < 0.3 else rng.choice((b"\0", _odd_tags(rng, b"\0"), b"\xff"))
 
 
@@ -430,7 +430,7 @@ _FRAME_BENDS: Final[Sequence[Callable[[Random, Frame], None]]] = (
 
 
 def bend_frame(rng: Random, frame: Frame) -> str:
-    """Change the frame around its body; what was done."""
+    """Mutate the frame around its body; return a description."""
     bend = rng.choice(_FRAME_BENDS)
     bend(rng, frame)
     return f"frame {bend.__name__.strip('_').replace('_', ' ')}"

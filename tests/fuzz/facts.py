@@ -1,7 +1,7 @@
-"""The known facts about the broker under test: names that exist, ids, members with their epochs, producers.
+"""The known facts about the broker under test: existing names, ids, members with epochs, producers.
 
-Requests are made of it, so that they reach what is behind the first checks; answers are learned from. A fact may have
-become wrong meanwhile: the upkeep (`cast.py`) makes it right again.
+Requests use them to pass the first checks, and answers update them. A fact may become wrong; the upkeep (`cast.py`)
+corrects it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_KEPT: Final = 12  # members, ranges and the like of a kind
 
 @dataclass(slots=True)
 class Topic:
-    """A topic that is there, or was."""
+    """A topic that exists, or did."""
 
     name: str
     topic_id: bytes
@@ -39,7 +39,7 @@ class Topic:
 
 @dataclass(slots=True)
 class Member:
-    """A member of a group of any kind. `epoch`: or its generation. `connection`: the number of the one it uses."""
+    """A member of any kind of group. `epoch` is also its generation. `connection`: the number of its connection."""
 
     group: str
     member_id: str
@@ -68,7 +68,7 @@ class Acquired:
 
 
 class Facts:
-    """Facts of one broker. `rng` is the frames' own."""
+    """The facts of one broker. `rng` belongs to the frames."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -91,7 +91,7 @@ class Facts:
         return next((topic for topic in self.topics if topic.topic_id == topic_id), None)
 
     def set_topic(self, name: str, topic_id: bytes, partitions: int) -> None:
-        """The topic is there, with this id."""
+        """Record that the topic exists with this id."""
         for topic in self.topics:
             if topic.name == name:
                 if topic.topic_id not in (topic_id, ZERO_UUID):
@@ -99,14 +99,14 @@ class Facts:
                 topic.topic_id, topic.partitions = topic_id, partitions
 
     def connection_lost(self, number: int) -> None:
-        """Sessions end with their connection."""
+        """End the sessions of a connection."""
         self.fetch_sessions.pop(number, None)
         self.mechanisms.pop(number, None)
         for key in [key for key in self.share_sessions if key[0] == number]:
             del self.share_sessions[key]
 
     def learn(self, request: Message, response: Message) -> None:
-        """An answer without an error of its own, and what it was the answer to."""
+        """Learn from an answer without a top-level error, and its request."""
         learn = _LEARN.get(request.API_KEY)
         if learn is not None:
             learn(self, request, response)

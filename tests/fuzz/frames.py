@@ -1,4 +1,4 @@
-"""The frames that are sent: one after the other, by chance, out of what is known of the broker."""
+"""The frames to send, chosen at random from what is known of the broker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BENDS: Final = (1, 1, 1, 1, 2, 2, 3, 4, 5)
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A frame as it goes over the wire, size included. `request` is what it was made of, before it was bent."""
+    """A frame as sent, size included. `request` is its unmutated origin."""
 
     api: ApiKey
     version: int
@@ -37,7 +37,7 @@ class Sent:
 
     @property
     def has_odd_size(self) -> bool:
-        """True if it says that it is shorter or longer than it is: the connection is of no further use then."""
+        """True if its size is wrong, after which the connection is useless."""
         return len(self.data) < 4 or int.from_bytes(self.data[:4], "big", signed=True) != len(self.data) - 4
 
     def __str__(self) -> str:
@@ -53,17 +53,17 @@ _ON_TOPICS: Final = (
 
 
 def _takes_away_what_all_share(api: ApiKey, body: bytes) -> bool:
-    """Return True if the request is about a topic of a coordinator.
+    """Return whether the request is about an internal topic.
 
-    A client with all rights may delete these, and the neighbour's state is in them.
+    A client with all rights may delete these, and with them the neighbour's state.
     """
     return api in _ON_TOPICS and any(name.encode() in body for name in INTERNAL_TOPICS)
 
 
 def room_left(value: object, room: int) -> int:
-    """Return about how many of so many bytes a value leaves; 0 or less as soon as it is more.
+    """Return roughly how many bytes of `room` a value leaves; 0 or less once it needs more.
 
-    Arrays in arrays that were repeated are written out, gigabytes of them.
+    Repeated nested arrays would encode to gigabytes.
     """
     if isinstance(value, str | bytes):
         return room - len(value)
@@ -81,7 +81,7 @@ def room_left(value: object, room: int) -> int:
 
 
 class Frames:
-    """A source of frames. The same seed and the same answers make the same frames."""
+    """A source of frames. The same seed and answers make the same frames."""
 
     def __init__(self, seed: int | str) -> None:
         self.rng = Random(seed)
@@ -93,8 +93,9 @@ class Frames:
         self._correlation = 0
 
     def next(self, connection: int, apis: Sequence[ApiKey] | None = None, *, gentle: bool = False) -> Sent:
-        """The next frame, to be sent on the connection of this number; with `apis` one of these. `gentle`: bent in its
-        values alone, if at all, so that it can mostly be read, and the connection and its sessions live on.
+        """Return the next frame for the connection of this number; with `apis` one of these.
+
+        `gentle`: at most its values are mutated, so that it mostly decodes and the connection and sessions survive.
         """
         self.facts.connection = connection
         upkeep = self._upkeep() if apis is None and self.rng.random() < UPKEEP else None
@@ -110,7 +111,7 @@ class Frames:
         return self.made(api, version, {}, bends=bends, gentle=gentle)
 
     def made(self, api: ApiKey, version: int, given: Mapping[str, Any], *, bends: int, gentle: bool = False) -> Sent:
-        """A frame of this RPC, bent so often."""
+        """Return a frame of this RPC with so many mutations."""
         request = self._valid.request(api, version, given)
         layout = known_request(api).codec.layouts.by_version[version]
         body, done = request.encode(version), list[str]()
@@ -146,7 +147,7 @@ class Frames:
         return Sent(api, version, size.to_bytes(4, "big", signed=True) + payload, tuple(filter(None, done)), request)
 
     def _upkeep(self) -> tuple[ApiKey, dict[str, Any]] | None:
-        """Return a request that brings back something that is missing, if anything is.
+        """Return a request that restores something missing, if anything is.
 
         Any: values of fields, by name.
         """

@@ -54,7 +54,7 @@ _WAIT_MS: Final = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Largest:
-    """One request as it was made: the elements of its long array, and the frame, its size included."""
+    """A request: the number of elements of its long array, and the frame, size included."""
 
     api: ApiKey
     version: int
@@ -68,7 +68,7 @@ class Largest:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The time for which the longest turn held the loop, and what came of the request."""
+    """The duration of the longest turn, and the request's outcome."""
 
     request: Largest
     mode: str
@@ -92,7 +92,7 @@ def paths(api: ApiKey, version: int) -> list[Path]:
 
 
 class LargestRequests:
-    """Makes them for one broker, which `world` is."""
+    """A maker of requests for the broker `world`."""
 
     def __init__(self, world: BrokerWorld) -> None:
         topic = world.services.metadata.topic(HUGE)
@@ -105,11 +105,11 @@ class LargestRequests:
         self._records = batch(b"x")
 
     def sized(self, connection: MockConnection, api: ApiKey, version: int, path: Path, count: int) -> Largest:
-        """A request with an array of `count` elements."""
+        """Return a request with an array of `count` elements."""
         return Largest(api, version, path, count, self._frame(connection, api, version, path, count))
 
     def make(self, connection: MockConnection, api: ApiKey, version: int, path: Path, part: int = 1) -> Largest:
-        """The largest request with this array, or a `part`th of it, by its elements and by its bytes."""
+        """Return the largest request with this array, or a `part`th of it, limited by elements and bytes."""
         layout = known_request(api).codec.layouts.by_version[version]
         numbers, inside = _weight(layout, path)
         around = len(path) - 1
@@ -137,7 +137,10 @@ class LargestRequests:
     def _struct(
         self, known: KnownMessage, layout: StructLayout, scene: Scene, path: Path, count: int, index: int | None
     ) -> Structure:
-        """`path`: from here to the long array, empty below it. `index`: of the long array's element this is in."""
+        """Return a structure. `path`: the fields from here to the long array, empty inside it.
+
+        `index`: the number of the long array's element that contains this.
+        """
         made = known.class_of(layout.spec.name)()
         for field in fields_of(layout):
             name = field.spec.name
@@ -274,7 +277,7 @@ _GIVEN: Final[dict[ApiKey, dict[str, Any]]] = {  # what makes a request get to t
 
 
 def _weight(layout: StructLayout, path: Path) -> tuple[bool, int]:
-    """Return whether the array has numbers, and the elements of arrays in each of its elements."""
+    """Return whether the array has numbers, and the number of nested elements in each of its elements."""
     (field,) = (each for each in fields_of(layout) if each.spec.name == path[0])
     if len(path) > 1:
         assert field.struct is not None
@@ -295,7 +298,7 @@ def _inside(layout: StructLayout) -> int:
 
 
 def world_of(mode: str) -> BrokerWorld:
-    """A broker with the huge topic, on a metered clock."""
+    """Return a broker with the huge topic, on a metered clock."""
     properties = {"offsets.topic.num.partitions": "1", "share.coordinator.state.topic.num.partitions": "1"}
     properties |= {"transaction.state.log.num.partitions": "1", "group.initial.rebalance.delay.ms": "0"}
     if mode != OFF:
@@ -313,7 +316,7 @@ def world_of(mode: str) -> BrokerWorld:
 
 
 def client_of(world: BrokerWorld, mode: str) -> MockConnection:
-    """A client with a transactional id."""
+    """Return a client with a transactional id."""
     client = world.connect()
     if mode != OFF:
         client.side.principal = USER
@@ -322,7 +325,7 @@ def client_of(world: BrokerWorld, mode: str) -> MockConnection:
 
 
 def held(world: BrokerWorld, mode: str, api: ApiKey, version: int, path: Path, part: int = 1) -> Held:
-    """Send one request, and let the broker work until it is answered, or the connection closed."""
+    """Send one request, and run the broker until it is answered or the connection closed."""
     clock = world.clock
     assert isinstance(clock, MeteredClock)
     client = client_of(world, mode)
@@ -347,7 +350,7 @@ def held(world: BrokerWorld, mode: str, api: ApiKey, version: int, path: Path, p
 
 
 def largest(apis: Sequence[ApiKey] = ()) -> Iterator[tuple[ApiKey, int, Path]]:
-    """Every array of every RPC, in the last version that has it and in the first."""
+    """Yield every array of every RPC, in the last version that has it and in the first."""
     for api in apis or HANDLERS:
         if api in _NO_LONGEST or not known_request(api).versions:
             continue

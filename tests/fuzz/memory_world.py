@@ -1,7 +1,7 @@
-"""A whole broker but its sockets, and clients that send it the frames: on virtual time, so that a seed replays it.
+"""A whole broker without sockets, and clients that send it the frames, on virtual time: a seed replays it.
 
-Frames go through the connections' own code, alone, several in one read, or in two reads. Half of the worlds have an
-authorizer, and clients with all rights, with some, with none; each has a client that is not authenticated yet.
+Frames pass the real connection code singly, several in one read, or in two reads. Half of the worlds have an
+authorizer, and clients with all, some and no rights; each has a client that is not authenticated yet.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Counts = Counter[tuple[str, bool, Outcome]]
 
 @dataclass(slots=True)
 class Peer:
-    """A client. `waiting`: its frames without an answer, the oldest first."""
+    """A client. `waiting`: its unanswered frames, the oldest first."""
 
     number: int
     principal: str
@@ -71,7 +71,10 @@ class Peer:
 
 
 class MemoryWorld:
-    """`run` once; raises Defect. `counts` are what came of the frames, `sent` the newest of them, `taken` how many."""
+    """A world: `run` once; raises Defect.
+
+    `counts` are the outcomes of frames, `sent` the newest frames, `taken` their number.
+    """
 
     def __init__(self, seed: int, log: Log, frames: int = FRAMES) -> None:
         self.seed = seed
@@ -86,6 +89,7 @@ class MemoryWorld:
         self.longest_ns = 0
         self.largest_peak = 0
         self._frames = frames
+        gc.unfreeze()  # what others kept from the collector would be seen at the end alone
         self._alive_before = _alive()
         self.clock = MeteredClock()
         self.world = self._make_world()
@@ -99,7 +103,7 @@ class MemoryWorld:
         self.neighbour = Neighbour(self._neighbours)
 
     def run(self) -> None:
-        """Send all frames, then look at everything."""
+        """Send all frames, then check everything."""
         gc_was_enabled = gc.isenabled()
         gc.disable()  # it would take its time in the middle of any frame
         try:
@@ -115,7 +119,7 @@ class MemoryWorld:
                 gc.enable()
 
     def run_one(self, data: bytes) -> str:
-        """Send one frame when there is something it can be about; what came of it. Raises Defect."""
+        """Send one frame once its objects exist; return its outcome. Raises Defect."""
         self._run()
         client = self._peer(self._peers[0].principal)
         frame = Sent(ApiKey.API_VERSIONS, 0, data, ("given",), ApiVersionsRequest())
@@ -175,7 +179,7 @@ class MemoryWorld:
                 self.log.check()
 
     def _send(self, index: int) -> None:
-        """Some frames of one client, in one read or in two."""
+        """Send some frames of one client, in one read or in two."""
         peer = self._peers[index]
         apis = BEFORE_LOGIN if peer.principal == STRANGER and self.rng.random() < 0.8 else None
         gentle = index == 0 or (apis is not None and self.rng.random() < 0.7)
@@ -221,7 +225,7 @@ class MemoryWorld:
                 raise Defect(f"{peak / 1e6:.0f} MB of memory for {size} bytes")
 
     def _replace(self, index: int) -> None:
-        """The client goes, and another one comes."""
+        """Replace the client by another."""
         peer = self._peers[index]
         if not peer.connection.closed:
             peer.connection.disconnect()
@@ -230,14 +234,14 @@ class MemoryWorld:
         self._peers[index] = self._peer(peer.principal)
 
     def _collect(self) -> None:
-        """Answers that came later."""
+        """Collect answers that came later."""
         for peer in self._parked:
             self._take_answers(peer)
         self._parked = [peer for peer in self._parked if peer.waiting]
         self.log.check()
 
     def _take_answers(self, peer: Peer) -> None:
-        """Take the answers to the oldest of the client's frames, and to those behind it."""
+        """Take the answers to the client's frames, oldest first."""
         connection = peer.connection
         while connection.frames:
             payload = connection.frames.popleft()
@@ -264,7 +268,7 @@ class MemoryWorld:
             self._count(peer.waiting.popleft(), Outcome.SILENT)
 
     def _check_close(self, peer: Peer) -> None:
-        """One line with a reason; the oldest frame without an answer was it."""
+        """Check for one log line with a reason; the oldest unanswered frame caused it."""
         reasons = self.log.closed.pop(str(peer.connection.side), [])
         if len(reasons) != 1 or not reasons[0]:
             raise Defect(f"closed with {len(reasons)} lines in the log: {reasons}")
@@ -286,7 +290,7 @@ class MemoryWorld:
         return frozenset(key for partition in made.partitions for key in partition.shard.share_partitions())
 
     def _odd_states(self, peer: Peer) -> IsOdd:
-        """Return a test for share partitions that have, or had, no state, or one that requests have written."""
+        """Return a test for share partitions without a state, or with one that requests have written."""
         there = peer.states & self._share_states()
         outside = self.frames.facts.written_outside
         return lambda group, topic_id, partition: (
@@ -294,7 +298,7 @@ class MemoryWorld:
         )
 
     def _learn(self, peer: Peer, frame: Sent, response: Message) -> None:
-        """Learn from the request as the broker read it."""
+        """Learn from the request as the broker decoded it."""
         request = request_in(frame.data)
         if request is not None:
             self.frames.facts.connection = peer.number
@@ -303,7 +307,7 @@ class MemoryWorld:
     # -- the end
 
     def _end(self) -> None:
-        """Everything was answered, nothing is left in memory, memory is what the disk says, and it starts again."""
+        """Check that all is answered, nothing leaks, memory agrees with the disk, and a restart works."""
         self.neighbour.step()
         self._wait_for_the_rest()
         self._disconnect()
@@ -331,9 +335,9 @@ class MemoryWorld:
             raise Defect(f"never answered: {'; '.join(str(peer.waiting[0]) for peer in self._parked)}")
 
     def _longest_wait_ms(self) -> int:
-        """Return the longest wait of what is parked.
+        """Return the longest wait of a parked request.
 
-        It goes by the frames' bytes: what a frame is may have been bent.
+        It is read from the frames' bytes, because the request may have been mutated.
         """
         asked = {int.from_bytes(frame.data[4:6], "big") for peer in self._parked for frame in peer.waiting}
         return OTHERS_WAIT_MS if asked.isdisjoint(MAY_ASK) else MOST_WAIT_MS
@@ -345,7 +349,7 @@ class MemoryWorld:
         self.neighbour.step()
 
     def _audit(self) -> None:
-        """Coordinators are what their logs say, and every log can be read."""
+        """Check that coordinators agree with their logs, and every log is readable."""
         services = self.world.services
         try:
             if services.made.share_states is not None:
@@ -357,7 +361,7 @@ class MemoryWorld:
             raise Defect(f"at the end: {broken}") from broken
 
     def _check_nothing_is_left(self) -> None:
-        """Check that nothing is left of clients that are gone: no connection, no request."""
+        """Check that disconnected clients leave no connection or request."""
         self.sent.clear()
         self._neighbours.disconnect()
         del self._neighbours, self.neighbour
@@ -369,7 +373,7 @@ class MemoryWorld:
 
 
 def _alive() -> Counter[str]:
-    """Count by class what only a client's being there keeps in memory."""
+    """Count by class the objects that exist only while a client does."""
     found = Counter[str]()
     for each in gc.get_objects():
         of = type(each)
@@ -382,7 +386,7 @@ _OF_CLIENTS: Final = (Connection, RequestContext, AnswerSlot)
 
 
 def _rights_of_alice() -> list[Acl]:
-    """Some rights on some of what there is."""
+    """Return some rights on some of the resources."""
     of: list[tuple[ResourceKind, str, Operation]] = [
         (ResourceKind.TOPIC, "orders", Operation.ALL),
         (ResourceKind.TOPIC, "copies", Operation.DESCRIBE),

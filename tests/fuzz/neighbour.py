@@ -1,4 +1,4 @@
-"""A client that wants to be served: it produces, fetches in a share group, acknowledges, and checks all of it."""
+"""A client that must be served: it produces, fetches in a share group, acknowledges, and checks all of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GROUP_RESOURCE: Final = 32
 
 
 class Neighbour:
-    """One topic, one share group, one member. `served`: records that were produced, delivered once and accepted."""
+    """One topic, one share group, one member. `served`: records produced, delivered once and accepted."""
 
     def __init__(self, client: Caller) -> None:
         self._client = client
@@ -47,13 +47,13 @@ class Neighbour:
         self._heartbeat()
 
     def reconnect(self, client: Caller) -> None:
-        """The broker was started again, or the connection is another one."""
+        """Use another connection, perhaps after a restart of the broker."""
         self._client = client
         self._session_epoch = self._member_epoch = 0
         self._heartbeat()
 
     def step(self) -> None:
-        """Produce, fetch what was produced, accept it. Raises Defect."""
+        """Produce, fetch and accept records. Raises Defect."""
         self._heartbeat()
         self._produce(2)
         for _ in range(MOST_TRIES):

@@ -1,6 +1,4 @@
-"""The possible outcomes of a frame: a well-formed answer of its version without a fault of ours, or a closed
-connection.
-"""
+"""The allowed outcomes of a frame: a well-formed answer of its version without a bug, or a closed connection."""
 
 from __future__ import annotations
 
@@ -39,16 +37,16 @@ class Outcome(Enum):
 
 
 class Defect(AssertionError):
-    """The broker did what it must not do. The text says what, and of which frame."""
+    """An error: the broker did something forbidden. The text says what, and for which frame."""
 
 
 def start_of(data: bytes) -> tuple[int, int, int] | None:
-    """Key, version and correlation id of a frame with its size; None where it is too short."""
+    """Return key, version and correlation id of a frame with its size; None if it is too short."""
     return _START.unpack_from(data, 4) if len(data) >= 4 + _START.size else None
 
 
 def gets_no_answer(data: bytes) -> bool:
-    """Return True if the frame is a Produce request that asks for no answer."""
+    """Return whether the frame is a Produce request that wants no answer."""
     start = start_of(data)
     if start is None or start[0] != ApiKey.PRODUCE:
         return False
@@ -57,7 +55,7 @@ def gets_no_answer(data: bytes) -> bool:
 
 
 def request_in(data: bytes) -> Message | None:
-    """The request of a frame with its size, as the broker reads it; None where it cannot be read."""
+    """Return the request of a frame with its size, as the broker decodes it; None if it cannot."""
     start = start_of(data)
     if start is None or start[0] not in HANDLERS or start[1] not in HANDLERS[ApiKey(start[0])].served:
         return None
@@ -109,7 +107,7 @@ _KNOWN: Final = frozenset(int(code) for code in ErrorCode)
 
 
 def errors_in(response: object) -> Iterator[int]:
-    """Every error code in a message, however deep."""
+    """Yield every error code in a message, at any depth."""
     if isinstance(response, list):
         for element in response:
             if not isinstance(element, Structure):
@@ -125,7 +123,7 @@ def errors_in(response: object) -> Iterator[int]:
 
 
 class Log(logging.Handler):
-    """The broker's log. Errors are the broker's faults; `closed` are the reasons by connection."""
+    """The broker's log. Errors are its bugs; `closed` are the reasons by connection."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -141,7 +139,7 @@ class Log(logging.Handler):
             self.closed.setdefault(connection, []).append(reason)
 
     def check(self) -> None:
-        """Raises Defect for what has been logged as a fault since the last look."""
+        """Raise Defect for bugs logged since the last check."""
         if self.faults:
             faults, self.faults = self.faults, []
             raise Defect("logged: " + "\n".join(faults))
@@ -149,7 +147,7 @@ class Log(logging.Handler):
 
 @contextmanager
 def log_of_broker() -> Iterator[Log]:
-    """Collect what the broker logs in this process, and nowhere else, for a while."""
+    """Collect only here what the broker in this process logs during the block."""
     log, logger = Log(), logging.getLogger("shareq")
     before = logger.propagate, logger.level
     logger.addHandler(log)

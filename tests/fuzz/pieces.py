@@ -1,6 +1,6 @@
-"""An encoded request taken apart into its pieces, by its schema: what every byte of it is.
+"""An encoded request split into its pieces by its schema, with the meaning of every byte.
 
-The codecs under test encoded it. This walk over the layouts is apart from them: it also holds that the two agree.
+The codecs under test encoded it. This walk over the layouts is independent, and checks that both agree.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _VARINT_BYTES: Final = 5
 class Kind(Enum):
     """The kind of a piece.
 
-    A length or count has its content behind it; `VARINT` forms are compact: n + 1, 0 for null.
+    A length or count precedes its content; `VARINT` forms are compact: n + 1, 0 for null.
     """
 
     NUMBER = "number"
@@ -45,7 +45,7 @@ class Piece:
 
 
 def pieces_of(layout: StructLayout, data: bytes) -> list[Piece]:
-    """A message's pieces, which are all of `data`. ValueError where the two do not agree."""
+    """Return a message's pieces, which cover all of `data`. ValueError if layout and data disagree."""
     walk = _Walk(data)
     walk.struct(layout)
     if walk.at != len(data):
@@ -54,7 +54,7 @@ def pieces_of(layout: StructLayout, data: bytes) -> list[Piece]:
 
 
 def uvarint_at(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned varint, and the position behind it."""
+    """Return an unsigned varint and the position after it."""
     value = 0
     for shift in range(0, 7 * _VARINT_BYTES, 7):
         byte = data[at]
@@ -150,5 +150,5 @@ def _width(element: str) -> int:
 
 
 def fields_of(layout: StructLayout) -> Iterator[FieldLayout]:
-    """The fields that a version has."""
+    """Yield the fields of a version."""
     return (item for item in layout.fields if not item.absent)

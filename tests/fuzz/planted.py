@@ -34,7 +34,7 @@ MANY_CLOSED: Final = 20
 
 
 def _before(module: Any, first: Callable[[Any], None]) -> AbstractContextManager[object]:
-    """Have a handler do something with each request first."""
+    """Make a handler call `first` with each request."""
     original = module.handle
 
     def handle(ctx: Any, request: Any) -> Any:
@@ -59,7 +59,7 @@ def handler_raises_on_null() -> AbstractContextManager[object]:
 
 
 def handler_trusts_a_number() -> AbstractContextManager[object]:
-    """It takes memory by what the request says."""
+    """Plant an allocation of the size that the request claims."""
 
     def take(request: Any) -> None:
         bytearray(min(max(request.max_bytes, request.max_records, request.max_wait_ms, 0), HUGE))
@@ -135,7 +135,7 @@ def state_changed_without_a_record(original: Function, self: ShareCoordinatorSha
 
 
 def strangers_starve_the_neighbour() -> AbstractContextManager[object]:
-    """Room that a closed connection had is never given back."""
+    """Plant a leak: a closed connection's memory allowance is never returned."""
     original, closed = Connection.close, list[str]()
 
     def close(self: Connection, reason: str) -> None:

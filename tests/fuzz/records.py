@@ -1,4 +1,4 @@
-"""Record batches: as a producer writes them, and bent in header, counts, records and compression."""
+"""Record batches as a producer writes them, and with mutated header, counts, records and compression."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HEADER: Final = 61
 
 
 def batch(rng: Random, producer: Producer | None, place: tuple[str, int], *, transactional: bool) -> bytes:
-    """A batch of a few records; with a producer the next of its sequence there, which goes on."""
+    """Return a batch of a few records; with a producer the next of its sequence, which advances."""
     records = [
         RecordData(
             rng.choice((b"k0", b"k1", None if place[0] != "compacted" else b"k2")),
@@ -61,7 +61,7 @@ Bend = Callable[[Random, bytes], bytes]
 
 
 def _header_field(rng: Random, data: bytes) -> bytes:
-    """Another number in the header, with a CRC that fits or one that does not."""
+    """Change a number in the header, with a matching CRC or a wrong one."""
     if len(data) < _HEADER:
         return data
     header = read_header(data)
@@ -93,7 +93,7 @@ def _raw_field(data: bytes, name: str, value: int) -> bytes:
 
 
 def _damaged_payload(rng: Random, data: bytes) -> bytes:
-    """Bytes of the records changed, the CRC right."""
+    """Change bytes of the records, with a correct CRC."""
     if len(data) <= _HEADER:
         return data
     payload = bytearray(data[_HEADER:])
@@ -109,7 +109,7 @@ def _shorter_payload(rng: Random, data: bytes) -> bytes:
 
 
 def _odd_records(rng: Random, _data: bytes) -> bytes:
-    """Records whose own lengths, counts and deltas do not agree."""
+    """Return records whose lengths, counts and deltas disagree."""
     odd: Sequence[bytes] = (
         raw_record(rng.choice((0, -1, 5, 2**31 - 1))),
         raw_record(key=rng.choice((2**31 - 1, -2, 100))),
@@ -124,7 +124,7 @@ def _odd_records(rng: Random, _data: bytes) -> bytes:
 
 
 def _bomb(rng: Random, _data: bytes) -> bytes:
-    """Much that is opened out of little: one record, many, or no record at all. A stream inside a stream, too."""
+    """Return a small batch that decompresses to much: one record, many, or none; or a nested stream."""
     codec = rng.choice((Compression.GZIP, Compression.LZ4, Compression.ZSTD, Compression.SNAPPY))
     size = rng.choice((100_000, 1_000_000, BOMB_BYTES))
     match rng.randrange(3):
@@ -140,7 +140,7 @@ def _bomb(rng: Random, _data: bytes) -> bytes:
 
 
 def _doubled(_rng: Random, data: bytes) -> bytes:
-    """Two batches where one may be."""
+    """Return two batches where only one is allowed."""
     return data + data
 
 
@@ -183,6 +183,6 @@ _BOMBS_IN: Final = 60  # one bend in so many: they take long
 
 
 def bent(rng: Random, data: bytes) -> tuple[str, bytes]:
-    """A records field bent in one way, and its name."""
+    """Return a records field mutated in one way, and the mutation's name."""
     bend = _bomb if rng.randrange(_BOMBS_IN) == 0 else rng.choice(_BENDS)
     return bend.__name__.strip("_").replace("_", " "), bend(rng, data)

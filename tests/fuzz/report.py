@@ -1,4 +1,4 @@
-"""The outcomes of the frames, by RPC."""
+"""The outcomes of frames, by RPC."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS: Final = (
 
 
 def table(counts: Mapping[tuple[str, bool, Outcome], int]) -> str:
-    """A row for each RPC, in Markdown. "Not bent" are those of the column before which were sent as they were made."""
+    """Return a row for each RPC, in Markdown. "Not bent" counts those of the column before that were sent unmutated."""
     heads = [head for head, _ in COLUMNS]
     heads.insert(2, "of these not bent")
     lines = ["| RPC | " + " | ".join(heads) + " |", "| --- |" + " ---: |" * len(heads)]
@@ -32,12 +32,12 @@ def table(counts: Mapping[tuple[str, bool, Outcome], int]) -> str:
 
 
 def never_right(counts: Mapping[tuple[str, bool, Outcome], int]) -> list[str]:
-    """The RPCs that were never answered without an error: what is behind their first checks was not reached."""
+    """Return the RPCs that never had an answer without an error, so that only their first checks ran."""
     return [api.name for api in HANDLERS if not _of(counts, api.name, Outcome.NONE)]
 
 
 def totals(counts: Mapping[tuple[str, bool, Outcome], int]) -> str:
-    """One line."""
+    """Return one line of totals."""
     by_outcome = Counter[Outcome]()
     for (_, _, outcome), number in counts.items():
         by_outcome[outcome] += number

@@ -1,8 +1,8 @@
-"""Valid requests of every RPC and version, made from the schemas and filled with what the broker has.
+"""Valid requests of every RPC and version, made from the schemas and filled with the broker's objects.
 
-A request has a scene: values by the name of the field, such that they belong together (a member, its group, its epoch).
-Elements of arrays have scenes of their own (a topic, its id, its partitions). A field that no scene names has a likely
-value by its name, else its default.
+A request has a scene: values by field name that belong together (a member, its group, its epoch). Elements of arrays
+have scenes of their own (a topic, its id, its partitions). A field without a value in the scene has a likely one by its
+name, otherwise its default.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Scene = dict[str, Any]
 
 
 class ValidRequests:
-    """Makes requests from `facts`, by chance but valid. The same facts and chance make the same requests."""
+    """A maker of random valid requests from `facts`. The same facts and seed make the same requests."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self._rng: Random = facts.rng
 
     def request(self, api: ApiKey, version: int, given: Mapping[str, Any] = {}) -> Message:
-        """A request; `given` goes before what its scene has. Any: values of the fields."""
+        """Return a request; `given` overrides its scene. Any: values of the fields."""
         known = known_request(api)
         make = scenes.REQUESTS.get(api)
         scene: Scene = {**(make(self.facts, version) if make is not None else {}), **given}
@@ -89,7 +89,7 @@ class ValidRequests:
 
 
 def _plain(rng: Random, field: FieldLayout) -> object:
-    """A value of the type that means nothing."""
+    """Return a meaningless value of the type."""
     spec = field.spec
     if spec.type.array:
         return []
@@ -109,7 +109,7 @@ def _plain(rng: Random, field: FieldLayout) -> object:
 
 
 def known_request(api: ApiKey) -> KnownMessage:
-    """The schema of an RPC's requests."""
+    """Return the schema of an RPC's requests."""
     return known_messages()[codec(api).request_class.__name__]
 
 
@@ -118,5 +118,5 @@ _STATEFUL: Final = 3.0
 
 
 def weights() -> dict[ApiKey, float]:
-    """Return how often each RPC's turn comes: more often where its state is deep."""
+    """Return the relative frequency of each RPC: higher for those with deep state."""
     return {api: _RARELY if api in REFUSALS else _STATEFUL if api in scenes.STATEFUL else 1.0 for api in HANDLERS}

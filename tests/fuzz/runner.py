@@ -36,7 +36,7 @@ class Result:
 
 
 def run_world(seed: int, frames: int = FRAMES) -> Result:
-    """One world. A stall counts if it is there once more: what else the machine does has its share even in CPU."""
+    """Run one world. A stall counts only if it repeats: other load affects even CPU time."""
     result = _run_world(seed, frames)
     if "held for" in result.failure:
         result = _run_world(seed, frames)
@@ -68,7 +68,7 @@ def _run_world(seed: int, frames: int) -> Result:
 
 
 def run_worlds(seeds: Iterable[int], jobs: int) -> Iterator[Result]:
-    """Every world's result, as they come."""
+    """Yield every world's result when it is done."""
     if jobs == 1:
         yield from map(run_world, seeds)
         return

@@ -1,4 +1,4 @@
-"""The broker under test, clients of it that leak, and the Java client."""
+"""The broker under test, checks for leaking clients, and the Java client."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from tests.interop.support import by_node
 from tests.interop.support.cluster import cluster
-from tests.interop.support.fixtures import both_brokers, broker, broker_kind, unique
+from tests.interop.support.fixtures import both_brokers, broker, broker_kind, no_dead_broker, unique
 from tests.interop.support.java_driver import JavaDriver, why_no_java
 from tests.interop.support.node_under_test import NODE_CLUSTER
 from tests.interop.support.protocol import why_not
 
-__all__ = ["both_brokers", "broker", "broker_kind", "cluster", "unique"]
+__all__ = ["both_brokers", "broker", "broker_kind", "cluster", "no_dead_broker", "unique"]
 
 HERE = Path(__file__).parent
 
@@ -26,27 +27,37 @@ HERE = Path(__file__).parent
 _LEAKS_OF_CLIENTS = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 
 
+IN_MAKE_TEST: Final = {"test_celery.py", "test_taskiq.py"}
+"""Files whose scenarios need Python alone: those of the same names in `tests/wire` have them on our broker."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent == HERE:
+            if item.path.name in IN_MAKE_TEST and _broker_of(item) == ("ours", "PLAINTEXT"):
+                item.add_marker(pytest.mark.skip(reason=f"`make test` has it: tests/wire/{item.path.name}"))
             for warning in _LEAKS_OF_CLIENTS:
                 item.add_marker(pytest.mark.filterwarnings(warning))
-            if item.config.getoption("--protocol") == "SASL_SSL" and (why := why_not(item.nodeid)) is not None:
+            if _broker_of(item)[1] == "SASL_SSL" and (why := why_not(item.nodeid)) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"not over SASL_SSL: {why}"))
-            if item.config.getoption("--broker") == "node" and (why := by_node.why_not(item.nodeid)) is not None:
+            if _broker_of(item)[0] == "node" and (why := by_node.why_not(item.nodeid)) is not None:
                 item.add_marker(pytest.mark.skip(reason=why))
-            if item.config.getoption("--broker") == "apache" and is_the_same_on_any_broker(item):
+            if _broker_of(item)[0] == "apache" and is_the_same_on_any_broker(item):
                 item.add_marker(pytest.mark.skip(reason="asks no broker that --broker chooses: `make interop` has it"))
 
 
+def _broker_of(item: pytest.Item) -> tuple[str, str]:
+    return item.config.getoption("--broker"), item.config.getoption("--protocol")
+
+
 def is_the_same_on_any_broker(item: pytest.Item) -> bool:
-    """Return True if a test has neither the broker that is chosen, nor jars of a chosen version."""
+    """Return whether a test uses neither the chosen broker nor jars of a chosen version."""
     chosen = {"broker_kind", "both_brokers"}.intersection(getattr(item, "fixturenames", ()))
     return not chosen and "KAFKA_VERSION" not in os.environ
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Print, with `--protocol=SASL_SSL`, how many tests had no such run, by their reasons; of nodes, all outcomes."""
+    """Print with `--protocol=SASL_SSL` how many tests had no such run, by reason; for nodes all outcomes."""
     if config.getoption("--protocol") == "SASL_SSL":
         skipped = [report.longrepr[2] for report in terminalreporter.stats.get("skipped", ())]
         reasons = Counter(reason.split(": ", 2)[2] for reason in skipped if "not over SASL_SSL: " in reason)
@@ -65,7 +76,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def _outcomes(terminalreporter: pytest.TerminalReporter) -> Iterator[tuple[str, str, str]]:
-    """Yield each test's id, outcome, and why it was skipped."""
+    """Yield each test's id, outcome, and reason for skipping."""
     for kind in ("passed", "failed", "error", "skipped"):
         for report in terminalreporter.stats.get(kind, ()):
             outcome = "failed" if kind == "error" else kind

@@ -1,4 +1,4 @@
-"""Runs `java/CodecJudge.java` with Apache Kafka's jars, and reads the schemas inside them."""
+"""A runner of `java/CodecJudge.java` with Apache Kafka's jars, and a reader of their schemas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RECORD_PACKAGES = {
 
 
 def why_no_judge() -> str | None:
-    """Return the reason why Kafka's classes cannot be asked, or None."""
+    """Return the reason why Kafka's classes cannot be used, or None."""
     if shutil.which("javac") is None:
         return "javac (a JDK, 17 or later) is not on the PATH"
     return why_unavailable()
@@ -31,7 +31,7 @@ def why_no_judge() -> str | None:
 
 @dataclass(frozen=True)
 class Case:
-    """Bytes said to be a message in a version."""
+    """Bytes claimed to be a message of a version."""
 
     message: KnownMessage
     version: int
@@ -39,7 +39,7 @@ class Case:
 
 
 def java_class(message: KnownMessage) -> str:
-    """The name of Kafka's class for a message."""
+    """Return the name of Kafka's class for a message."""
     if message.kind.value in ("request", "response", "header"):
         return f"org.apache.kafka.common.message.{message.name}Data"
     if message.kind.value == "data":
@@ -50,7 +50,7 @@ def java_class(message: KnownMessage) -> str:
 
 
 def rewritten_by_kafka(cases: Sequence[Case], folder: Path) -> list[bytes | str]:
-    """Return the bytes that Kafka's classes wrote again after reading each case; a text if they refused it."""
+    """Return each case's bytes as re-encoded by Kafka's classes, or the text of their refusal."""
     with (folder / "cases").open("wb") as out:
         for case in cases:
             name = java_class(case.message).encode()
@@ -77,7 +77,7 @@ def _answers(data: bytes) -> Iterator[bytes | str]:
 
 
 def run_judge(*arguments: str) -> str:
-    """Compile and run the judge; returns what it printed."""
+    """Compile and run the judge; return its output."""
     command = ["java", "-XX:TieredStopAtLevel=1", "-cp", broker_class_path(), str(JUDGE), *arguments]
     done = finished(command, timeout_s=120)
     assert done.returncode == 0, done.stderr
@@ -85,7 +85,7 @@ def run_judge(*arguments: str) -> str:
 
 
 def kafka_schemas() -> Iterator[tuple[str, str]]:
-    """File name and text of every message schema in Kafka's jars."""
+    """Yield file name and text of every message schema in Kafka's jars."""
     broker_class_path()
     for jar in SCHEMA_JARS:
         with zipfile.ZipFile(jars_of(KAFKA_VERSION) / f"{jar}-{KAFKA_VERSION}.jar") as archive:

@@ -49,7 +49,7 @@ def earliest(broker: BrokerUnderTest, topic: str) -> list[int]:
 
 
 def test_kafka_python_takes_the_broker_for_the_release_it_is_compatible_with(kafka_python: KafkaAdminClient) -> None:
-    """It decides by the highest version of DescribeLogDirs."""
+    """Infer the release from the highest version of DescribeLogDirs."""
     assert kafka_python._manager.broker_version_data.broker_version == (4, 3)
 
 

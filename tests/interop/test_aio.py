@@ -1,4 +1,4 @@
-"""`shareq.aio` on a broker: records in, records acknowledged one by one, brokers that go and come back."""
+"""`shareq.aio` on a broker: sends, single acknowledgements, and broker restarts."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ async def test_keys_go_where_librdkafka_sends_them(broker: BrokerUnderTest, uniq
 
 
 async def test_several_members_share_the_records(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Each member keeps what it got until another one has got something, too."""
+    """Let each member hold its records until another one has received some."""
     topic, group = unique("topic"), unique("group")
     create_topic(broker.bootstrap, topic, 2)
     read_from_start(broker.bootstrap, group)
@@ -167,9 +167,9 @@ async def test_locks_are_renewed_and_end_without_that(broker: BrokerUnderTest, u
 
 
 async def test_a_broker_that_is_killed_costs_nothing(broker: BrokerUnderTest, cluster: Cluster, unique: Unique) -> None:
-    """Each record is in the log once, in order of its sends; each comes until it was accepted, and not after it.
+    """Find each record once in the log, in order; deliver each until it is accepted, and not afterwards.
 
-    One whose acknowledgement had no answer comes again, or the acknowledgement counts.
+    A record whose acknowledgement had no answer is either redelivered or accepted.
     """
     topic, group = unique("topic"), unique("group")
     create_topic(broker.bootstrap, topic, 1)

@@ -17,7 +17,7 @@ Unique = Callable[[str], str]
 
 
 async def read_all(bootstrap: str, topic: str, partitions: int) -> Read:
-    """Everything up to the end offsets of now."""
+    """Read up to the current end offsets."""
     read = Read()
     places = [TopicPartition(topic, partition) for partition in range(partitions)]
     async with AIOKafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False) as consumer:
@@ -37,7 +37,7 @@ async def read_all(bootstrap: str, topic: str, partitions: int) -> Read:
 async def test_confirmed_records_outlive_a_restart(
     broker: BrokerUnderTest, unique: Unique, kill: bool, idempotent: bool
 ) -> None:
-    """No confirmed record is lost; an idempotent producer, which repeats what was cut off, leaves nothing twice."""
+    """Lose no confirmed record; an idempotent producer's retries leave no duplicates."""
     topic = unique("topic")
     await asyncio.to_thread(create_topic, broker.bootstrap, topic, 2)
     promised = Promised()

@@ -1,4 +1,4 @@
-"""Backups of a broker at work, each restored: clients go on, and nothing answered before a backup began is missing."""
+"""Backups of a working broker, each restored: clients continue, and nothing confirmed before the backup is missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMITTED = {"isolation.level": "read_committed", "auto.offset.reset": "earliest
 
 
 class Load:
-    """Work on one broker in threads, and what the broker has confirmed of it so far."""
+    """Work on one broker in threads, and what the broker has confirmed so far."""
 
     def __init__(self, broker: Broker) -> None:
         self.bootstrap = broker.bootstrap
@@ -50,7 +50,7 @@ class Load:
         return thread
 
     def write_pairs(self) -> None:
-        """Transactions: the number n into two topics, and n + 1 as a committed offset."""
+        """Write transactions: the number n into two topics, and n + 1 as a committed offset."""
         producer = Producer({"bootstrap.servers": self.bootstrap, "transactional.id": "pairs", "linger.ms": 0, **QUIET})
         producer.init_transactions(20)
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "pairs", **QUIET})
@@ -81,7 +81,7 @@ class Load:
                     member.step(0.05)
 
     def count_up(self) -> None:
-        """A compacted topic with small segments: the value of each key only grows."""
+        """Write to a compacted topic with small segments, where each key's value only grows."""
         producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 1, **QUIET})
         number = 0
         while not self.over.is_set():
@@ -133,7 +133,7 @@ def shareq(*arguments: object) -> str:
 
 
 def read_all(bootstrap: str, topic: str, partitions: int) -> list[tuple[bytes | None, bytes | None]]:
-    """Key and value of every committed record."""
+    """Return key and value of every committed record."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "reader", **COMMITTED, **QUIET})
     places = [TopicPartition(topic, partition, 0) for partition in range(partitions)]
     ends = {place.partition: consumer.get_watermark_offsets(place, timeout=20)[1] for place in places}

@@ -1,4 +1,4 @@
-"""Celery's workers on kafka-share://, on a broker of either kind: what docs/celery.md says of both."""
+"""Celery workers on kafka-share://, on a broker of either kind, as docs/celery.md describes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Users, rights and topics that change while clients are at work: which errors clients get, and how work goes on."""
+"""Users, rights and topics that change while clients work: the clients' errors, and their recovery."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Event = tuple[bytes | None, str | None]
 
 @pytest.fixture(scope="module")
 def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
-    """Users dave and frank have SCRAM, root has PLAIN and may do everything. Logins last three seconds."""
+    """Run a broker where dave and frank have SCRAM, and root has PLAIN and all rights. Logins last three seconds."""
     settings = {
         "connections.max.reauth.ms": str(SESSION_MS),
         "auto.create.topics.enable": "false",
@@ -80,7 +80,7 @@ def config(broker: BrokerUnderTest, user: str, **more: object) -> dict[str, Any]
 
 
 def administer(broker: BrokerUnderTest, method: str, argument: object) -> None:
-    """Call a method of librdkafka's admin client as root, and wait for all that it promises."""
+    """Call a method of librdkafka's admin client as root, and wait for all its results."""
     admin = AdminClient(config(broker, "root"))  # has to live until the last of its futures is done
     for future in getattr(admin, method)(argument).values():
         future.result(20)
@@ -90,7 +90,7 @@ def administer(broker: BrokerUnderTest, method: str, argument: object) -> None:
 
 
 def log_in(client: WireClient, user: str, password: str) -> SaslAuthenticateResponse:
-    """Log in with SCRAM, for the first time or again. Return the last answer."""
+    """Log in with SCRAM, for the first time or again, and return the last answer."""
     assert client.call(SaslHandshakeRequest(SCRAM), 1, SaslHandshakeResponse).error_code == ErrorCode.NONE
     exchange = ScramClient([SCRAM], user, password)
     token = exchange.get_client_first().encode()
@@ -108,7 +108,7 @@ def outcome_of_login(broker: BrokerUnderTest, user: str, password: str) -> int:
 
 
 def is_closed(client: WireClient) -> bool:
-    """Return True if a request meets a closed connection."""
+    """Return whether a request fails because the connection is closed."""
     try:
         client.call(MetadataRequest([]), 12, MetadataResponse)
     except (ConnectionClosed, ConnectionError):
@@ -130,7 +130,7 @@ def remove_user(broker: BrokerUnderTest, user: str) -> None:
 
 @pytest.mark.parametrize("change", ["removed", "another password"])
 def test_a_user_who_changes_is_out_when_it_authenticates_again(broker: BrokerUnderTest, change: str) -> None:
-    """KIP-368. Until then the connection works: passwords are asked for at logins alone."""
+    """KIP-368: the connection works until then, because only logins check passwords."""
     set_password(broker, "erin", "of erin")
     with WireClient(("127.0.0.1", broker.port)) as client:
         answer = log_in(client, "erin", "of erin")
@@ -156,7 +156,7 @@ def test_a_session_that_is_over_ends_with_the_next_request(broker: BrokerUnderTe
 
 
 class Reader:
-    """Reads until it is left. `values` and `errors` grow meanwhile, in order."""
+    """A consumer that reads until the block ends. `values` and `errors` grow meanwhile, in order."""
 
     def __init__(self, name: str, poll: Callable[[], Iterable[Event]], close: Callable[[], object]) -> None:
         self.name = name
@@ -194,7 +194,7 @@ class Reader:
 
 
 def consumer(broker: BrokerUnderTest, user: str, topic: str, group: str, **more: object) -> Reader:
-    """librdkafka's. With assign=True it reads partition 0 from its start, without a membership."""
+    """Run librdkafka's consumer. With assign=True it reads partition 0 from its start, without a membership."""
     assign = more.pop("assign", False)
     aside: list[str] = []  # what metadata returned comes to a callback, what fetches did comes among the records
     reported = {"error_cb": lambda error: aside.append(error.name())}
@@ -215,7 +215,7 @@ def consumer(broker: BrokerUnderTest, user: str, topic: str, group: str, **more:
 
 
 def share_consumer(broker: BrokerUnderTest, user: str, topic: str, group: str) -> Reader:
-    """librdkafka's; it accepts what it gets."""
+    """Run librdkafka's share consumer, which accepts every record."""
     entry = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ConfigResource.Type.GROUP, group, incremental_configs=[entry])
     administer(broker, "incremental_alter_configs", [resource])
@@ -251,7 +251,7 @@ def create(broker: BrokerUnderTest, *topics: str) -> None:
 
 
 def test_nothing_is_lost_while_clients_authenticate_again(broker: BrokerUnderTest, unique: Unique) -> None:
-    """librdkafka does so in connections that are at work, two or three times here."""
+    """librdkafka re-authenticates on busy connections, two or three times here."""
     topic = unique("busy")
     create(broker, topic)
     everything = allowed(ResourceType.TOPIC, topic, "dave", AclOperation.ALL)
@@ -294,7 +294,7 @@ def revoke(broker: BrokerUnderTest, acl: AclBinding) -> None:
 def test_a_right_to_read_that_is_taken_away_and_given_back(
     broker: BrokerUnderTest, unique: Unique, protocol: str
 ) -> None:
-    """The client that lost its right gets the error, and goes on where it was. The other one notices nothing."""
+    """Fail only the client without the right, which then continues where it was."""
     topic = unique("guarded")
     create(broker, topic)
     rights = {user: allowed(ResourceType.TOPIC, topic, user) for user in ("dave", "frank")}
@@ -320,7 +320,7 @@ def test_a_right_to_read_that_is_taken_away_and_given_back(
 
 
 def test_a_transaction_whose_right_is_taken_away_is_aborted(broker: BrokerUnderTest, unique: Unique) -> None:
-    """All of it, and the producer commits the next one once it has the right again."""
+    """Abort all of it; with the right again the producer commits the next one."""
     goods, money, till = unique("goods"), unique("money"), unique("till")
     create(broker, goods, money)
     write = {topic: allowed(ResourceType.TOPIC, topic, "dave", AclOperation.WRITE) for topic in (goods, money)}
@@ -363,7 +363,7 @@ def test_a_transaction_whose_right_is_taken_away_is_aborted(broker: BrokerUnderT
 
 
 def test_a_topic_that_is_deleted_under_its_readers_and_created_again(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Consumers of every kind read the new one from its start, and nothing of the old one again."""
+    """Read the new topic from its start with every kind of consumer, and nothing old again."""
     topic = unique("fleeting")
     create(broker, topic)
     with ExitStack() as stack:

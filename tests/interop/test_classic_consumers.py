@@ -47,7 +47,7 @@ def test_different_clients_in_one_group(broker: BrokerUnderTest, unique: Unique,
 def test_a_static_member_that_comes_back_has_its_own_again(
     broker: BrokerUnderTest, unique: Unique, client: str
 ) -> None:
-    """KIP-345: and the others keep what they have."""
+    """KIP-345: the other members keep their partitions, too."""
     a_static_member_comes_back(Work(broker, unique, CLIENTS), client)
 
 

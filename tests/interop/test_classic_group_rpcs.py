@@ -27,7 +27,7 @@ Unique = Callable[[str], str]
 
 
 class Member:
-    """One connection, and what JoinGroup last returned."""
+    """One connection, and the last JoinGroup response."""
 
     def __init__(self, broker: BrokerUnderTest, group: str, instance: str | None = None) -> None:
         self.wire = WireClient(("127.0.0.1", broker.port), client_id="app")
@@ -89,7 +89,7 @@ class Member:
         return self.wire.call(request, version, DescribeGroupsResponse).groups[0]
 
     def stable(self) -> str:
-        """Become the only member; its id."""
+        """Become the only member; return the member id."""
         assert self.join().error_code == ErrorCode.NONE
         assert self.sync({self.member_id: b"all"}).assignment == b"all"
         return self.member_id
@@ -97,7 +97,7 @@ class Member:
 
 @pytest.fixture
 def member(broker: BrokerUnderTest, unique: Unique) -> Iterator[Callable[..., Member]]:
-    """Makes members of one group, whose coordinator is there."""
+    """Return a maker of members of one group, whose coordinator is known."""
     group = unique("group")
     made: list[Member] = []
 

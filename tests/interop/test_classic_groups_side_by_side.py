@@ -1,7 +1,7 @@
-"""The same requests of four clients to both brokers, one after the other: the same answers, the same groups.
+"""The same requests of four clients to both brokers, one after the other: the answers and groups must be equal.
 
-Runs with `--side-by-side`. Where hash maps decide at Apache Kafka, a sequence ends without a verdict: who leads after
-the leader has left, and which of two protocols with as many votes is taken.
+Runs with `--side-by-side`. Where Apache Kafka's result depends on hash maps (the next leader, or the protocol on equal
+votes) a sequence ends without a verdict.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Reported = tuple[object, ...]
 
 
 class Side:
-    """One broker, and four clients of one group there. Member ids are shown as m0, m1 …, as they come."""
+    """One broker, and four clients of one group. Member ids are shown as m0, m1 …, in order of appearance."""
 
     def __init__(self, broker: BrokerUnderTest, group: str) -> None:
         self.broker, self.group = broker, group
@@ -55,7 +55,7 @@ class Side:
         return self.names.setdefault(member_id, f"m{len(self.names) - 1}")
 
     def receive(self, number: int, within_s: float) -> Reported:
-        """The answer to what waits, if there is one by then."""
+        """Return the answer to the waiting request, if it arrives in time."""
         wire = self.clients[number].wire
         if not select.select([wire._socket], [], [], within_s)[0]:
             return ("waits",)
@@ -146,7 +146,7 @@ def a_step(rng: Random) -> tuple[str, int, tuple[int | str | bool, ...]]:
 
 
 def by_chance(one: Reported, other: Reported) -> bool:
-    """Both generations began, under another leader or another protocol."""
+    """Return whether both brokers began the generation, but with another leader or protocol."""
     return all("'join', 0" in str(each) for each in (one, other))
 
 

@@ -1,6 +1,6 @@
-"""Every command of `shareq` about a cluster, on ours and on Apache Kafka; and Kafka's own tools, which say the same.
+"""Every `shareq` command about a cluster, on our broker and on Apache Kafka; and Kafka's own tools, which must agree.
 
-`--broker=apache` runs them there. The scenes are those of `tests/unit/ops/cli`.
+`--broker=apache` runs them on Apache Kafka. The scenes are those of `tests/unit/ops/cli`.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def has_queues(shell: Shell) -> bool:
 
 
 def test_no_command_is_left_out(shell: Shell, broker: BrokerUnderTest) -> None:
-    """Each has done its work here, but for those that this broker refuses by design."""
+    """Check that each command has done its work here, except those that this broker refuses by design."""
     if not {"topics list", "transactions abort"} <= shell.seen:
         pytest.skip("the other tests have not run")
     refused = OURS_ALONE if broker.kind == "apache" else set[str]()

@@ -1,4 +1,4 @@
-"""100,000 share groups and 20,000 partitions: the commands that list them hold little of it at a time."""
+"""100,000 share groups and 20,000 partitions: the commands that list them keep memory low."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def broker() -> Iterator[Broker]:
 
 
 def run(broker: Broker, output: Path, *words: str) -> tuple[int, float]:
-    """Lines that a command prints, and the most memory that its process had, in MB."""
+    """Return the number of lines that a command prints, and its peak memory in MB."""
     environment = {**os.environ, "SHAREQ_BOOTSTRAP_SERVERS": broker.bootstrap, "XDG_CONFIG_HOME": "/nonexistent"}
     with output.open("wb") as file:
         command = [sys.executable, "-c", SHAREQ, *words]

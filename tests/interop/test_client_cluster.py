@@ -1,5 +1,6 @@
-"""The client on three nodes of Apache Kafka behind TLS and SCRAM: leaders that move, brokers that die, ranges that come
-again. Ours has one broker, so there the judge is Apache Kafka alone.
+"""The client on three nodes of Apache Kafka with TLS and SCRAM: leader moves, broker deaths, redelivered ranges.
+
+Our broker has no clusters, so this runs on Apache Kafka alone.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
 
 @pytest.fixture
 def network(cluster: KafkaCluster) -> Iterator[Network]:
-    """Begins with one node."""
+    """Yield a network that knows one node at first."""
     network = Network(ClientConfig.from_properties(cluster.client_properties(1)))
     yield network
     network.close()
@@ -60,7 +61,7 @@ def network(cluster: KafkaCluster) -> Iterator[Network]:
 
 @pytest.fixture
 def topic(cluster: KafkaCluster, unique: Callable[[str], str]) -> str:
-    """Three partitions with RECORDS values each, `partition:number`, one leader each."""
+    """Create three partitions with a leader each and RECORDS values `partition:number`."""
     name = unique("cluster")
     admin = AdminClient({"bootstrap.servers": cluster.plain_bootstrap, "log_level": 0})
     admin.create_topics([NewTopic(name, len(PARTITIONS), len(NODES))])[name].result(20)
@@ -97,7 +98,7 @@ def test_every_leader_is_reached_from_one_bootstrap_server(network: Network, top
 def test_commands_find_every_leader_and_coordinator(
     cluster: KafkaCluster, topic: str, unique: Callable[[str], str], tmp_path: Path
 ) -> None:
-    """`shareq` from one node, behind TLS and a login: ten groups of a kind have coordinators on all three."""
+    """Run `shareq` via one node, with TLS and a login: ten groups have coordinators on all three."""
     properties = cluster.client_properties(1)
     file = tmp_path / "client.properties"
     file.write_text("".join(f"{name}={text}\n" for name, text in properties.items()))
@@ -144,7 +145,7 @@ def test_a_refused_client_gets_the_reason(cluster: KafkaCluster, change: dict[st
 
 
 def test_a_login_that_runs_out_does_not_cost_the_connection(network: Network) -> None:
-    """KIP-368: a connection is closed at the first request after its login has run out."""
+    """KIP-368: a broker closes a connection at the first request after its login has expired."""
     first = network.connection(1)
     end = time.monotonic() + 1.5 * LOGIN_MS / 1000
     while time.monotonic() < end:
@@ -154,7 +155,7 @@ def test_a_login_that_runs_out_does_not_cost_the_connection(network: Network) ->
 
 
 def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network, topic: str) -> None:
-    """The client that asks does not hear of the move but by the answers it gets."""
+    """Move the leader: the client learns of it only from the answers it gets."""
     topic_id = network.topic_ids([topic])[topic]
     old = network.leader(topic_id, 0)
     assert old is not None
@@ -167,7 +168,7 @@ def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network
     assert network.leader(topic_id, 0) == old, "what is known is not old yet"
 
     def followed() -> bool:
-        """The old leader goes on answering until it has heard of the election itself."""
+        """Return whether the client has followed; the old leader answers until it hears of the election."""
         assert Admin(network).topics.log_ranges({topic: PARTITIONS}) == whole_log(topic)
         return network.leader(topic_id, 0) == new
 
@@ -177,7 +178,7 @@ def test_a_leader_that_moves_is_followed(cluster: KafkaCluster, network: Network
 
 
 def values_in(fetcher: RangeFetcher, topic_id: bytes, topic: str, partition: int, first: int, last: int) -> set[bytes]:
-    """The values from `first` to `last`, both included."""
+    """Return the values from `first` to `last`, both included."""
     found: set[bytes] = set()
     for fetched in fetcher.fetch(topic_id, topic, partition, first, last):
         for position, header in batch_headers(fetched.data):
@@ -191,7 +192,7 @@ def places(ranges: Sequence[AcquiredRange] | Sequence[AckRange]) -> set[Place]:
 
 
 def acquire(consumer: ShareRangeConsumer, wanted: set[Place]) -> list[AcquiredRange]:
-    """Poll until all of these were handed out."""
+    """Poll until all of these are acquired."""
     acquired: list[AcquiredRange] = []
 
     def poll() -> bool:
@@ -213,7 +214,7 @@ def accept(consumer: ShareRangeConsumer, acquired: list[AcquiredRange]) -> tuple
 def test_ranges_of_a_broker_that_dies_come_again_and_nothing_is_lost(
     cluster: KafkaCluster, network: Network, topic: str, unique: Callable[[str], str]
 ) -> None:
-    """KIP-932: a share session, and the locks taken in it, end with the connection to the leader."""
+    """KIP-932: a share session and its locks end with the connection to the leader."""
     group = unique("group")
     read_from_start(cluster.plain_bootstrap, group)
     topic_id = network.topic_ids([topic])[topic]
@@ -256,7 +257,7 @@ def test_ranges_of_a_broker_that_dies_come_again_and_nothing_is_lost(
 async def test_records_of_a_broker_that_dies_come_again_in_asyncio(
     cluster: KafkaCluster, network: Network, unique: Callable[[str], str]
 ) -> None:
-    """Sent while a leader dies, each record is in the log once; each is accepted, and none comes after it was."""
+    """Kill a leader during sends: each record is in the log once, and none is delivered once accepted."""
     name, group, count = unique("asyncio"), unique("group"), 3000
     admin = AdminClient({"bootstrap.servers": cluster.plain_bootstrap, "log_level": 0})
     settings = {"min.insync.replicas": "2"}

@@ -1,4 +1,4 @@
-"""The wait of librdkafka's `commit_sync`, before no broker but librdkafka's own."""
+"""The duration of librdkafka's `commit_sync` against librdkafka's own mock broker."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cluster() -> Iterator[LibrdkafkaCluster]:
 
 @pytest.fixture
 def consumer(cluster: LibrdkafkaCluster) -> ShareConsumer:
-    """One that has records, which it has accepted. It is not closed: that, too, would wait for a silent broker."""
+    """Return a consumer that has accepted records. It is not closed, which would wait for a silent broker as well."""
     consumer = ShareConsumer(
         {
             "bootstrap.servers": cluster.bootstrap,
@@ -59,7 +59,7 @@ def accept_some(consumer: ShareConsumer) -> None:
 
 
 def committed(consumer: ShareConsumer) -> tuple[list[str | None], float]:
-    """Return the errors of the partitions that are committed, and the seconds that it took."""
+    """Return the partitions' commit errors, and the seconds that the commit took."""
     began = time.monotonic()
     outcome = consumer.commit_sync(TIMEOUT_S)
     took_s = time.monotonic() - began
@@ -76,7 +76,10 @@ def test_a_broker_that_answers_is_waited_for_no_longer(consumer: ShareConsumer) 
 def test_a_silent_broker_is_waited_for_until_the_timeout(
     cluster: LibrdkafkaCluster, consumer: ShareConsumer, moves: bool
 ) -> None:
-    """Also when another one leads by then. So a watchdog that is shorter than the timeout sees a call that hangs."""
+    """Wait for the whole timeout, even if another broker leads by then.
+
+    So a watchdog shorter than the timeout takes the call for a hang.
+    """
     cluster.silence(LEADER)
     if moves:
         cluster.lead(TOPIC, 0, OTHER)

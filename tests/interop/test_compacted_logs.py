@@ -64,7 +64,7 @@ def read_with_librdkafka(bootstrap: str, start: int = 0) -> tuple[list[Row], int
 
 @pytest.fixture(scope="module")
 def compacted(broker: BrokerUnderTest) -> Compacted:
-    """Tombstones, an idempotent producer of whose batches nothing is left, compressed batches, many segments."""
+    """Return a topic with tombstones, an idempotent producer without remaining batches, compression, many segments."""
     create_topic(
         broker.bootstrap,
         TOPIC,
@@ -94,7 +94,7 @@ def compacted(broker: BrokerUnderTest) -> Compacted:
 
 @contextmanager
 def stopped(broker: BrokerUnderTest) -> Iterator[None]:
-    """Meanwhile nobody touches its files."""
+    """Stop the broker for the block, so that nothing changes its files."""
     broker.stop()
     try:
         yield
@@ -150,7 +150,7 @@ async def test_aiokafka_reads_the_same(compacted: Compacted) -> None:
 
 
 def test_a_share_group_reads_the_same(compacted: Compacted) -> None:
-    """librdkafka's share consumer acknowledges what compaction took as a gap, by itself."""
+    """Read with librdkafka's share consumer, which acknowledges removed offsets as gaps by itself."""
     group = "over-gaps"
     read_from_start(compacted.broker.bootstrap, group)
     ledger = Ledger()
@@ -161,7 +161,7 @@ def test_a_share_group_reads_the_same(compacted: Compacted) -> None:
 
 @pytest.mark.interop
 def test_dump_log_segments_reads_every_batch(java: JavaDriver, compacted: Compacted) -> None:
-    """Valid, deep into the records; with the horizon of a tombstone and a batch that has none left."""
+    """Find every record valid, a tombstone's delete horizon, and a batch without records."""
     with stopped(compacted.broker):  # no cleaner that takes files away while they are read
         result = java.tool(
             "DumpLogSegments", "--print-data-log", "--files", ",".join(map(str, compacted.files(".log")))
@@ -190,7 +190,7 @@ def test_indexes_of_cleaned_segments(java: JavaDriver, compacted: Compacted) -> 
 
 @pytest.mark.interop
 def test_compacted_share_state_is_read_by_apache_kafkas_decoder(java: JavaDriver, compacted: Compacted) -> None:
-    """Snapshots and the updates after them, whatever went before."""
+    """Read snapshots and the updates after them, regardless of what preceded."""
     broker, group, topic = compacted.broker, "state", "worked"
     if broker.kind == "apache":
         pytest.skip("Apache Kafka does not compact its share state")

@@ -1,6 +1,6 @@
-"""`shareq console` of ours and of Apache Kafka: every view says what is there, and changes are done.
+"""`shareq console` on our broker and on Apache Kafka: every view shows the cluster, and changes take effect.
 
-`--broker=apache` runs it there: what only shareq knows is then said to be unknown.
+`--broker=apache` runs it there: data that only shareq has is then shown as unknown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CONFIG = "--command-config"
 
 
 class ConsoleClient:
-    """Asks a console at `url`, with the token."""
+    """A client of the console at `url`, with the token."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -60,7 +60,7 @@ class ConsoleClient:
 
 @pytest.fixture(scope="module")
 def properties(broker: BrokerUnderTest) -> str | None:
-    """A file of properties, where clients log in."""
+    """Return a property file, if clients log in."""
     given = tool_arguments(("--bootstrap-server", broker.bootstrap))
     return given[given.index(_CONFIG) + 1] if _CONFIG in given else None
 

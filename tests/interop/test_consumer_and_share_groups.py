@@ -1,4 +1,4 @@
-"""A consumer group of KIP-848 and a share group work on one topic at once, over kills of the broker (KIP-932)."""
+"""A KIP-848 consumer group and a share group on one topic at once, while the broker is killed (KIP-932)."""
 
 from __future__ import annotations
 

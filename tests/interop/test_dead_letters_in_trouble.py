@@ -1,6 +1,6 @@
-"""Dead letters of clients without rights, of queues that refuse them, of odd sources, and of a broker that is killed.
+"""Dead letters of clients without rights, refusing queues, odd sources, and a killed broker.
 
-The same on Apache Kafka 4.4.0, as `test_dead_letters.py`.
+The expectations are those of Apache Kafka 4.4.0, as in `test_dead_letters.py`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CODECS = [codec for codec in Compression if codec is not Compression.NONE]
 
 @pytest.fixture
 def scene(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Make]:
-    """Makes the test's scene."""
+    """Return a maker of the test's scene."""
     with scenes(broker, unique) as make:
         yield make
 
@@ -56,7 +56,7 @@ def scene(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Mak
 
 
 class GuardedScene(Scene):
-    """The administrator sets it up; the member is alice, who has no right to the queue."""
+    """A scene set up by an administrator, whose member alice has no right to the queue."""
 
     user = "admin"
 
@@ -160,7 +160,7 @@ def test_a_marker_in_what_a_group_that_reads_committed_records_rejects(scene: Ma
 @pytest.mark.parametrize("after_s", [0.0, 0.05, 0.4])
 @pytest.mark.parametrize("source", ["plain", "compressed", "zstd", "transactional", "bare", "limit"])
 def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> None:
-    """200 letters, each a batch of its own: the kill comes before, between or behind them."""
+    """Kill the broker before, between or after 200 letters, each a batch of its own."""
     here, values = scene(), [b"%d" % number for number in range(200)]
     here.create(here.queue, {ENABLE: "true", "max.message.bytes": "300"})
     here.configure(**{COPY: str(source != "bare").lower()})
@@ -185,9 +185,9 @@ def test_a_kill_loses_no_letter(scene: Make, source: str, after_s: float) -> Non
 @pytest.mark.parametrize("after_s", [0.0, 0.2])
 @pytest.mark.parametrize("trouble", ["missing", "not enabled", "prefix", "too small", "appears"])
 def test_a_kill_while_a_queue_refuses_brings_no_record_back(scene: Make, trouble: str, after_s: float) -> None:
-    """Dead records have no letter, whether the kill comes before that is found out or after.
+    """Leave dead records without letters, whether the kill comes before or after the refusal.
 
-    A queue that appears before the next fetch takes what was archiving.
+    If a queue appears before the next fetch, it receives the records still archiving.
     """
     here = scene()
     here.set(BROKER, "", **{AUTO_CREATE: "false"})
@@ -223,7 +223,7 @@ def test_a_kill_while_a_queue_refuses_brings_no_record_back(scene: Make, trouble
 
 
 def refusing(here: Scene, trouble: str) -> None:
-    """The scene's queue, or another one of its group, as it takes no letter."""
+    """Return the scene's queue, or another of its group, made to refuse letters."""
     if trouble == "not enabled":
         here.create(here.queue)
     elif trouble == "too small":
@@ -234,7 +234,7 @@ def refusing(here: Scene, trouble: str) -> None:
 
 
 def joined(here: Scene) -> Member | None:
-    """A member, when the rights are in force."""
+    """Return a member once the rights apply."""
     try:
         return here.join()
     except AssertionError:
@@ -242,7 +242,7 @@ def joined(here: Scene) -> Member | None:
 
 
 def transact(here: Scene, values: list[bytes], codec: Compression, *, commits: bool) -> None:
-    """One batch in one transaction, which has ended."""
+    """Write one batch in one transaction and end it."""
     transactor = Transactor(here.client, transactional_id=f"tx-{here.topic}")
     find = FindCoordinatorRequest(key_type=1, coordinator_keys=[transactor.transactional_id])
 

@@ -1,5 +1,6 @@
-"""Dead letters of records that share consumers of clients reject: librdkafka's, and our own. They are read by
-librdkafka's consumer, Java's and Apache Kafka's console consumer.
+"""Dead letters of records that share consumers (librdkafka's and ours) reject.
+
+Read by librdkafka's consumer, Java's and Apache Kafka's console consumer.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Unique = Callable[[str], str]
 
 
 class Said(NamedTuple):
-    """A letter as a client shows it; headers in their order."""
+    """A letter as a client shows it; headers in order."""
 
     offset: int
     value: str
@@ -40,7 +41,7 @@ class Said(NamedTuple):
 
 
 def with_queue(broker: BrokerUnderTest, unique: Unique, records: int, **own: str) -> tuple[str, str, str]:
-    """A filled topic, a group that begins at its first record, and the name of the group's queue."""
+    """Return a filled topic, a group that begins at its first record, and the group's queue, by name."""
     topic, group = unique("topic"), unique("group")
     queue = f"dlq.{topic}"
     read_from_start(broker.bootstrap, group)
@@ -58,7 +59,7 @@ def with_queue(broker: BrokerUnderTest, unique: Unique, records: int, **own: str
 
 
 def read(broker: BrokerUnderTest, queue: str, count: int) -> list[Message]:
-    """Read so many messages of the queue by an ordinary consumer; more than that is a failure."""
+    """Read this many messages of the queue by an ordinary consumer; more are a failure."""
     consumer = Consumer(
         {
             "bootstrap.servers": broker.bootstrap,
@@ -111,7 +112,7 @@ def read_by_console(broker: BrokerUnderTest, java: JavaDriver, queue: str, parti
 
 
 def decide(message: Message) -> Kind:
-    """Every third record is rejected, every third one fails as often as it may."""
+    """Reject every third record, and release every third one until it has failed as often as it may."""
     return (Kind.ACCEPT, Kind.REJECT, Kind.RELEASE)[int(message.value() or b"") % 3]
 
 
@@ -143,7 +144,7 @@ def test_rejected_and_exhausted_records_of_librdkafkas_share_consumer(broker: Br
 def test_java_consumers_read_letters_as_librdkafka_does(
     broker: BrokerUnderTest, unique: Unique, java: JavaDriver
 ) -> None:
-    """Values, headers in their order and the partition, by KafkaConsumer and by the console consumer."""
+    """Compare values, header order and partition with KafkaConsumer and the console consumer."""
     _requires_dead_letters(broker)
     topic, group, queue = with_queue(broker, unique, 20)
     ledger = Ledger()
@@ -188,7 +189,7 @@ def test_a_kept_queue_names_the_member_that_rejected(broker: BrokerUnderTest, un
 
 
 def test_a_kill_while_kept_records_wait_loses_none(broker: BrokerUnderTest, unique: Unique) -> None:
-    """The queue is not enabled when the records die; the broker is killed; then it is."""
+    """Kill the broker while records die with the queue disabled; then enable it."""
     _requires_dead_letters(broker)
     topic, group, queue = with_queue(broker, unique, 30, shareq_dlq_keep="true", errors_deadletterqueue_topic_name="x")
     ledger = Ledger()

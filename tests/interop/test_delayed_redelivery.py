@@ -1,4 +1,4 @@
-"""Delayed redelivery on a real broker; Apache Kafka's tools read the state topic with times in it."""
+"""Delayed redelivery on a real broker; Apache Kafka's tools read the state topic with redelivery times."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WAIT_S: Final = 3.0
 def member_of(
     bootstrap: str, port: int, group: str, *, records: int, wait_s: float, locks: str = "2000"
 ) -> Iterator[Member]:
-    """The only member of a group whose records wait, at the start of a topic with so many records."""
+    """Run the only member of a group with delayed records, at the start of a topic with this many records."""
     configs = {
         "share.auto.offset.reset": "earliest",
         "share.delivery.count.limit": "10",
@@ -54,7 +54,7 @@ def member_of(
 
 @pytest.fixture
 def delayed(broker: BrokerUnderTest, unique: Unique) -> Iterator[tuple[str, Member, float]]:
-    """A group whose records wait; its member, which has released 0 to 2 of ten records one by one; and since when."""
+    """Yield a group with delayed records; its member, which released 0 to 2 of ten; and the time of that."""
     if broker.kind == "apache":
         pytest.skip("Apache Kafka has no delayed redelivery")
     group = unique("delayed")
@@ -68,7 +68,7 @@ def delayed(broker: BrokerUnderTest, unique: Unique) -> Iterator[tuple[str, Memb
 
 
 def values_of(output: str) -> list[dict[str, Any]]:
-    """The values that the formatter wrote: JSON objects without anything between them."""
+    """Return the formatter's values: JSON objects without separators."""
     decoder, position, values = json.JSONDecoder(), output.index("{"), list[dict[str, Any]]()
     while position < len(output) and output[position] == "{":
         shown, position = decoder.raw_decode(output, position)
@@ -125,7 +125,7 @@ def test_a_fetch_that_waits_is_answered_within_20_ms_of_the_time(broker: BrokerU
 
 
 def test_100_000_records_that_wait_take_no_cpu() -> None:
-    """Every second of 200,000 records is released: as many ranges. What is left is what any idle broker does."""
+    """Release every second of 200,000 records, as many ranges; the broker must then be as idle as any."""
     config = {"group.share.max.partition.max.record.locks": "300000"}
     with (
         Broker(config=config) as own,

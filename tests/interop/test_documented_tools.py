@@ -1,4 +1,4 @@
-"""Documented uses of Apache Kafka's tools, run as written on this broker, in the order of the page."""
+"""The documented uses of Apache Kafka's tools, run as written on this broker, in the order of the page."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _ADDRESS: Final = re.compile(r"\b(?:localhost|127\.0\.0\.1):9092\b")
 
 
 def blocks(page: str, begin: str) -> list[str]:
-    """The blocks of a page that begin with a command of this kind."""
+    """Return the page's blocks that begin with this kind of command."""
     return [text for _, text in _BLOCK.findall((DOCS / page).read_text()) if text.startswith(begin)]
 
 
 def commands(block: str) -> Iterator[tuple[list[str], str]]:
-    """Each command of a block, a line that goes on counted as one, and the output shown below it."""
+    """Yield each command of a block, continuation lines joined, and the output shown below it."""
     for part in re.split(r"^(?=\$ |kafka-|shareq )", block.replace("\\\n", " "), flags=re.MULTILINE):
         line, _, shown = part.partition("\n")
         if line:
@@ -53,7 +53,7 @@ def commands(block: str) -> Iterator[tuple[list[str], str]]:
 
 
 def tool(java: JavaDriver, bootstrap: str, words: list[str]) -> ToolResult:
-    """Run a tool that has to end well, at this broker."""
+    """Run a tool, which must succeed, on this broker."""
     name, *arguments = [_ADDRESS.sub(bootstrap, word) for word in words]
     result = java.tool(TOOLS[name], *arguments)
     assert result.code == 0, f"{words}: {result.output}"
@@ -82,7 +82,7 @@ def test_quotas(java: JavaDriver) -> None:
     ("page", "group"), [("redelivery.md", "packers"), ("order-by-key.md", "workers"), ("dead-letters.md", "packers")]
 )
 def test_properties_of_a_group(java: JavaDriver, page: str, group: str) -> None:
-    """And what else those blocks set: of the broker, of a queue."""
+    """Set the group's properties, and those blocks' properties of the broker and a queue."""
     with Broker() as broker:
         given: dict[str, str] = {}
         for block in blocks(page, "kafka-"):
@@ -96,7 +96,7 @@ def test_properties_of_a_group(java: JavaDriver, page: str, group: str) -> None:
 
 
 def test_letters_are_listed_and_sent_back(java: JavaDriver) -> None:
-    """docs/dead-letters.md: the queue, the program, the redrives."""
+    """Run docs/dead-letters.md: the queue, the program, the redrives."""
     ((queue,), (program,), (redrives,)) = (
         blocks("dead-letters.md", "shareq topics create"),
         blocks("dead-letters.md", "from confluent_kafka"),
@@ -123,7 +123,7 @@ def test_letters_are_listed_and_sent_back(java: JavaDriver) -> None:
 
 
 def test_levels_of_an_old_folder(java: JavaDriver, tmp_path: Path) -> None:
-    """docs/kafka-4.4.md: up, and down again."""
+    """Run docs/kafka-4.4.md: up, and down again."""
     (block,) = blocks("kafka-4.4.md", "kafka-features.sh")
     with tarfile.open(Path(old_folder.__file__).with_name("format-1-clean.tar.gz")) as packed:
         packed.extractall(tmp_path, filter="data")
@@ -136,7 +136,7 @@ def test_levels_of_an_old_folder(java: JavaDriver, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(why_no_java() is not None, reason=str(why_no_java()))
 def test_a_broker_with_users(tmp_path: Path) -> None:
-    """docs/security.md: users, a right, and a record that goes from the admin to carol."""
+    """Run docs/security.md: users, a right, and a record from the admin to carol."""
     document = Document("security.md", 9092, 9093)
     (tmp_path / "server.properties").write_text(document.block("listeners=PLAINTEXT://"))
     login = document.block("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-256")
@@ -160,7 +160,7 @@ def test_a_broker_with_users(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(why_no_java() is not None, reason=str(why_no_java()))
 def test_a_broker_with_certificates(tmp_path: Path) -> None:
-    """docs/security.md: alice by her certificate lets in dora, who logs in behind TLS."""
+    """Run docs/security.md: alice, by certificate, gives dora a right, who logs in over TLS."""
     for missing in filter(None, (why_no_certificates(), None if shutil.which("kcat") else "kcat is missing")):
         pytest.skip(missing)
     document = Document("security.md", 9094, 9095, 9464)
@@ -180,7 +180,7 @@ def test_a_broker_with_certificates(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(why_no_java() is not None, reason=str(why_no_java()))
 def test_a_broker_with_tokens(tmp_path: Path) -> None:
-    """docs/security.md: keys and a token, made by the page's issuer."""
+    """Run docs/security.md: keys and a token, made by the page's issuer."""
     document = Document("security.md", 9096)
     document.text = document.text.replace("/tmp/tokens", str(tmp_path / "tokens"))
     (tmp_path / "issuer.py").write_text(document.block("import json, pathlib, time"))
@@ -193,7 +193,7 @@ def test_a_broker_with_tokens(tmp_path: Path) -> None:
 
 
 def scripts(folder: Path) -> Path:
-    """A folder with what Apache Kafka's `bin` has: a script for each tool."""
+    """Return a folder like Apache Kafka's `bin`: a script for each tool."""
     folder.mkdir()
     for name, main_class in TOOLS.items():
         full = main_class if main_class.startswith("kafka.") else f"org.apache.kafka.tools.{main_class}"

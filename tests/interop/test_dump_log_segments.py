@@ -1,4 +1,4 @@
-"""Apache Kafka's own tools reading the files on disk and the internal topics."""
+"""Apache Kafka's own tools on our files on disk and internal topics."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Unique = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A broker's data after a share group has worked on a topic."""
+    """A broker's data after a share group has read a topic."""
 
     broker: BrokerUnderTest
     topic: str
     group: str
 
     def files(self, topic: str, suffix: str) -> list[Path]:
-        """The files of all partitions that are not empty."""
+        """Return the files of all partitions that are not empty."""
         return sorted(file for file in self.broker.data_dir.glob(f"{topic}-*/*{suffix}") if file.stat().st_size)
 
 
 @pytest.fixture(scope="module")
 def used(broker: BrokerUnderTest) -> Used:
-    """150 records by an idempotent producer, then 300 large ones; most of them finished, none held."""
+    """Return the data after 150 records of an idempotent producer and 300 large ones; most finished, none held."""
     topic, group = "dumped", "dumped-group"
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, 2, segment_bytes=str(1 << 20))
@@ -72,7 +72,7 @@ def test_segments(java: JavaDriver, used: Used) -> None:
 
 
 def test_indexes_of_a_stopped_broker(java: JavaDriver, used: Used) -> None:
-    """Apache Kafka's own index files end in zeros while it runs, which its tool complains about."""
+    """Check index files after a stop: while Apache Kafka runs its own end in zeros, which the tool reports."""
     used.broker.stop()
     try:
         files = used.files(used.topic, ".index") + used.files(used.topic, ".timeindex")
@@ -97,7 +97,7 @@ def test_share_group_state(java: JavaDriver, used: Used) -> None:
 
 
 def test_group_records(java: JavaDriver, used: Used) -> None:
-    """Records 10 to 15 of the share group, as Apache Kafka names them."""
+    """Show records 10 to 15 of the share group by Apache Kafka's names."""
     files = used.files("__consumer_offsets", ".log")
     output = dump(java, "--offsets-decoder", "--files", comma(files))
     assert "isvalid: false" not in output
@@ -108,7 +108,7 @@ def test_group_records(java: JavaDriver, used: Used) -> None:
 
 
 def test_producer_snapshots(java: JavaDriver, used: Used) -> None:
-    """Written when a segment rolls."""
+    """Read the snapshots that are written when a segment rolls."""
     files = used.files(used.topic, ".snapshot")
     assert files
     assert "producerId:" in dump(java, "--files", comma(files))
@@ -128,7 +128,7 @@ def test_producer_snapshots(java: JavaDriver, used: Used) -> None:
 def test_console_consumer_with_the_formatters(
     java: JavaDriver, used: Used, topic: str, formatter: str, expected: str
 ) -> None:
-    """The internal topics over the wire, partition by partition, without a consumer group."""
+    """Read the internal topics over the wire, by partition, without a consumer group."""
     output = ""
     for file in used.files(topic, ".log"):
         partition = file.parent.name.rpartition("-")[2]

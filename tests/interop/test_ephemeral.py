@@ -1,4 +1,4 @@
-"""examples/testing/ephemeral: a test each in Java, Node and Go that starts `shareq serve --ephemeral`."""
+"""The tests of examples/testing/ephemeral in Java, Node and Go, each of which starts `shareq serve --ephemeral`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _ours_alone(broker_kind: Kind) -> None:
 
 
 def run(command: Sequence[str], folder: Path, temporary: Path, **environment: str) -> str:
-    """Return a test's output, with `shareq` on its PATH; its broker leaves nothing behind."""
+    """Return a test's output, with `shareq` on its PATH; its broker must leave nothing behind."""
     temporary.mkdir()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables: Mapping[str, str] = {**child_environment(), "PATH": path, "TMPDIR": str(temporary), **environment}

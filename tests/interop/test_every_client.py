@@ -1,7 +1,7 @@
 """Every client, feature by feature: the table of `docs/evidence/clients.md`, which `--update-clients-table` writes.
 
-Another client (librdkafka) looks at what the client under test has done, and has done what it shall find. Restarts,
-rebalances and rights are the business of the modules beside this one.
+Another client (librdkafka) checks the results of the client under test, and prepares what it reads. Other modules test
+restarts, rebalances and rights.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _numbers = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A client at work on a broker, with names of its own."""
+    """A client using a broker, with names of its own."""
 
     client: Client
     bootstrap: str
@@ -62,11 +62,11 @@ class Case:
         return self.client.call(do, bootstrap=self.bootstrap, login=None, **arguments)
 
     def first_batch(self, topic: str) -> BatchHeader:
-        """Return the header of the first batch of the log on disk."""
+        """Return the header of the log's first batch on disk."""
         return read_header((self.data_dir / f"{topic}-0" / f"{0:020}.log").read_bytes())
 
     def topic(self, *values: str) -> str:
-        """A new topic with one partition and these records."""
+        """Create a topic with one partition and these records."""
         topic = self.unique(f"topic-{next(_numbers)}")
         create_topic(self.bootstrap, topic)
         if values:
@@ -74,10 +74,7 @@ class Case:
         return topic
 
     def read(self, topic: str, count: int, level: str = "read_uncommitted") -> list[tuple[str, dict[str, str]]]:
-        """Return the values and headers that librdkafka finds.
-
-        Fails if there are fewer than `count` up to the end, or more.
-        """
+        """Return the values and headers that librdkafka reads; fail unless there are exactly `count`."""
         consumer = Consumer(
             {
                 "bootstrap.servers": self.bootstrap,
@@ -102,7 +99,7 @@ class Case:
 
 
 def check_produce(case: Case, **settings: object) -> BatchHeader:
-    """Produce, and return how the first batch went into the log."""
+    """Produce, and return the header of the first batch as stored."""
     topic = case.topic()
     values = [f"value {number} " * 20 for number in range(50)]
     case.call("produce", topic=topic, values=values, **settings)
@@ -156,7 +153,7 @@ def check_offsets(case: Case) -> None:
 
 
 def check_group(case: Case, protocol: str = "classic") -> None:
-    """A second member goes on where the first has committed."""
+    """Check that a second member continues where the first has committed."""
     topic, group = case.topic("a", "b", "c"), case.unique("group")
     assert case.call("group", topic=topic, group=group, protocol=protocol, count=3)["values"] == ["a", "b", "c"]
     produce(case.bootstrap, topic, [(0, b"d")])
@@ -168,7 +165,7 @@ def check_consumer_group(case: Case) -> None:
 
 
 def check_static_member(case: Case) -> None:
-    """It is still a member when it has closed, and is it again when it comes back."""
+    """Check that a static member stays one after closing, and resumes when it returns."""
     topic, group, admin = case.topic("a"), case.unique("group"), case.admin()
     for values in (["a"], ["b"]):
         call = case.call("group", topic=topic, group=group, protocol="classic", count=1, instance="packer-1")
@@ -203,7 +200,7 @@ def check_transactions(case: Case) -> None:
 
 
 def check_transactional_id(case: Case) -> None:
-    """The next producer takes over from the one that has ended."""
+    """Check that the next producer takes over the id of one that has ended."""
     topic, name = case.topic(), case.unique("transaction")
     for value in ("a", "b", "c"):
         case.call("produce", topic=topic, values=[value], transaction=name)
@@ -288,7 +285,7 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest) -> Iterator[Outcomes]:
-    """Collect what happened, written into the document at the end when that is asked for."""
+    """Collect the outcomes, and write them to the document at the end if requested."""
     seen: Outcomes = {}
     yield seen
     if request.config.getoption("--update-clients-table"):
@@ -329,7 +326,7 @@ def test_feature(
 
 @pytest.fixture(scope="module")
 def guarded(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
-    """A broker that wants to know who it is."""
+    """Run a broker whose clients must authenticate."""
     with guarded_broker(broker_kind, plain=["admin"], scram=["admin"], super_users=["admin"]) as broker:
         login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "admin"}
         admin = AdminClient({"bootstrap.servers": broker.bootstrap, **login, "sasl.password": PASSWORD, **QUIET})

@@ -1,6 +1,6 @@
-"""Consume, produce and commit the offsets in transactions, with a broker that is killed: nothing lost, nothing doubled.
+"""Consume, produce and commit offsets in transactions on a broker that is killed: no loss, no duplicates.
 
-The same with 20 kills is `make exactly-once`.
+`make exactly-once` does the same with 20 kills.
 """
 
 from __future__ import annotations

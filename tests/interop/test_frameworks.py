@@ -1,15 +1,17 @@
-"""Suites with FastStream and Quix Streams: those of examples/testing/drop_in, and what docs/testing.md shows.
+"""Test suites with FastStream and Quix Streams: examples/testing/drop_in, docs/testing.md, and FastStream's contract.
 
-Both are fetched once into an environment of their own, in `.cache`: they are the dependency group `frameworks`.
+Both frameworks (dependency group `frameworks`) are fetched once into an environment of their own in `.cache`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +19,7 @@ import pytest
 
 from devtools.kafka.apache_kafka import CACHE
 from devtools.kafka.build_once import folder_made_once
+from shareq.testing import Broker
 from shareq.testing.broker import child_environment
 from tests.interop.support.broker_under_test import Kind
 from tests.support.processes import finished
@@ -38,7 +41,7 @@ def _ours_alone(broker_kind: Kind) -> None:
 
 @pytest.fixture(scope="module")
 def python() -> Path:
-    """The interpreter of an environment with both frameworks, and with what shareq depends on."""
+    """Return the interpreter of an environment with both frameworks and shareq's dependencies."""
     wanted = [*GROUP, *PROJECT["project"]["dependencies"]]
     digest = hashlib.sha256("\n".join([sys.version, *wanted]).encode()).hexdigest()[:12]
 
@@ -80,6 +83,35 @@ def test_the_test_that_the_page_shows_passes(python: Path, name: str, tmp_path: 
     (tmp_path / "test_shown.py").write_text(f"import pytest\n\n{shown}")
     printed = run(python, f"--rootdir={tmp_path}", str(tmp_path / "test_shown.py"))
     assert re.search(r"^1 passed", printed, re.MULTILINE), printed
+
+
+def test_the_contract_of_faststreams_brokers(python: Path, tmp_path: Path) -> None:
+    """Run the contract; docs/faststream.md has the table of results."""
+    shutil.copy(ROOT / "tests" / "interop" / "support" / "faststream_contract.py", tmp_path)  # away from our conftest
+    printed = run(python, "-vv", f"--rootdir={tmp_path}", str(tmp_path / "faststream_contract.py"))
+    passed = Counter(re.findall(r"::test_([a-z]+)_\S* PASSED", printed))
+    page = (ROOT / "docs" / "faststream.md").read_text()
+    table = {name: int(number) for name, number in re.findall(r"^\| (\w+) \| (\d+) \|", page, re.MULTILINE)}
+    assert passed == table, printed
+
+
+def test_the_example_of_the_page_of_faststream(python: Path, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "faststream.md").read_text()
+    (shown,) = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (line,) = re.findall(r"^```\n\n```\n(.*)\n```$", page, re.MULTILINE)
+    output = tmp_path / "output"
+    with Broker() as broker, output.open("wb") as file:
+        (tmp_path / "app.py").write_text(shown.replace("127.0.0.1:9092", broker.bootstrap))
+        environment = {**child_environment(), "PYTHONPATH": str(ROOT / "src")}
+        app = subprocess.Popen([str(python), tmp_path / "app.py"], stdout=file, stderr=file, env=environment)
+        try:
+            broker.wait_until(lambda: line in output.read_text().splitlines(), 60, output.name)
+            broker.assert_acknowledged("packers", "orders", 1)
+            app.terminate()
+            assert app.wait(60) == 0
+        finally:
+            app.kill()
+            app.wait()
 
 
 def test_the_page_names_the_versions_that_are_tried() -> None:

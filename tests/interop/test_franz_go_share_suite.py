@@ -1,8 +1,8 @@
-"""franz-go's own tests of its share consumer, as released, against this broker: all pass.
+"""franz-go's own tests of its share consumer, as released, on this broker: all pass.
 
-They release records on purpose, and so do their members that leave. At the default of five deliveries a record is
-given up now and then, and the test then waits for it in vain: hence the limit here. Of two thousand records the first
-member, which rejects, now and then eats all before the members begin that release some: hence so many.
+The tests release records on purpose, and so do leaving members. With the default of five deliveries a record is
+sometimes archived and a test waits for it in vain: hence the higher limit. With two thousand records the first member,
+which rejects, sometimes takes all before those that release begin: hence more records.
 """
 
 from __future__ import annotations

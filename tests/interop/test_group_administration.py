@@ -1,4 +1,4 @@
-"""The answers to administrators of share groups, on raw connections. Apache Kafka's own answer is the judge.
+"""The answers to administrators of share groups, on raw connections, as Apache Kafka gives them.
 
 Run with `--broker=apache` to check the expectations themselves.
 """
@@ -48,7 +48,9 @@ UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 @dataclass(slots=True)
 class Admin:
-    """A connection; a topic of two partitions with 10 records each, where the group begins at 3 and 10; a bare one."""
+    """A connection; a topic of two partitions with 10 records each, where the group begins at 3 and 10; an empty
+    topic.
+    """
 
     client: WireClient
     group: str
@@ -57,7 +59,7 @@ class Admin:
     topic_id: bytes = b""
 
     def listed(self, version: int, states: list[str] | None = None, types: list[str] | None = None) -> list[str]:
-        """State and type of the group if it is listed."""
+        """Return state and type of the group, if listed."""
         answer = self.client.call(ListGroupsRequest(states or [], types or []), version, ListGroupsResponse)
         assert answer.error_code == NONE
         found = [group for group in answer.groups if group.group_id == self.group]
@@ -65,7 +67,7 @@ class Admin:
         return [text for group in found for text in (group.group_state, group.group_type)]
 
     def alter(self, *offsets: tuple[str, int, int], group: str | None = None) -> int | list[int]:
-        """The error of the request, or of each partition. `offsets`: topic, partition, offset."""
+        """Return the error of the request, or of each partition. `offsets`: topic, partition, offset."""
         topics = [
             AlterShareGroupOffsetsRequestTopic(name, [AlterShareGroupOffsetsRequestPartition(partition, offset)])
             for name, partition, offset in offsets
@@ -76,7 +78,7 @@ class Admin:
         return answer.error_code or [rows[name, partition] for name, partition, _ in offsets]
 
     def described(self, topics: dict[str, list[int]] | None = None, version: int = 1) -> dict[str, tuple[int, int]]:
-        """Start offset and lag by "topic-partition"; no row has an error."""
+        """Return start offset and lag by "topic-partition"; no row may have an error."""
         named = None
         if topics is not None:
             named = [DescribeShareGroupOffsetsRequestTopic(name, partitions) for name, partitions in topics.items()]
@@ -124,7 +126,7 @@ def test_listing(admin: Admin) -> None:
 
 
 def test_describing_groups(admin: Admin) -> None:
-    """Each stands alone. Rights on a group are returned only if asked for; without access control, all of them."""
+    """Describe each group separately, with rights only if requested; without ACLs, all rights."""
 
     def described(*groups: str, operations: bool = False) -> list[DescribedGroup]:
         request = ShareGroupDescribeRequest(list(groups), operations)
@@ -235,7 +237,7 @@ def test_resources_that_can_be_configured(admin: Admin) -> None:
 def test_more_in_sync_replicas_than_there_can_be_are_not_waited_for(
     admin: Admin, unique: Callable[[str], str], acks: int
 ) -> None:
-    """min.insync.replicas counts up to the topic's replication factor (KIP-966)."""
+    """Cap min.insync.replicas at the topic's replication factor (KIP-966)."""
     topic = unique("replicas")
     create_topic(admin.client, topic, 1, {"min.insync.replicas": "2"})
     append(admin.client, topic, 1)

@@ -1,4 +1,4 @@
-"""Consumer groups at work that go over to KIP-848's protocol member by member, and back, while records come."""
+"""Consumer groups that migrate to KIP-848's protocol member by member, and back, while records arrive."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _served(broker: BrokerUnderTest) -> None:
 
 
 class Migration:
-    """One group, its members of both protocols, and records that keep coming."""
+    """One group, its members of both protocols, and a steady stream of records."""
 
     def __init__(self, broker: BrokerUnderTest, unique: Unique) -> None:
         self.work = Work(broker, unique, CLIENTS)
@@ -45,7 +45,7 @@ class Migration:
         self.members: list[GroupMember] = []
 
     def start(self, protocol: ConsumerGroupType, client: str, instance: str | None = None) -> GroupMember:
-        """A member at work; it is closed by `roll`, or in the end."""
+        """Start a member; `roll` or the end of the test closes it."""
         if client == JAVA and (missing := why_no_java()):
             pytest.skip(missing)
         work = self.work
@@ -64,7 +64,7 @@ class Migration:
 
     @contextmanager
     def records(self) -> Iterator[None]:
-        """Records come all the while; in the end every one of them has been read."""
+        """Produce records during the block, then check that all of them were read."""
         enough = threading.Event()
 
         def produce() -> None:
@@ -89,7 +89,7 @@ class Migration:
         *others: GroupMember,
         instance: str | None = None,
     ) -> GroupMember:
-        """A member goes, and comes again with that protocol."""
+        """Replace a member by one with that protocol."""
         old.close()
         new = self.start(protocol, client, instance)
         self.work.wait_for_assignment(new, *others)
@@ -105,7 +105,7 @@ def migration(broker: BrokerUnderTest, unique: Unique) -> Iterator[Migration]:
 
 
 def test_clients_are_rolled_to_the_other_protocol_and_back(migration: Migration) -> None:
-    """Two different clients in one group; the group is a consumer group as long as one speaks KIP-848's protocol."""
+    """Roll two different clients of a group, which is a consumer group while any uses KIP-848."""
     one, two = migration.start(CLASSIC, LIBRDKAFKA), migration.start(CLASSIC, JAVA)
     migration.work.wait_for_assignment(one, two)
     assert migration.type() == CLASSIC

@@ -1,7 +1,7 @@
-"""The same clients of both protocols at both brokers, who come, go and come again: the same answers and groups.
+"""Clients of both protocols that join, leave and rejoin on both brokers: the answers and groups must be equal.
 
-Runs with `--side-by-side`. After every change the clients come to rest: what moves in between is decided by hash maps
-at Apache Kafka. Partitions are counted, for the same reason; there are as many as divide by any number of members.
+Runs with `--side-by-side`. Results are compared when the clients are at rest, because in between Apache Kafka's depend
+on hash maps. Partitions are only counted, for the same reason; their number is divisible by any number of members.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Reported = tuple[object, ...]
 
 
 class Old(Member):
-    """A client of the classic protocol; it holds on to what it has while it joins again."""
+    """A client of the classic protocol that keeps its partitions while it rejoins."""
 
     def __init__(self, broker: BrokerUnderTest, group: str, instance: str | None) -> None:
         super().__init__(broker, group, instance)
@@ -61,7 +61,7 @@ class Old(Member):
         self.waits = False
 
     def ask(self) -> Reported:
-        """JoinGroup, as often as need be, and SyncGroup unless others have to join first."""
+        """Send JoinGroup, repeatedly if necessary, and SyncGroup unless others have to join first."""
         parts = [Owned(TOPIC, sorted(self.owned))] if self.owned else []
         subscription = ConsumerProtocolSubscription([TOPIC], None, parts)
         self.send_join(protocols={"range": b"\0\3" + subscription.encode(3)})
@@ -188,7 +188,7 @@ class New:
 
 
 class Side:
-    """One broker, and the clients of one group there, by name. `active`: those that are in it, as far as they know."""
+    """One broker and the clients of one group, by name. `active`: those that believe they are members."""
 
     def __init__(self, broker: BrokerUnderTest, group: str) -> None:
         self.group = group
@@ -207,7 +207,7 @@ class Side:
             (client.wire).close()
 
     def come(self, name: str) -> Reported:
-        """Let a member come, also as the successor of its other self."""
+        """Let a member join, also as the successor of its other self."""
         other = {"i": "j", "j": "i"}.get(name)
         if other in self.active:
             self.active.remove(other)
@@ -226,14 +226,14 @@ class Side:
         return client.go_for_a_while()
 
     def stray(self, name: str) -> Reported:
-        """The answer to a member that is a generation behind."""
+        """Return the answer to a member that is one generation behind."""
         client = self.clients[name]
         if isinstance(client, New):
             return ()
         return (client.beat(client.generation - 1), client.sync(generation=client.generation + 1).error_code)
 
     def rest(self) -> Reported:
-        """Everybody goes on until nobody has news."""
+        """Let all clients continue until nothing changes."""
         for _ in range(ROUNDS):
             reported = [self.clients[name].go_on() for name in self.active]
             if all(each == (ErrorCode.NONE,) or each[0] == "beat" for each in reported) and self._is_stable():
@@ -244,7 +244,7 @@ class Side:
         return self.look()[1] in ("Stable", "Empty") or not self.active
 
     def look(self) -> Reported:
-        """The group as administrators see it."""
+        """Return the group as administrators see it."""
         listed = self.probe.wire.call(ListGroupsRequest(), 5, ListGroupsResponse).groups
         kinds = [
             (each.group_type, each.protocol_type, each.group_state) for each in listed if each.group_id == self.group
@@ -284,7 +284,7 @@ def brokers(both_brokers: list[BrokerUnderTest]) -> list[BrokerUnderTest]:
 
 
 def _wait_until_assigned(broker: BrokerUnderTest) -> None:
-    """The coordinator knows of the topic."""
+    """Wait until the coordinator knows the topic."""
     client = New(broker, "probe", "probe", None)
     end = time.monotonic() + 30
     while client.ask()[-1] != PARTITIONS and time.monotonic() < end:
@@ -294,7 +294,7 @@ def _wait_until_assigned(broker: BrokerUnderTest) -> None:
 
 
 def a_step(rng: Random, side: Side) -> tuple[str, Callable[[Side], Reported]]:
-    """A client that is away comes, or comes again as its other self; one that is there goes."""
+    """Choose a step: an absent client joins, or rejoins as its other self; a present one leaves."""
     away = [name for name in side.clients if name not in side.active]
     name = rng.choice(away if len(side.active) < 2 or rng.random() < 0.5 else side.active)
     if name in away:

@@ -1,4 +1,4 @@
-"""Committed offsets of groups under kafka-python and librdkafka, with and without membership; raw OffsetFetch."""
+"""Committed offsets with kafka-python and librdkafka, with and without membership; raw OffsetFetch."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def seen_by_librdkafka(broker: BrokerUnderTest, *groups: str) -> dict[str, dict[
 def test_a_kafka_python_consumer_without_membership(
     broker: BrokerUnderTest, unique: Unique, version: tuple[int, ...] | None
 ) -> None:
-    """It assigns itself a partition and commits; a new one goes on there. Its Fetch is too old before 0.11."""
+    """Commit with a self-assigned partition; a new consumer continues there. Its Fetch needs 0.11."""
     topic, group = unique("topic"), unique("group")
     create_topic(broker.bootstrap, topic, 2)
     produce(broker.bootstrap, topic, [(0, b"%d" % number) for number in range(10)])
@@ -186,7 +186,7 @@ def test_what_was_committed_survives(broker: BrokerUnderTest, unique: Unique, ki
 
 
 def seen_after_a_restart(broker: BrokerUnderTest, group: str) -> CommittedThere | None:
-    """Apache Kafka answers a little before it has its coordinators."""
+    """Return the commit, or None: Apache Kafka answers slightly before it has loaded its coordinators."""
     try:
         return seen_by_kafka_python(broker, group) or None
     except (CoordinatorNotAvailableError, NotCoordinatorError, CoordinatorLoadInProgressError):

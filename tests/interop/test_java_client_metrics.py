@@ -1,4 +1,4 @@
-"""The own metrics of Apache Kafka's share consumer: the broker's answers give them sensible numbers."""
+"""The metrics of Apache Kafka's share consumer, which must be plausible with our answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def first_records(consumer: JavaShareConsumer) -> list[Delivered]:
 
 
 def all_records(consumer: JavaShareConsumer, number: int) -> list[Delivered]:
-    """Poll until so many have come, acknowledging each poll's records."""
+    """Poll this many records, acknowledging those of each poll."""
     got: list[Delivered] = []
     deadline = time.monotonic() + 30
     while len(got) < number:
@@ -66,7 +66,7 @@ def test_metrics_of_fetches_and_acknowledgements(broker: BrokerUnderTest, java: 
 
 
 def test_acknowledgements_that_come_too_late(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """Their records' locks have run out, and another member has them."""
+    """Acknowledge records whose locks have expired and that another member holds."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     configure_group(broker.bootstrap, group, {"share.record.lock.duration.ms": "1000"})

@@ -1,4 +1,4 @@
-"""Settings that Apache Kafka's share consumer refuses since the group has them, and one of the group that it obeys."""
+"""Settings that Apache Kafka's share consumer refuses because the group has them, and a group setting it obeys."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Unique = Callable[[str], str]
 
 @pytest.fixture(scope="module", autouse=True)
 def proxy(broker: BrokerUnderTest) -> Iterator[RecordingProxy]:
-    """The address that clients get for the broker."""
+    """Run a proxy whose address the broker advertises."""
     with RecordingProxy(PROXY_PORT, broker.port) as proxy:
         yield proxy
 
@@ -67,7 +67,7 @@ def test_a_setting_that_share_consumers_do_not_have(
 
 
 def test_an_interval_of_commits_is_passed_over(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """No record is committed by itself; Apache Kafka's client says nothing about this one."""
+    """Ignore the interval without a message; no record is committed automatically."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic)
@@ -80,9 +80,9 @@ def test_an_interval_of_commits_is_passed_over(broker: BrokerUnderTest, java: Ja
 def test_heartbeats_come_as_often_as_the_broker_says(
     broker: BrokerUnderTest, proxy: RecordingProxy, java: JavaDriver, unique: Unique
 ) -> None:
-    """The client has no interval of its own: one group has the broker's, the other one four times as long.
+    """Compare a group with the broker's interval and one with four times that.
 
-    Both are counted over the same time, and time alone is no reason to fail: a slow machine sends fewer, never more.
+    Both are counted over the same time, and time alone never fails the test: a slow machine only sends fewer.
     """
     topic, often, seldom = unique("topic"), unique("often"), unique("seldom")
     create_topic(broker.bootstrap, topic)
@@ -110,14 +110,14 @@ def test_heartbeats_come_as_often_as_the_broker_says(
 
 
 def settled(client: WireClient, group: str) -> bool | None:
-    """Return True if the group's one member has its assignment, and so nothing to say before its interval is over."""
+    """Return whether the group's one member is assigned, so that it sends nothing before its interval ends."""
     described = describe(client, group)
     epochs = {member.member_epoch for member in described.members if member.assignment.topic_partitions}
     return True if epochs == {described.group_epoch} else None
 
 
 def heartbeats(proxy: RecordingProxy) -> list[str]:
-    """The group of each heartbeat that was sent."""
+    """Return the group of each heartbeat sent."""
     return [
         asked.request.group_id
         for asked in proxy.of(ApiKey.SHARE_GROUP_HEARTBEAT)

@@ -1,4 +1,4 @@
-"""Java's Admin reads all offsets of groups, as KIP-88 wants it: what it gets, and what it has to ask."""
+"""Java's Admin reading all offsets of groups (KIP-88): its requests and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record batches that tests without Java read as Java's are what Apache Kafka 4.3.1 writes."""
+"""A check that the sample batches of tests without Java are what Apache Kafka 4.3.1 writes."""
 
 from __future__ import annotations
 

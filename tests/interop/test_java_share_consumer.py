@@ -42,7 +42,7 @@ def test_implicit_acknowledgement(broker: BrokerUnderTest, java: JavaDriver, uni
 
 
 def test_explicit_acknowledgement(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """RELEASE comes again counted as the second delivery; ACCEPT and REJECT never."""
+    """Redeliver after RELEASE, counted as the second delivery; never after ACCEPT or REJECT."""
     topic, group = filled_topic(broker, unique, 2, records=100)
     consumer = java.consumer(broker.bootstrap, group, topic, share_acknowledgement_mode="explicit")
     counts: dict[Place, list[int]] = defaultdict(list)
@@ -79,7 +79,7 @@ def test_unacknowledged_records_stop_the_next_poll(broker: BrokerUnderTest, java
 
 
 def test_renewal_keeps_the_lock(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """KIP-1222: renewed over more than two lock durations, the records go to nobody else and count one delivery."""
+    """KIP-1222: records renewed for over two lock durations go to no other member and count one delivery."""
     topic, group = filled_topic(broker, unique, 1, records=20)
     configure_group(broker.bootstrap, group, {"share.record.lock.duration.ms": "2000"})
     worker = java.consumer(broker.bootstrap, group, topic, share_acknowledgement_mode="explicit")
@@ -118,7 +118,7 @@ def test_lock_that_is_not_renewed_expires(broker: BrokerUnderTest, java: JavaDri
 
 @pytest.mark.parametrize("mode", ["record_limit", "batch_optimized"])
 def test_acquire_mode(broker: BrokerUnderTest, java: JavaDriver, unique: Unique, mode: str) -> None:
-    """KIP-1206: with record_limit no poll gets more than max.poll.records, though they lie in one record batch."""
+    """KIP-1206: with record_limit no poll exceeds max.poll.records, even within one record batch."""
     topic, group = filled_topic(broker, unique, 1, records=100)
     consumer = java.consumer(broker.bootstrap, group, topic, share_acquire_mode=mode, max_poll_records=7)
     polls: list[list[Delivered]] = []
@@ -138,7 +138,7 @@ def test_acquire_mode(broker: BrokerUnderTest, java: JavaDriver, unique: Unique,
 def test_restart_loses_nothing_and_revives_nothing(
     broker: BrokerUnderTest, java: JavaDriver, unique: Unique, kill: bool
 ) -> None:
-    """Two consumers at work while the broker goes down and comes back."""
+    """Restart the broker under two working consumers."""
     records = 1000
     topic, group = filled_topic(broker, unique, 2, records, batch_records=20)
     consumers = [

@@ -1,4 +1,4 @@
-"""`kafka-features.sh` switches share groups off and on; groups and offsets outlast it."""
+"""`kafka-features.sh` turning share groups off and on; groups and offsets are kept."""
 
 from __future__ import annotations
 

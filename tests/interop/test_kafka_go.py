@@ -1,8 +1,8 @@
-"""kafka-go's own tests, as it is released, against this broker: all pass but those named here, each with the reason.
+"""kafka-go's own tests, as released, on this broker: all pass except those named here with reasons.
 
-They talk to localhost:9092 and, with SASL, to localhost:9093: nothing else may listen there. What fails is asked
-again, alone, and has to fail each time to count: several of these tests race with themselves (kafka-go says so).
-docs/evidence/kafka-go.md has the figures, which this test holds.
+They use localhost:9092 and, with SASL, localhost:9093: nothing else may listen there. A failed test is repeated alone
+and counts only if it fails every time: several of them have races (kafka-go says so). docs/evidence/kafka-go.md has the
+figures, which this test checks.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def test_the_suite_of_kafka_go(broker: BrokerUnderTest, suite: Path) -> None:
 
 
 def run(suite: Path, left_out: Mapping[str, str]) -> Outcome:
-    """All programs side by side."""
+    """Run all programs side by side."""
     programs = []
     outcome = Outcome()
     try:
@@ -182,12 +182,12 @@ def program(suite: Path, name: str, only: str, leave_out: Iterable[str]) -> Prog
 
 
 def exactly(name: str) -> str:
-    """The pattern of one test, as Go takes it: each part for itself."""
+    """Return Go's pattern for exactly this test: each part separately."""
     return "/".join(f"^{re.escape(part)}$" for part in name.split("/"))
 
 
 def folder_of(suite: Path, program_name: str) -> Path:
-    """Return the folder of a program's package, which `go test` would run it in."""
+    """Return the folder of a program's package, in which `go test` would run it."""
     package = program_name.removesuffix(".test")
     path = KAFKA_GO if package == "kafka-go" else f"{KAFKA_GO}/{package}"
     found = subprocess.run(

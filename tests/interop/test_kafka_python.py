@@ -18,7 +18,7 @@ Unique = Callable[[str], str]
 
 
 def producer(bootstrap: str, **settings: object) -> KafkaProducer:
-    """Retries until the broker is back."""
+    """Return a producer that retries until the broker is back."""
     return KafkaProducer(
         bootstrap_servers=bootstrap,
         acks="all",
@@ -30,7 +30,7 @@ def producer(bootstrap: str, **settings: object) -> KafkaProducer:
 
 
 def read_all(bootstrap: str, topic: str, partitions: int) -> Read:
-    """Everything up to the end offsets of now."""
+    """Read up to the current end offsets."""
     read = Read()
     places = [TopicPartition(topic, partition) for partition in range(partitions)]
     with closing(KafkaConsumer(bootstrap_servers=bootstrap, enable_auto_commit=False)) as consumer:
@@ -80,7 +80,7 @@ def test_records_come_back_with_key_headers_and_timestamp(
 def test_confirmed_records_outlive_a_restart(
     broker: BrokerUnderTest, unique: Unique, kill: bool, idempotent: bool
 ) -> None:
-    """No confirmed record is lost; an idempotent producer, which repeats what was cut off, leaves nothing twice."""
+    """Lose no confirmed record; an idempotent producer's retries leave no duplicates."""
     topic = unique("topic")
     create_topic(broker.bootstrap, topic, 2)
     promised = Promised()

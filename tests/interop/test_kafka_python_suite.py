@@ -1,7 +1,7 @@
-"""kafka-python's own integration tests, as they were released, against this broker: all pass.
+"""kafka-python's own integration tests, as released, on this broker: all pass.
 
-What fails is asked once more, alone, and has to fail again to count: some of these tests allow half a second.
-docs/evidence/kafka-python.md has the figures, which this test holds.
+A failed test is repeated alone and counts only if it fails again: some of them allow only half a second.
+docs/evidence/kafka-python.md has the figures, which this test checks.
 """
 
 from __future__ import annotations

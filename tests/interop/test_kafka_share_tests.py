@@ -1,10 +1,9 @@
-"""Apache Kafka's own tests of share groups, as they were released, with a broker process in place of its own.
+"""Apache Kafka's own tests of share groups, as released, with a broker process in place of their own.
 
-What becomes of each test is compared with `kafka_tests/expected.json`, which has both brokers, or
-`expected_by_node.json`: passed, failed, or left out and why. What fails is asked once more, alone, and has to fail
-again to count. `make interop-kafka-tests` runs them (`ARGS=--broker=apache`: Apache Kafka 4.4.0, which judges them;
-`ARGS=--broker=node`: a node before the cluster that NODE_CLUSTER names); with `--update-kafka-tests` it writes the file
-and docs/evidence/kafka-tests.md.
+Outcomes are compared with `kafka_tests/expected.json` for both brokers, or `expected_by_node.json`: passed, failed, or
+left out and why. A failed test is repeated alone and counts only if it fails again. `make interop-kafka-tests` runs
+them (`ARGS=--broker=apache`: the reference, Apache Kafka 4.4.0; `ARGS=--broker=node`: a node in front of the cluster
+that NODE_CLUSTER names); with `--update-kafka-tests` it writes the file and docs/evidence/kafka-tests.md.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def test_class_of_tests(request: pytest.FixtureRequest, broker_kind: Kind, suite
 def test_those_that_no_outside_broker_can_be_given(
     request: pytest.FixtureRequest, broker_kind: Kind, suite: Suite
 ) -> None:
-    """Their share tests are counted, so that none is forgotten."""
+    """Count the share tests that cannot use an external broker, so that none is forgotten."""
     found = in_words({name_of(method): Result("left out", INSIDE_ONLY[suite]) for method in methods(suite)})
     if request.config.getoption("--update-kafka-tests"):
         update(broker_kind, suite, found)
@@ -46,7 +45,7 @@ def test_those_that_no_outside_broker_can_be_given(
 
 
 def reported(results: dict[str, Result]) -> str:
-    """The failures, with the lines of them that are Kafka's."""
+    """Return the failures, with those of their lines that are Kafka's."""
     failed = [(name, result) for name, result in sorted(results.items()) if result.verdict == "failed"]
     return "\n\n".join(f"{name}: {result.reason}\n{_of_kafka(result.trace)}" for name, result in failed)
 

@@ -22,14 +22,14 @@ Unique = Callable[[str], str]
 
 
 class Tools:
-    """The tools with `--bootstrap-server` filled in; a tool that fails fails the test with what it printed."""
+    """The tools with `--bootstrap-server` set; a failing tool fails the test with its output."""
 
     def __init__(self, java: JavaDriver, broker: BrokerUnderTest) -> None:
         self._java = java
         self._bootstrap = broker.bootstrap
 
     def run(self, tool: str, *arguments: str, code: int = 0) -> str:
-        """Run a tool. Return what it printed."""
+        """Run a tool and return its output."""
         result = self._java.tool(tool, "--bootstrap-server", self._bootstrap, *arguments)
         assert result.code == code, result.output
         return result.output
@@ -41,7 +41,7 @@ class Tools:
         return self.run("kafka.admin.ConfigCommand", *arguments)
 
     def share_groups(self, *arguments: str) -> list[list[str]]:
-        """The words of each line that is not empty."""
+        """Return the words of each non-empty line."""
         output = self.run("consumer.group.ShareGroupCommand", *arguments)
         assert "Error:" not in output, output
         return [line.split() for line in output.splitlines() if line.strip()]
@@ -53,7 +53,7 @@ def tools(java: JavaDriver, broker: BrokerUnderTest) -> Tools:
 
 
 def share_some(broker: BrokerUnderTest, group: str, topic: str, partitions: int, records: int) -> None:
-    """Make the topic and let the group finish all its records."""
+    """Create the topic and let the group finish all its records."""
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, partitions)
     produce(broker.bootstrap, topic, ((number % partitions, b"%d" % number) for number in range(records)))
@@ -125,7 +125,7 @@ def test_share_group_with_a_member(tools: Tools, broker: BrokerUnderTest, unique
 
 
 def test_reset_and_delete_offsets_then_the_group(tools: Tools, broker: BrokerUnderTest, unique: Unique) -> None:
-    """Everything comes again after --to-earliest, nothing after --to-latest; without the group no trace is left."""
+    """Redeliver all after --to-earliest, none after --to-latest; delete the group without a trace."""
     broker.require(ApiKey.LIST_GROUPS, ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS, ApiKey.ALTER_SHARE_GROUP_OFFSETS)
     broker.require(ApiKey.DELETE_SHARE_GROUP_OFFSETS, ApiKey.DELETE_GROUPS)
     topic, group = unique("topic"), unique("group")
@@ -147,7 +147,7 @@ def test_reset_and_delete_offsets_then_the_group(tools: Tools, broker: BrokerUnd
 
 
 def console_share_consumer(broker: BrokerUnderTest, topic: str, group: str, *arguments: str) -> list[str]:
-    """The command line of the tool in a process of its own, as people run it."""
+    """Return the tool's command line for a process of its own, as users run it."""
     command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
     command += ["-cp", class_path(), "org.apache.kafka.tools.consumer.ConsoleShareConsumer"]
     given = ["--bootstrap-server", broker.bootstrap, "--topic", topic, "--group", group, *arguments]
@@ -155,7 +155,7 @@ def console_share_consumer(broker: BrokerUnderTest, topic: str, group: str, *arg
 
 
 def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """The consumer is a separate process, as people run it: once it releases everything, once it takes everything."""
+    """Run the consumer as its own process: first it releases everything, then it accepts everything."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, 2)
@@ -181,7 +181,7 @@ def test_console_share_consumer(broker: BrokerUnderTest, java: JavaDriver, uniqu
 def test_console_share_consumer_over_a_restart(
     broker: BrokerUnderTest, java: JavaDriver, unique: Unique, kill: bool
 ) -> None:
-    """The broker goes in the middle of its work and comes back: the tool goes on by itself and gets every record."""
+    """Restart the broker meanwhile: the tool continues by itself and gets every record."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic, 2)

@@ -1,8 +1,8 @@
-"""Apache Kafka's tools say of our broker what they say of Apache Kafka.
+"""Apache Kafka's tools with the same output on our broker as on Apache Kafka.
 
-A scenario's commands run on our broker; their output is compared with the transcript of the same commands on Apache
-Kafka in `transcripts/`. `--side-by-side` runs Apache Kafka as well instead of reading transcripts; `--broker=apache`
-checks the transcripts; with `--update-transcripts` it writes them.
+A scenario's commands run on our broker; their output is compared with the transcript of Apache Kafka in `transcripts/`.
+`--side-by-side` runs Apache Kafka as well instead of reading transcripts; `--broker=apache` checks the transcripts;
+with `--update-transcripts` it writes them.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ SETTINGS = {
 
 
 def play(scenario: Scenario, kind: Kind, java: JavaDriver, folder: Path) -> list[Step]:
-    """The scenario's transcript on a fresh broker."""
+    """Return the scenario's transcript on a new broker."""
     folder.mkdir()
     broker = BrokerUnderTest(kind, SETTINGS)
     try:

@@ -1,6 +1,6 @@
 """Kombu's own tests for all transports, as released, over share groups: all pass but priorities, which are refused.
 
-docs/celery.md has the sums of its table.
+docs/celery.md has the totals.
 """
 
 from __future__ import annotations

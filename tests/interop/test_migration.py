@@ -1,4 +1,4 @@
-"""Topics and groups that are half done move to a cluster and on from it: `--broker=apache` asks Apache Kafka."""
+"""Half-finished topics and groups that migrate to a cluster and on from it; `--broker=apache` uses Apache Kafka."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHOSEN = ("--topic", TOPIC, "--group", "moving.*")
 
 @pytest.fixture
 def clusters(broker: BrokerUnderTest) -> Iterator[list[str]]:
-    """Yield three clusters, by their addresses: the one under test is in the middle. A node has no consumer groups."""
+    """Yield the addresses of three clusters, with the one under test in the middle. A node has no consumer groups."""
     if broker.kind == "node":
         pytest.skip("nodes have no consumer groups")
     with Broker() as first, Broker() as last:
@@ -52,7 +52,7 @@ def begin(bootstrap: str) -> None:
 
 
 def taken(bootstrap: str, count: int, verdict: str = "accept") -> list[tuple[str, int]]:
-    """Have the share group take records. Return values, and the number of the delivery."""
+    """Let the share group take records; return values with delivery counts."""
     words = ("share", "consume", PACKERS, "--topic", TOPIC, "--then", verdict, "-n", str(count))
     rows: list[dict[str, Any]] = Shell(bootstrap).json(*words)
     return [(row["record"]["value"], row["delivery"]) for row in rows]
@@ -76,7 +76,7 @@ def commit(bootstrap: str, offset: int) -> None:
 
 
 def committed(bootstrap: str) -> list[str]:
-    """Return the values that the consumer group would read of the partition, from its committed offset on."""
+    """Return the values that the consumer group has yet to read, from its committed offset on."""
     reader = consumer(bootstrap)
     (place,) = reader.committed([TopicPartition(TOPIC, 0)], timeout=30)
     reader.close()
@@ -120,7 +120,7 @@ def test_what_groups_have_done_is_known_where_they_go_on(clusters: list[str]) ->
 
 @pytest.mark.parametrize("way", ["there", "back"])
 def test_workers_go_on_while_commands_are_killed(clusters: list[str], way: str) -> None:
-    """No record is lost, and none comes again that was confirmed."""
+    """Lose no record, and redeliver no confirmed one."""
     first, middle, _ = clusters
     old, new = (first, middle) if way == "there" else (middle, first)
     filled(old)

@@ -1,6 +1,6 @@
-"""The APIs that a broker names, and the answers of those that one broker without their features has no use for.
+"""The APIs that ApiVersions names, and the answers of those that a single broker without their features has no use for.
 
-Both brokers answer the same, so that tools that guess a version from the names are right about ours.
+Both brokers answer the same, so tools that infer a version from the APIs are right about ours.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def client(broker: BrokerUnderTest) -> Iterator[WireClient]:
 
 
 def test_names_and_versions(client: WireClient) -> None:
-    """All of Apache Kafka's, and the one version range that is wider than its schema."""
+    """Name all of Apache Kafka's, and the one version range that is wider than its schema."""
     named = client.call(ApiVersionsRequest("test", "1"), 4, ApiVersionsResponse).api_keys
     versions = {ApiKey(row.api_key): (row.min_version, row.max_version) for row in named}
     of_4_4 = KAFKA_VERSION >= "4.4"
@@ -63,7 +63,7 @@ def test_names_and_versions(client: WireClient) -> None:
 
 @pytest.mark.skipif(KAFKA_VERSION < "4.4", reason="new in Apache Kafka 4.4")
 def test_a_client_that_is_at_the_wrong_broker_starts_over(client: WireClient) -> None:
-    """KIP-1242. Who names no cluster is not asked."""
+    """KIP-1242: a client that names no cluster is not checked."""
     own = client.call(MetadataRequest([]), 12, MetadataResponse).cluster_id
     for cluster_id, node_id, error in (
         (None, -1, ErrorCode.NONE),
@@ -135,7 +135,7 @@ def test_any_salt_is_taken(client: WireClient, unique: Callable[[str], str]) -> 
 
 @pytest.fixture
 def without_streams_groups(client: WireClient) -> Iterator[None]:
-    """Level 0 of `streams.version`, which is the only one here; Apache Kafka 4.4.0 begins with 1."""
+    """Set level 0 of `streams.version`, our only one; Apache Kafka 4.4.0 begins with 1."""
 
     def level() -> int:
         answer = client.call(ApiVersionsRequest("test", "1"), 3, ApiVersionsResponse)
@@ -158,7 +158,7 @@ def without_streams_groups(client: WireClient) -> Iterator[None]:
 @pytest.mark.usefixtures("without_streams_groups")
 @pytest.mark.parametrize("version", [0, 1] if KAFKA_VERSION >= "4.4" else [0])
 def test_groups_of_streams_are_off(client: WireClient, version: int) -> None:
-    """KIP-1071: each group that is asked for has the error, as the heartbeat has."""
+    """KIP-1071: the heartbeat and every described group get the error."""
     described = client.call(StreamsGroupDescribeRequest(["g", "h"]), version, StreamsGroupDescribeResponse)
     assert [(group.group_id, group.error_code) for group in described.groups] == [
         ("g", ErrorCode.UNSUPPORTED_VERSION),

@@ -1,4 +1,4 @@
-"""Logs of Apache Kafka taken over by shareq, and the other way: records, ids, properties, groups, transactions."""
+"""Apache Kafka's logs taken over by shareq, and the reverse: records, ids, properties, groups, transactions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ids(address: tuple[str, int]) -> dict[str, tuple[bytes, int]]:
 
 
 def values(bootstrap: str, topic: str, count: int, **config: str) -> list[bytes]:
-    """Return the values that a consumer reads of a topic, until it has so many; sorted."""
+    """Return the values that a consumer reads from a topic until it has enough; sorted."""
     given = {"bootstrap.servers": bootstrap, "group.id": f"reads-{topic}", "enable.auto.commit": "false", **QUIET}
     consumer = Consumer({**given, "auto.offset.reset": "earliest", **config})
     consumer.subscribe([topic])
@@ -69,7 +69,7 @@ def transaction(bootstrap: str, transactional_id: str, value: bytes, *, commit: 
 
 
 def shared(bootstrap: str, topic: str, wanted: int) -> list[bytes]:
-    """Return the values that a share group gets and accepts, until there are so many."""
+    """Return the values that a share group accepts, until there are enough."""
     consumer = ShareConsumer({"bootstrap.servers": bootstrap, "group.id": "workers", **QUIET})
     consumer.subscribe([topic])
     found: list[bytes] = []
@@ -82,7 +82,7 @@ def shared(bootstrap: str, topic: str, wanted: int) -> list[bytes]:
 
 
 def fill(bootstrap: str) -> None:
-    """Something of everything that logs and metadata have."""
+    """Write some of everything that logs and metadata can hold."""
     create_topic(bootstrap, "orders", 3, retention_ms="777000000", segment_bytes="1048576")
     create_topic(bootstrap, "transactions")
     create_topic(bootstrap, "work")
@@ -112,7 +112,7 @@ def digest(folder: Path) -> dict[str, str]:
 
 
 class Source:
-    """The folder that a stopped Apache Kafka has left, and what it said of its topics."""
+    """The folder of a stopped Apache Kafka, and its description of the topics."""
 
     def __init__(self, broker: BrokerUnderTest) -> None:
         self.broker = broker
@@ -170,7 +170,7 @@ def test_everything_goes_on(source: Source, data: Path) -> None:
 
 
 def formatted(folder: Path, cluster_id: str, *features: str) -> ApacheKafka:
-    """One of Apache Kafka that was formatted, and was not started."""
+    """Return an Apache Kafka that is formatted but not started."""
     options = [word for feature in features for word in ("--feature", feature)]
     kafka = ApacheKafka(folder, APACHE_SETTINGS, APACHE_JVM, format_options=options, cluster_id=cluster_id)
     kafka.format()
@@ -290,7 +290,7 @@ def test_a_folder_with_something_in_it_is_refused(source: Source, tmp_path: Path
 
 
 def test_a_start_on_it_is_refused_and_changes_nothing(source: Source) -> None:
-    """Never renamed away: it is not ours."""
+    """Refuse the folder and rename nothing: it is not ours."""
     before = digest(source.folder)
     done = shareq("serve", "--data-dir", source.folder, "--listen", "127.0.0.1:0")
     assert done.returncode != 0

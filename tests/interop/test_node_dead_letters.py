@@ -1,4 +1,4 @@
-"""Dead letters of a node before Apache Kafka: 3.9.1 and 4.3.1, which have no consent of topics, and 4.4.0."""
+"""Dead letters of a node in front of Apache Kafka: 3.9.1 and 4.3.1, without opt-in by topic, and 4.4.0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONSENT = {"3.9.1": ("shareq.dlq.topics=dlq.*",), "4.3.1": ("shareq.dlq.topics=o
 
 @pytest.fixture(params=CONSENT)
 def cluster(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
-    """Version and address of a broker of Apache Kafka."""
+    """Yield version and address of a broker of Apache Kafka."""
     version = request.param
     missing = apache_kafka.why_unavailable(version)
     if missing is not None:

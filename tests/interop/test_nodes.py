@@ -1,5 +1,7 @@
-"""Nodes before Apache Kafka 3.9.1, which has no share groups, and 4.3.1: clients by way of a node, a take-over after a
-kill, TLS and a login, and what a node finds at its start, held against the simulated cluster.
+"""Nodes in front of Apache Kafka 3.9.1, which has no share groups, and 4.3.1.
+
+Clients use a node, another node takes over after a kill, TLS and a login are on, and a node's findings at its start are
+compared with those on the simulated cluster.
 """
 
 from __future__ import annotations
@@ -81,7 +83,7 @@ def guarded(release: KafkaRelease) -> Iterator[ApacheCluster]:
 
 
 def test_what_operators_set_at_one_node_the_others_know(tmp_path: Path, plain: ApacheCluster) -> None:
-    """A node that starts when all the others are gone knows it, too: Apache Kafka keeps it."""
+    """Apache Kafka keeps it: a node that starts after all others have stopped knows it, too."""
     quota = ("--user", "alice", "--set", "producer_byte_rate=5000000")
     with node_process(tmp_path, plain.address) as first, node_process(tmp_path, plain.address) as second:
         first.wait_until_ready()
@@ -99,7 +101,7 @@ def test_what_operators_set_at_one_node_the_others_know(tmp_path: Path, plain: A
 
 
 def test_topics_that_are_made_and_deleted_by_way_of_a_node(tmp_path: Path, plain: ApacheCluster) -> None:
-    """A list of all comes in pages of a thousand partitions, and a name is free again at once."""
+    """List all topics in pages of a thousand partitions; reuse a name at once."""
     with node_process(tmp_path, plain.address) as node:
         node.wait_until_ready()
         at = ("-b", node.bootstrap)
@@ -136,7 +138,7 @@ def test_what_one_node_confirmed_another_one_knows(tmp_path: Path, plain: Apache
 
 @pytest.fixture(params=["ours", "apache"], scope="module")
 def secured(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TlsBroker]:
-    """A cluster of one broker behind TLS: shareq, or Apache Kafka."""
+    """Run a cluster of one TLS broker: shareq, or Apache Kafka."""
     kind: Kind = request.param
     missing = certificates.why_unavailable() or (apache_kafka.why_unavailable() if kind == "apache" else None)
     if missing is not None:
@@ -154,7 +156,7 @@ LOGINS: Final = {
 
 @pytest.mark.parametrize("listener", LOGINS)
 def test_nodes_before_a_cluster_behind_tls_and_a_login(tmp_path: Path, secured: TlsBroker, listener: str) -> None:
-    """Also what the next owner of a state reads, and what clients send by way of the nodes."""
+    """Cover the state that the next owner reads, and clients' requests through the nodes."""
     config = tmp_path / "cluster.properties"
     config.touch(mode=0o600)
     config.write_text(properties_text(java_security(LOGINS[listener], secured.pki.tls())))
@@ -196,14 +198,14 @@ def wanted(case: str) -> Wanted:
 
 
 def name_of(case: str, resource: Resource) -> str:
-    """Return the resource of a case that the right is missing on."""
+    """Return the resource on which a case lacks the right."""
     return {Resource.TOPIC: "state", Resource.GROUP: "group"}.get(resource, case) + (
         "-check" if resource is Resource.TRANSACTIONAL_ID else f"-{case}"
     )
 
 
 def said(found: Checked) -> tuple[list[str], list[str]]:
-    """Return refusals and warnings, but for what only one of the clusters can have."""
+    """Return refusals and warnings, without those that only one of the clusters can have."""
     return found.refusals, [each for each in found.warnings if "share groups of its own" not in each]
 
 

@@ -1,4 +1,4 @@
-"""OAUTHBEARER with every client that speaks it, and the broker's words for each mistake; Apache Kafka says the same."""
+"""OAUTHBEARER with every client that supports it, and the broker's message for each mistake, as in Apache Kafka."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_our_client(broker: BrokerUnderTest) -> None:
 def test_java(
     broker: BrokerUnderTest, folder: Path, monkeypatch: pytest.MonkeyPatch, token: Callable[[], str], expected: int
 ) -> None:
-    """Its token is in a file (KIP-1139), whose URL has to be allowed."""
+    """Read the token from a file (KIP-1139), whose URL has to be allowed."""
     path, properties = folder / f"{expected}.jwt", folder / f"{expected}.properties"
     path.write_text(token())
     properties.write_text(
@@ -237,7 +237,7 @@ async def test_what_clients_make_of_a_refused_token(broker: BrokerUnderTest) -> 
 
 
 def answers(broker: BrokerUnderTest, *words: bytes) -> list[SaslAuthenticateResponse]:
-    """Return the answers to these words of a client that speaks by hand."""
+    """Return the answers to these hand-written client messages."""
     with WireClient(("127.0.0.1", broker.port)) as client:
         found = client.call(SaslHandshakeRequest("OAUTHBEARER"), 1, SaslHandshakeResponse)
         assert (found.error_code, found.mechanisms) == (0, ["OAUTHBEARER"])
@@ -324,7 +324,7 @@ def test_an_authorization_id(broker: BrokerUnderTest) -> None:
 
 
 def test_a_second_token_is_none_the_better(broker_kind: Kind, broker: BrokerUnderTest) -> None:
-    """Apache Kafka lets a client try as often as it likes; here one connection is one try."""
+    """Allow one attempt per connection, where Apache Kafka allows any number."""
     words = first_message(expired()), first_message(good())
     if broker_kind == "apache":
         assert answers(broker, *words)[-1].error_code == 0

@@ -1,4 +1,4 @@
-"""Order by key: Java's share consumer and librdkafka's read the cut record batches as they read whole ones."""
+"""Order by key: Java's and librdkafka's share consumers read split record batches like whole ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 @pytest.fixture(params=CODECS)
 def ordered(request: pytest.FixtureRequest, broker: BrokerUnderTest, unique: Unique) -> tuple[str, Sent]:
-    """The name of a topic and of a group with order by key, and the records: few batches, keys at random."""
+    """Return a topic, a group with order by key, and the records: few batches, random keys."""
     if broker.kind == "apache":
         pytest.skip("Apache Kafka has no order by key")
     name, rng = unique(f"ordered-{request.param}"), random.Random(7)
@@ -66,7 +66,7 @@ def test_librdkafka_gets_each_record_as_it_was_and_those_of_a_key_in_order(
 
 @pytest.mark.skipif(why_no_java() is not None, reason=str(why_no_java()))
 def test_javas_console_consumer_gets_each_record_once(broker: BrokerUnderTest, ordered: tuple[str, Sent]) -> None:
-    """It checks the CRC of every batch."""
+    """Use a consumer that checks the CRC of every batch."""
     name, sent = ordered
     options = tool_arguments(("--bootstrap-server", broker.bootstrap, "--topic", name, "--group", name))
     limits = ("--max-messages", str(RECORDS), "--timeout-ms", "30000")

@@ -1,4 +1,4 @@
-"""The answers to batches that no well-behaved producer sends, and what is stored of them.
+"""The answers to batches that no well-behaved producer sends, and their stored form.
 
 Run with `--broker=apache` to check the expectations themselves.
 """
@@ -35,12 +35,12 @@ def client(broker: BrokerUnderTest) -> Iterator[WireClient]:
 
 @pytest.fixture(scope="module")
 def topics() -> dict[tuple[tuple[str, str], ...], str]:
-    """The topics that were made so far, by their settings."""
+    """Collect the topics created so far, by settings."""
     return {}
 
 
 def send(client: WireClient, topic: str, records: bytes) -> PartitionProduceResponse:
-    """Produce; waits for a topic that has no leader yet."""
+    """Produce; wait if the topic has no leader yet."""
 
     def attempt() -> PartitionProduceResponse | None:
         answer = produce(client, topic, records)
@@ -91,7 +91,7 @@ def test_odd_batches(
 
 
 def test_a_small_batch_that_stands_for_much_memory(client: WireClient, broker: BrokerUnderTest) -> None:
-    """Apache Kafka takes it; here it is too large, which has Java's producer divide it."""
+    """Refuse it as too large, so that Java's producer splits it; Apache Kafka accepts it."""
     create_topic(client, "bombs")
     for size in (7_000_000, 30_000_000):
         bomb = raw_batch(raw_record(value=bytes(size)), codec=Compression.ZSTD)
@@ -102,7 +102,7 @@ def test_a_small_batch_that_stands_for_much_memory(client: WireClient, broker: B
 
 @pytest.mark.parametrize("client_id", ["a-client", "__admin_client", None])
 def test_internal_topics(client: WireClient, broker: BrokerUnderTest, client_id: str | None) -> None:
-    """They take records of their coordinators alone. Apache Kafka makes an exception of `__admin_client`."""
+    """Accept only the coordinators' records. Apache Kafka makes an exception for `__admin_client`."""
 
     def found() -> bool | None:
         answer = client.call(FindCoordinatorRequest(coordinator_keys=["group"]), 4, FindCoordinatorResponse)

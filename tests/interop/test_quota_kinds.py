@@ -1,5 +1,6 @@
-"""The quotas beside Produce's and Fetch's on raw connections, here as on Apache Kafka (`--broker=apache`): what answers
-say, what is not answered meanwhile, what is refused.
+"""Quotas other than Produce's and Fetch's on raw connections, also on Apache Kafka (`--broker=apache`).
+
+They cover throttle times in answers, requests that wait, and refusals.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def address(broker: BrokerUnderTest) -> tuple[str, int]:
 
 
 def limit(client: WireClient, kind: str, name: str | None, key: str, value: float | None) -> None:
-    """Set a quota, or remove it; Apache Kafka's broker has it a moment later."""
+    """Set or remove a quota; Apache Kafka's broker applies it a moment later."""
     op = rpc.OpData(key, value or 0.0, value is None)
     entry = rpc.AlterClientQuotasRequestEntryData([rpc.AlterClientQuotasRequestEntityData(kind, name)], [op])
     (answer,) = client.call(rpc.AlterClientQuotasRequest([entry], False), 1, rpc.AlterClientQuotasResponse).entries
@@ -51,8 +52,10 @@ def limit(client: WireClient, kind: str, name: str | None, key: str, value: floa
 def test_a_share_consumer_goes_at_the_rate_of_its_consumer_byte_rate(
     broker: BrokerUnderTest, unique: Callable[[str], str]
 ) -> None:
-    """Apache Kafka keeps back what was acquired, which is locked until its time is over; here it comes, and is paid for
-    by waiting. Neither brings more than the rate.
+    """Deliver no more than the rate.
+
+    Apache Kafka withholds acquired records, which stay locked until the throttle ends; ours are delivered, and later
+    requests wait.
     """
     topic, group = unique("shared"), unique("group")
     read_from_start(broker.bootstrap, group)
@@ -106,7 +109,7 @@ def test_a_client_over_its_request_percentage_waits(broker: BrokerUnderTest) -> 
 def test_partitions_over_the_controller_mutation_rate_are_refused(
     broker: BrokerUnderTest, unique: Callable[[str], str]
 ) -> None:
-    """KIP-599: eleven windows of a second, so ten partitions and one more at once; what is beyond is owed."""
+    """KIP-599: eleven windows of a second allow ten partitions and one more at once; the excess is owed."""
     names = [unique(f"made{number}") for number in range(4)]
     with WireClient(address(broker)) as other, WireClient(address(broker), client_id="maker", timeout_s=60) as client:
         create_known_topic(other, names[3])
@@ -155,7 +158,7 @@ def test_connections_over_the_connection_creation_rate_are_closed(broker: Broker
 
 
 def _is_served(where: tuple[str, int]) -> bool:
-    """Return True if a new connection has an answer: one that is over the rate is closed without."""
+    """Return whether a new connection gets an answer; above the rate it is closed without one."""
     with contextlib.suppress(ConnectionClosed, ConnectionError, TimeoutError), WireClient(where, timeout_s=5) as client:
         return client.call(ApiVersionsRequest(), 0, ApiVersionsResponse).error_code == ErrorCode.NONE
     return False

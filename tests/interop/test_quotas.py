@@ -1,4 +1,4 @@
-"""Producers and consumers of real clients go at the rate of their quota, here as on Apache Kafka."""
+"""Producers and consumers of real clients limited to their quota's rate, here as on Apache Kafka."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
 
 
 def rate_of(step: Callable[[], int]) -> float:
-    """Bytes a second, without the first second's worth, which is a burst."""
+    """Return bytes per second, without the first second's burst."""
     started = time.monotonic()
     total = 0
     while time.monotonic() - started < SECONDS:

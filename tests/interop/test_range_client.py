@@ -1,4 +1,4 @@
-"""Our own client: a member of a share group that hands out ranges, and plain fetches of ranges."""
+"""Our own client: a share-group member that acquires ranges, and plain fetches of ranges."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_one_range_whose_lock_is_gone_does_not_fail_the_others(broker: BrokerUnd
 
 
 def test_a_strict_limit_is_kept(broker: BrokerUnderTest, unique: Unique) -> None:
-    """KIP-1206: the records lie in one batch, which would be acquired as a whole."""
+    """KIP-1206: without the limit the whole batch would be acquired."""
     topic, group = filled_topic(broker, unique, 2, 1000)
     with member(broker, group, topic) as consumer:
         total = 0
@@ -132,7 +132,7 @@ def test_a_strict_limit_is_kept(broker: BrokerUnderTest, unique: Unique) -> None
 
 
 def test_renewed_locks_hold_and_others_expire(broker: BrokerUnderTest, unique: Unique) -> None:
-    """KIP-1222."""
+    """KIP-1222: only renewed locks outlast their duration."""
     topic, group = filled_topic(broker, unique, 1, 20, batch_records=10)
     configure_group(broker.bootstrap, group, {"share.record.lock.duration.ms": str(LOCK_MS)})
     with member(broker, group, topic) as holder, member(broker, group, topic) as other:
@@ -226,7 +226,7 @@ def test_a_fetch_brings_exactly_the_batches_of_a_range(broker: BrokerUnderTest, 
 
 @pytest.mark.parametrize("most", [500, 50])
 def test_a_fetch_in_small_answers_has_no_cut_batches(broker: BrokerUnderTest, unique: Unique, most: int) -> None:
-    """This holds also if a single batch is larger than what an answer may take."""
+    """Fetch whole batches, even one larger than an answer may be."""
     topic, _ = filled_topic(broker, unique, 1, 300, batch_records=10)
     fetcher = RangeFetcher(config(broker, max_partition_fetch_bytes=str(most)))
     fetched = list(fetcher.fetch(id_of(broker, topic), topic, 0, 3, 287))
@@ -239,7 +239,7 @@ def test_a_fetch_in_small_answers_has_no_cut_batches(broker: BrokerUnderTest, un
 
 
 def test_a_range_may_end_with_a_marker(broker: BrokerUnderTest, unique: Unique) -> None:
-    """The end of a transaction takes an offset, and a share group acquires it."""
+    """Acquire the offset of a transaction's marker, too."""
     topic = unique("topic")
     create_topic(broker.bootstrap, topic, 1)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": unique("id")})
@@ -274,7 +274,7 @@ def test_offsets_and_topics_that_are_gone(broker: BrokerUnderTest, unique: Uniqu
 
 
 def test_a_kill_takes_the_locks_and_nothing_else(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Acquired before, acknowledged after: refused; the records come again, and a fetch goes on where it was."""
+    """Refuse acknowledgements of earlier acquisitions, redeliver their records, and resume fetches."""
     topic, group = filled_topic(broker, unique, 2, 1000, batch_records=10)
     fetcher = RangeFetcher(config(broker, max_partition_fetch_bytes="500"))
     with member(broker, group, topic) as consumer:
@@ -314,7 +314,7 @@ def id_of(broker: BrokerUnderTest, topic: str) -> bytes:
 
 
 def create_topic_again(broker: BrokerUnderTest, topic: str) -> None:
-    """Create the topic again as soon as the broker has let go of the old one."""
+    """Create the topic again as soon as the broker has removed the old one."""
 
     def attempt() -> bool | None:
         try:

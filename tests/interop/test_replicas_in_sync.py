@@ -1,4 +1,4 @@
-"""One broker serves transactions and share groups with Apache Kafka's defaults of two replicas in sync."""
+"""One broker serving transactions and share groups with Apache Kafka's default of two in-sync replicas."""
 
 from __future__ import annotations
 

@@ -130,7 +130,8 @@ async def test_a_wrong_password(broker: BrokerUnderTest, mechanism: str, user: s
         await aio.start()
     await aio.stop()
     assert "hunter2" not in broker.log
-    assert f"(mechanism {mechanism}, user {user!r})" in broker.log
+    if broker.kind != "apache":  # which logs the reason, and not the user
+        assert f"(mechanism {mechanism}, user {user!r})" in broker.log
 
 
 def test_rights_are_granted_and_taken_away(broker: BrokerUnderTest) -> None:
@@ -144,7 +145,7 @@ def test_rights_are_granted_and_taken_away(broker: BrokerUnderTest) -> None:
 
 
 def share_errors(broker: BrokerUnderTest, group: str) -> set[str]:
-    """The error that a share consumer gets, or its records."""
+    """Return the error that a share consumer gets, or its records."""
     consumer = ShareConsumer({**confluent(broker, "carol", "SCRAM-SHA-512"), "group.id": group})
     consumer.subscribe(["t"])
     seen: set[str] = set()
@@ -164,7 +165,7 @@ def share_errors(broker: BrokerUnderTest, group: str) -> set[str]:
 
 
 def test_a_share_consumer_needs_its_group_and_its_topic(broker: BrokerUnderTest) -> None:
-    """KIP-932: READ on both."""
+    """KIP-932: it needs READ on both."""
     revoke_all(broker)
     topic = binding(ResourceType.TOPIC, "t", AclOperation.READ)
     group = binding(ResourceType.GROUP, "shared", AclOperation.READ)

@@ -1,4 +1,4 @@
-"""Apache Kafka's own tools and Java share consumer against a broker where they have to authenticate."""
+"""Apache Kafka's own tools and Java share consumer on a broker that requires a login."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.interop
 
 
 def client_properties(folder: Path, user: str, mechanism: str, password: str = PASSWORD) -> Path:
-    """A file for `--command-config`."""
+    """Create a file for `--command-config`."""
     module = PLAIN_MODULE if mechanism == "PLAIN" else SCRAM_MODULE
     path = folder / f"{user}-{mechanism}.properties"
     path.write_text(
@@ -137,7 +137,7 @@ def console_share_consumer(tools: Tools, topic: str, group: str) -> list[str]:
 
 
 def test_console_share_consumer(tools: Tools) -> None:
-    """It authenticates again and again: the broker's sessions live two seconds."""
+    """Re-authenticate repeatedly: the broker's sessions last two seconds."""
     from confluent_kafka import Producer
 
     configs = ("kafka.admin.ConfigCommand", "--alter", "--entity-type", "groups", "--entity-name", "console")
@@ -163,7 +163,7 @@ def test_console_share_consumer(tools: Tools) -> None:
 
 
 def test_java_share_consumer_authenticates_again_while_it_works(tools: Tools) -> None:
-    """KIP-368: the session lives two seconds, the consumer longer."""
+    """KIP-368: the session lasts two seconds, the consumer longer."""
     tools.run("TopicCommand", "--create", "--topic", "long")
     consumer = tools.java.consumer(
         tools.bootstrap,

@@ -1,5 +1,6 @@
-"""Protocol by mechanism by client: each produces, consumes and share-consumes as far as it can, here and on Apache
-Kafka. `--update-security-matrix` writes the table of docs/evidence/security-matrix.md. Spark's source has its row in
+"""Protocol by mechanism by client: each produces, consumes and share-consumes as far as it can, on both brokers.
+
+`--update-security-matrix` writes the table of docs/evidence/security-matrix.md. Spark's source has its row in
 tests/spark/test_source_tls.py.
 """
 
@@ -34,7 +35,7 @@ def broker(broker_kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def cells(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Cells]:
-    """Collect what happened, written into the document at the end when that is asked for."""
+    """Collect the outcomes, and write them to the document at the end if requested."""
     seen: Cells = {}
     yield seen
     if request.config.getoption("--update-security-matrix"):
@@ -43,7 +44,7 @@ def cells(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Cells]:
 
 @pytest.fixture(scope="module", params=PROGRAMS)
 def client(request: pytest.FixtureRequest, broker: TlsBroker) -> Iterator[tuple[str, Client]]:
-    """Started with the broker running: Java may read the token then."""
+    """Start the client once the broker runs: only then may Java read the token."""
     try:
         client = PROGRAMS[request.param]()
     except Unavailable as error:
@@ -53,7 +54,7 @@ def client(request: pytest.FixtureRequest, broker: TlsBroker) -> Iterator[tuple[
 
 
 def produces(client: Client, broker: TlsBroker, topic: str, place: dict[str, object]) -> None:
-    """Another client finds what it has produced."""
+    """Produce, and read it with another client."""
     client.call("produce", topic=topic, values=VALUES, **place)
     found = CLIENTS["librdkafka"]().call("fetch", topic=topic, count=len(VALUES), bootstrap=broker.plain)["records"]
     assert [record["value"] for record in found] == VALUES
@@ -65,7 +66,7 @@ def consumes(client: Client, topic: str, place: dict[str, object]) -> None:
 
 
 def shares(client: Client, broker: TlsBroker, topic: str, place: dict[str, object]) -> None:
-    """The group begins at the start of the log, and each record is delivered once."""
+    """Consume from the start of the log, with each record delivered once."""
     group = f"group-of-{topic}"
     read_from_start(broker.plain, group)
     delivered = client.call("share", topic=topic, group=group, count=len(VALUES), **place)["deliveries"]

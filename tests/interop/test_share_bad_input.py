@@ -1,4 +1,4 @@
-"""The answers of share RPCs to requests that no well-behaved client sends. Apache Kafka's own answer is the judge.
+"""The answers of share RPCs to requests that no well-behaved client sends, as Apache Kafka gives them.
 
 Run with `--broker=apache` to check the expectations themselves.
 """
@@ -64,7 +64,7 @@ class Queue:
         return Member(self.connect(), self.group, member_id, self.topic_id)
 
     def busy_member(self) -> Member:
-        """Joined, with all of partition 0 acquired; its session's next epoch is set."""
+        """Return a member that has acquired all of partition 0; the session's next epoch is set."""
         member = self.member("busy")
         member.join([self.topic])
         assert member.take(30, mode=BATCH_OPTIMIZED) == [Acquired(0, 29, 1)]
@@ -107,7 +107,7 @@ BAD_ACKS: dict[str, tuple[list[Ack], ErrorCode]] = {
 @pytest.mark.parametrize("piggybacked", [False, True], ids=["ShareAcknowledge", "ShareFetch"])
 @pytest.mark.parametrize("case", BAD_ACKS)
 def test_bad_acknowledgement_batches(queue: Queue, case: str, piggybacked: bool) -> None:
-    """The partition gets the error, none of its batches counts, and the session goes on."""
+    """Answer with the partition's error, apply none of its batches, and keep the session."""
     member = queue.busy_member()
     acks, expected = BAD_ACKS[case]
     answer = member.fetch(acks=acks, max_wait_ms=0) if piggybacked else member.acknowledge(*acks)
@@ -162,7 +162,7 @@ def test_bad_partition_does_not_spoil_the_others(queue: Queue) -> None:
 def test_partitions_that_are_merely_listed(
     queue: Queue, batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode]
 ) -> None:
-    """They are answered beside those that are acknowledged, if there are any whose batches make sense."""
+    """Answer them together with the acknowledged ones, if any of their batches is valid."""
     member = queue.busy_member()
     rpc = share_acknowledge
     parts = [
@@ -190,7 +190,7 @@ def test_available_records_cannot_be_acknowledged(queue: Queue) -> None:
 
 
 def test_acknowledging_twice(queue: Queue) -> None:
-    """Behind the start offset it is no error any more; before the start offset has passed it is."""
+    """Accept a repeated acknowledgement below the start offset, but refuse it at or above."""
     member = queue.busy_member()
     member.acknowledged((10, 19, ACCEPT))
     assert ack_errors(member.acknowledge((10, 19, ACCEPT))) == [ErrorCode.INVALID_RECORD_STATE]
@@ -199,7 +199,7 @@ def test_acknowledging_twice(queue: Queue) -> None:
 
 
 def test_acknowledging_before_anything_was_fetched(queue: Queue) -> None:
-    """A session without partitions is fine, but nobody has loaded the share partition."""
+    """Accept a session without partitions, although the share partition is not loaded."""
     member = queue.member("m")
     member.join([queue.topic])
     empty = ShareFetchRequest(queue.group, "m", 0, 0, 0, 1 << 20, 10, 10, 0, False, [], [])
@@ -225,7 +225,7 @@ RENEWING_FETCHES: dict[str, tuple[int, int, int, int]] = {  # MaxWaitMs, MinByte
 
 @pytest.mark.parametrize("case", RENEWING_FETCHES)
 def test_renewing_fetch_asks_for_nothing(queue: Queue, case: str) -> None:
-    """Refused before the session is touched: its epoch stays."""
+    """Refuse it before the session changes: its epoch stays."""
     member = queue.busy_member()
     wait, least, most, records = RENEWING_FETCHES[case]
     topics = [
@@ -240,7 +240,7 @@ def test_renewing_fetch_asks_for_nothing(queue: Queue, case: str) -> None:
 
 
 def test_session_epochs_out_of_order(queue: Queue) -> None:
-    """A refused epoch leaves the session as it was. Both RPCs count the same epoch."""
+    """Keep the session on a refused epoch. Both RPCs advance the same epoch."""
     member = queue.busy_member()
     member.acknowledged((29, 29, ACCEPT))
     due = member.epoch
@@ -273,7 +273,7 @@ def test_opening_a_session_with_acknowledgements(queue: Queue) -> None:
 
 
 def test_reopening_keeps_the_records(queue: Queue) -> None:
-    """Epoch 0 drops the session, not the locks: the member still owns what it had acquired."""
+    """Drop the session at epoch 0 but keep its locks: the member still owns its records."""
     member = queue.busy_member()
     member.epoch = 0
     assert member.fetch(max_wait_ms=0).error_code == NONE
@@ -293,7 +293,7 @@ def test_closing_releases_and_is_final(queue: Queue) -> None:
 @pytest.mark.crash
 @pytest.mark.parametrize("kill", [False, True], ids=["clean restart", "kill -9"])
 def test_session_after_a_restart(broker: BrokerUnderTest, queue: Queue, kill: bool) -> None:
-    """Every client does this: the old epoch gets SHARE_SESSION_NOT_FOUND, then epoch 0 opens a new session."""
+    """Answer the old epoch with SHARE_SESSION_NOT_FOUND; epoch 0 opens a new session, as every client does."""
     old = queue.busy_member()
     broker.restart(kill=kill)
     member = queue.member("busy")
@@ -380,7 +380,7 @@ NUMBERS: dict[str, tuple[dict[str, int], list[Acquired]]] = {
 
 @pytest.mark.parametrize("case", NUMBERS)
 def test_numbers_at_their_limits(queue: Queue, case: str) -> None:
-    """No number is refused."""
+    """Refuse no number."""
     member = queue.member("m")
     member.join([queue.topic])
     numbers, expected = NUMBERS[case]
@@ -414,7 +414,7 @@ def test_numbers_at_their_limits(queue: Queue, case: str) -> None:
 
 
 def test_unknown_acquire_mode(queue: Queue) -> None:
-    """The request as a whole fails, after the session has counted it."""
+    """Fail the whole request, after the session epoch has advanced."""
     member = queue.busy_member()
     due = member.epoch
     assert member.fetch(mode=7, max_wait_ms=0).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
@@ -423,7 +423,7 @@ def test_unknown_acquire_mode(queue: Queue) -> None:
 
 
 def test_same_topic_twice_in_one_request(queue: Queue) -> None:
-    """Not bad at all: librdkafka groups only neighbouring partitions of a topic. The parts count as one list."""
+    """Combine the parts into one list: librdkafka groups only neighbouring partitions of a topic."""
     member = queue.busy_member()
     accept = [share_fetch.AcknowledgementBatch(0, 29, [ACCEPT])]
     topics = [
@@ -456,7 +456,7 @@ def fetch_errors(answer: ShareFetchResponse) -> dict[tuple[bytes, int], int]:
 
 
 def test_unknown_partition_in_a_fetch(queue: Queue) -> None:
-    """Returned again in each answer, until it is forgotten."""
+    """Repeat the error in each answer until the partition is forgotten."""
     member = queue.busy_member()
     for _ in range(2):
         errors = fetch_errors(member.fetch(partitions=[0, 17], max_wait_ms=0))
@@ -466,7 +466,7 @@ def test_unknown_partition_in_a_fetch(queue: Queue) -> None:
 
 
 def test_unknown_topic_in_a_fetch(queue: Queue, broker: BrokerUnderTest) -> None:
-    """KIP-932 has UNKNOWN_TOPIC_ID for the partition. Apache Kafka 4.3.1 failed the whole request, on and on."""
+    """KIP-932: UNKNOWN_TOPIC_ID for the partition. Apache Kafka 4.3.1 kept failing the whole request."""
     member = queue.busy_member()
     topics = [share_fetch.FetchTopic(UNKNOWN_ID, [share_fetch.FetchPartition(0)])]
     request = ShareFetchRequest(queue.group, "busy", member.epoch, 100, 1, 1 << 20, 9, 9, 0, False, topics, [])
@@ -494,7 +494,7 @@ FRAMES: dict[str, bytes] = {
 
 @pytest.mark.parametrize("case", FRAMES)
 def test_malformed_frames_close_the_connection(queue: Queue, case: str) -> None:
-    """They close that connection and no other one."""
+    """Close that connection and no other."""
     bystander = queue.busy_member()
     with WireClient(queue.address) as client:
         client.send_raw(FRAMES[case])

@@ -1,4 +1,4 @@
-"""Properties of share groups and of the share coordinator: Apache Kafka 4.3.1's definitions, and what its tools get.
+"""Properties of share groups and of the share coordinator: Apache Kafka 4.3.1's definitions, as its tools see them.
 
 Run with `--broker=apache` to check the expectations themselves.
 """
@@ -169,7 +169,7 @@ def test_group_properties_are_defined_as_by_apache_kafka(apaches: dict[str, list
 
 
 class Configs:
-    """A connection, and what it asks about configuration."""
+    """A connection, and its requests about configuration."""
 
     def __init__(self, client: WireClient) -> None:
         self._client = client
@@ -187,7 +187,7 @@ class Configs:
         return row.error_code
 
     def become(self, kind: int, name: str, expected: dict[str, list[tuple[str, str | None, int]]]) -> None:
-        """Wait until the properties have these synonyms: Apache Kafka applies changes a moment after its answer."""
+        """Wait until the properties have these synonyms: Apache Kafka applies changes just after its answer."""
 
         def attempt() -> bool | None:
             configs = self.describe(kind, name)
@@ -212,7 +212,7 @@ def default_of(key: ConfigKey[Any], kind: Kind) -> str:
 
 
 def test_broker_properties_are_described(broker: BrokerUnderTest, configs: Configs) -> None:
-    """Every public one with its default, type and whether it can be changed; none is secret."""
+    """Describe every public one with default, type and whether it may change; none is secret."""
     described = {name: one for name, one in configs.describe(BROKER, "1").items() if is_of_share(name)}
     keys = [key for key in BROKER_KEYS if is_of_share(key.name) and not key.internal]
     if broker.kind == "apache":
@@ -233,7 +233,7 @@ def test_broker_properties_are_described(broker: BrokerUnderTest, configs: Confi
 
 
 def test_all_broker_properties_are_described_as_by_apache_kafka(broker: BrokerUnderTest, configs: Configs) -> None:
-    """Type, and whether it can be changed, is secret and has a text; names that start with shareq. are ours."""
+    """Compare types, mutability, secrecy and documentation; shareq.* names are ours."""
     described = configs.describe(BROKER, "1")
     keys = [key for key in BROKER_KEYS if not key.internal]
     if broker.kind == "apache":
@@ -249,7 +249,7 @@ def test_all_broker_properties_are_described_as_by_apache_kafka(broker: BrokerUn
 def test_group_properties_are_described(
     broker: BrokerUnderTest, configs: Configs, unique: Callable[[str], str]
 ) -> None:
-    """A group's own value, then the broker's property of the same name with `group.` before it, then its default."""
+    """Use a group's own value, then the broker's property with `group.` in front, then its default."""
     group = unique("group")
     described = {name: one for name, one in configs.describe(GROUP, group).items() if name.startswith("share.")}
     keys = [key for key in GROUP_KEYS if key.name.startswith("share.") and not key.internal]
@@ -267,7 +267,7 @@ def test_group_properties_are_described(
 
 
 def test_where_a_groups_value_comes_from(configs: Configs, unique: Callable[[str], str]) -> None:
-    """The group, this broker, all brokers, the default: the strongest that sets it is in effect."""
+    """Use the first that sets it: the group, this broker, all brokers, the default."""
     group, name = unique("group"), "share.assignment.interval.ms"
     of_broker = f"group.{name}"
     chain: list[tuple[str, str | None, int]] = [(of_broker, "1000", ConfigSource.DEFAULT)]
@@ -351,7 +351,7 @@ def test_a_change_that_is_none_of_a_groups_properties(configs: Configs, unique: 
 
 
 def test_a_group_is_checked_as_a_whole(configs: Configs, unique: Callable[[str], str]) -> None:
-    """One bad value, and none of the changes is made."""
+    """Apply none of the changes if one value is bad."""
     group = unique("group")
     changes = ("share.delivery.count.limit", SET, "7"), ("share.isolation.level", SET, "half_committed")
     assert configs.alter(GROUP, group, *changes) == INVALID_CONFIG
@@ -394,7 +394,7 @@ NOT_STARTED_WITH: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("named", NOT_STARTED_WITH)
 def test_a_broker_does_not_start_out_of_bounds(broker_kind: Kind, named: str) -> None:
-    """It says which property is wrong."""
+    """Name the wrong property."""
     refused = BrokerUnderTest(broker_kind, BROKER_SETTINGS | NOT_STARTED_WITH[named])
     try:
         with pytest.raises(RuntimeError, match=named.replace(".", r"\.")):

@@ -1,7 +1,6 @@
-"""The partitions that an answer to ShareFetch lists. Apache Kafka's own answer is the judge.
+"""The partitions listed in a ShareFetch response, as Apache Kafka lists them.
 
-Run with `--broker=apache` to check the expectations themselves. The order of the rows is by hash there: it is not
-looked at.
+Run with `--broker=apache` to check the expectations themselves. Its rows are in hash order, so the order is ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ UNKNOWN = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0)
 
 
 def rows(answer: ShareFetchResponse) -> Rows:
-    """No partition stands in an answer twice, and the records are never null."""
+    """Return the rows; no partition may be listed twice, and records are never null."""
     assert answer.error_code == ErrorCode.NONE, answer
     listed = [row for topic in answer.responses for row in topic.partitions]
     assert len({row.partition_index for row in listed}) == len(listed), answer
@@ -99,7 +98,7 @@ def test_a_partition_for_which_no_records_were_left_is_listed(queue: Queue) -> N
 
 @pytest.mark.parametrize("max_records", [0, -1])
 def test_asking_for_no_records(queue: Queue, max_records: int) -> None:
-    """Nothing is looked at with 0; everything with fewer."""
+    """Look at no partition with 0, at all with a negative number."""
     queue.append(5, partition=0)
     found = rows(queue.member().fetch(max_records, batch_size=500, partitions=(0, 1, 2)))
     assert found == ({} if max_records == 0 else {0: EMPTY, 1: EMPTY, 2: EMPTY})
@@ -107,7 +106,7 @@ def test_asking_for_no_records(queue: Queue, max_records: int) -> None:
 
 @pytest.mark.parametrize("max_records", [500, -1])
 def test_a_negative_number_of_bytes_is_an_error_of_each_partition(queue: Queue, max_records: int) -> None:
-    """Partitions without records have it, too, and at once; 0 is answered without a look."""
+    """Refuse partitions without records, too, at once; 0 is answered without a look."""
     queue.append(5, partition=0)
     member = queue.member()
     failed = (ErrorCode.UNKNOWN_SERVER_ERROR, 0)
@@ -147,7 +146,7 @@ def test_a_session_that_ends_lists_what_was_acknowledged_alone(queue: Queue) -> 
 
 
 def test_a_partition_of_acknowledgements_alone_is_listed(queue: Queue) -> None:
-    """Apache Kafka's Java client forgets a partition with the request that acknowledges its last records."""
+    """List it: Apache Kafka's client forgets a partition in the request with its last acknowledgements."""
     queue.append(4, partition=0)
     member = queue.member()
     member.fetch(partitions=(0, 1))
@@ -156,7 +155,7 @@ def test_a_partition_of_acknowledgements_alone_is_listed(queue: Queue) -> None:
 
 
 def test_records_of_a_forgotten_partition_stay_locked_when_the_session_ends(queue: Queue) -> None:
-    """The session gives back what is in it; the rest comes again when the lock runs out."""
+    """Release only the session's partitions; other locks have to expire."""
     queue.append(5, partition=0)
     queue.append(5, partition=1)
     member, other = queue.member(), queue.member("other")

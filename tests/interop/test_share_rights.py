@@ -1,7 +1,6 @@
-"""KIP-932's access control table at a broker: each share RPC with all rights, and without each of them.
+"""KIP-932's access control table on a broker: each share RPC with all rights, and without each of them.
 
-With `--broker=apache` the same requests are sent to Apache Kafka 4.3.1 with its StandardAuthorizer, and have to be
-granted and refused in the same way.
+With `--broker=apache` the same requests go to Apache Kafka 4.3.1 with its StandardAuthorizer, with the same results.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ WAIT_S = 20
 
 @pytest.fixture(scope="module")
 def port(broker_kind: Kind) -> Iterator[int]:
-    """Return the port of a listener where admin and alice log in; admin may do everything."""
+    """Return the port of a listener where admin and alice log in; admin has all rights."""
     with guarded_broker(broker_kind, plain=["admin", "alice"], super_users=["admin"]) as broker:
         yield broker.port
 
@@ -60,7 +59,7 @@ def login(port: int, user: str) -> WireClient:
 
 
 class AccessOverTheNetwork:
-    """A broker with the topic and a share group that has it; `alice` is the client without rights."""
+    """A broker with the topic and a share group; `alice` is the client without rights."""
 
     def __init__(self, port: int) -> None:
         self.admin = login(port, "admin")
@@ -76,7 +75,7 @@ class AccessOverTheNetwork:
         return self.ask(self.admin, case)
 
     def join(self) -> None:
-        """Join until the member has its partition: at Apache Kafka it is not the first answer that brings it."""
+        """Join until the member has its partition, which Apache Kafka does not assign in its first answer."""
         epoch = 0
 
         def assigned() -> bool:
@@ -89,7 +88,7 @@ class AccessOverTheNetwork:
         until(assigned)
 
     def grant(self, acls: Iterable[Acl]) -> None:
-        """Let these be all the ACLs there are, and wait until they are in force."""
+        """Replace all ACLs with these, and wait until they apply."""
         wanted = list(acls)
         everything = (1, None, 1, None, None, 1, 1)
         self.admin.call(DeleteAclsRequest([DeleteAclsFilter(*everything)]), 3, DeleteAclsResponse)

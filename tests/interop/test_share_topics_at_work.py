@@ -1,4 +1,4 @@
-"""Topics that come, grow, go and come back while Apache Kafka's share consumer is subscribed to them."""
+"""Topics that are created, grow, and are deleted and recreated under Apache Kafka's share consumer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Unique = Callable[[str], str]
 
 
 def poll_for(consumer: JavaShareConsumer, *values: str, timeout_s: float = 30) -> None:
-    """Poll until these values have come, each once and no others; the next poll acknowledges them."""
+    """Poll until exactly these values have come, each once; the next poll acknowledges them."""
     due = sorted(values)
     got: list[str] = []
     deadline = time.monotonic() + timeout_s
@@ -66,7 +66,7 @@ def test_a_topic_that_grows(broker: BrokerUnderTest, java: JavaDriver, unique: U
 
 
 def test_a_topic_that_is_deleted_and_created_again(broker: BrokerUnderTest, java: JavaDriver, unique: Unique) -> None:
-    """Its successor starts over: nothing that was finished of the old one counts."""
+    """Start over with the new topic: no acknowledgement of the old one counts."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)
     create_topic(broker.bootstrap, topic)
@@ -83,7 +83,7 @@ def test_a_topic_that_is_deleted_and_created_again(broker: BrokerUnderTest, java
 
 
 def create_again(broker: BrokerUnderTest, topic: str) -> None:
-    """A broker may still be at removing the old one."""
+    """Create the topic again, which may have to wait for the old one's removal."""
     request = CreateTopicsRequest([CreatableTopic(topic, 1, 1)])
 
     def attempt() -> bool | None:

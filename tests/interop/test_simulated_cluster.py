@@ -1,7 +1,7 @@
-"""Apache Kafka 3.9.1 and 4.3.1 judge the simulated cluster: the same scripts of requests, answered alike.
+"""The simulated cluster compared with Apache Kafka 3.9.1 and 4.3.1: the same scripts must get the same answers.
 
-`tests/unit/support/cluster/test_scripts.py` plays them on the simulated cluster and compares with the transcripts; here
-brokers are asked again. With `--update-transcripts` their answers become the transcripts.
+`tests/unit/support/cluster/test_scripts.py` runs them on the simulated cluster and compares with the transcripts; this
+module asks real brokers again. With `--update-transcripts` their answers become the transcripts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.interop
 
 
 class _Brokers:
-    """A broker for each setting, started when it is needed."""
+    """A broker for each setting, started on demand."""
 
     def __init__(self, release: KafkaRelease, stack: ExitStack) -> None:
         self.release = release
@@ -54,7 +54,7 @@ def brokers(request: pytest.FixtureRequest) -> Iterator[_Brokers]:
 
 
 def test_apache_kafka_answers_as_its_transcripts_say(brokers: _Brokers, pytestconfig: pytest.Config) -> None:
-    """The scripts share a broker, as the transcripts say nothing of other topics, groups and ids."""
+    """Run all scripts on one broker: transcripts omit other topics, groups and ids."""
     unlike: list[str] = []
     ignored: Counter[str] = Counter()
     answers = 0

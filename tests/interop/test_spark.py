@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ from confluent_kafka import Producer
 from devtools.clients.admin import QUIET, create_topic
 from devtools.kafka.spark_kafka import connector_jars
 from shareq.spark.java_home import java_home
+from shareq.testing import Broker
 from tests.interop.support.broker_under_test import BrokerUnderTest
 from tests.interop.support.protocol import properties
+from tests.support.clients.shareq_cli import Shell
 from tests.support.processes import finished
 
-JOB = Path(__file__).with_name("spark") / "job.py"
+ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 120
 
 pytestmark = [
@@ -34,17 +36,17 @@ pytestmark = [
 ]
 
 
-def run_job(*arguments: str | Path) -> dict[str, Any]:  # JSON, as job.py prints it
+def run_job(job: str, *arguments: str | Path) -> dict[str, Any]:  # JSON, as it prints it
     environment = {**os.environ, "JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
-    command = [sys.executable, JOB, *arguments]
-    done = finished(command, env=environment, timeout_s=TIMEOUT_S)
+    command = [sys.executable, "-m", f"tests.interop.spark.{job}", *arguments]
+    done = finished(command, cwd=ROOT, env=environment, timeout_s=TIMEOUT_S)
     assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
     reported: dict[str, Any] = json.loads(done.stdout)
     return reported
 
 
 def test_batches_a_sink_and_a_stream(broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path) -> None:
-    """Every record once, with its headers; a stream that is started again goes on where it was."""
+    """Read every record once, with its headers; a restarted stream continues."""
     source, target = unique("source"), unique("target")
     create_topic(broker.bootstrap, source, 2)
     create_topic(broker.bootstrap, target, 2)
@@ -54,7 +56,8 @@ def test_batches_a_sink_and_a_stream(broker: BrokerUnderTest, unique: Callable[[
     assert producer.flush(20) == 0
 
     jars = ",".join(map(str, connector_jars()))
-    reported = run_job(broker.bootstrap, source, target, jars, tmp_path, json.dumps(properties(broker.bootstrap)))
+    security = json.dumps(properties(broker.bootstrap))
+    reported = run_job("job", broker.bootstrap, source, target, jars, tmp_path, security)
 
     places = {(row["partition"], row["offset"]): row for row in reported["batch"]}
     assert len(reported["batch"]) == len(places) == 100
@@ -64,3 +67,87 @@ def test_batches_a_sink_and_a_stream(broker: BrokerUnderTest, unique: Callable[[
         assert row["headers"] == {"number": text}
     assert reported["first"] == sorted(f"{number}!" for number in range(100))
     assert reported["second"] == ["more"]
+
+
+@pytest.fixture(params=["there", "back"])
+def ends(request: pytest.FixtureRequest, broker: BrokerUnderTest) -> Iterator[tuple[str, str]]:
+    """Yield two clusters' addresses: the one under test is the target, or the source."""
+    with Broker() as other:
+        ends = other.bootstrap, broker.bootstrap
+        yield ends if request.param == "there" else ends[::-1]
+
+
+class Stream:
+    """A stream of Spark's Kafka source, with its checkpoint in a folder."""
+
+    def __init__(self, topic: str, folder: Path) -> None:
+        self._topic = topic
+        self._folder = folder
+        self._jars = ",".join(map(str, connector_jars()))
+
+    def run(self, bootstrap: str, checkpoint: str, begin: str = "earliest") -> tuple[list[str], dict[str, int]]:
+        """Return the unread values, and the offsets afterwards."""
+        security = json.dumps(properties(bootstrap))
+        where = self._folder / checkpoint
+        reported = run_job("stream", bootstrap, self._topic, self._jars, where, begin, security)
+        return reported["values"], reported["ends"]
+
+
+def produce(bootstrap: str, topic: str, values: range) -> None:
+    """Write numbers to two partitions in turns."""
+    producer = Producer({"bootstrap.servers": bootstrap, **QUIET})
+    for number in values:
+        producer.produce(topic, str(number), partition=number % 2)
+    assert producer.flush(20) == 0
+
+
+def as_text(values: range) -> list[str]:
+    return sorted(map(str, values))
+
+
+def test_a_stream_goes_on_with_its_checkpoint_behind_a_move(
+    ends: tuple[str, str], unique: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Follow docs/spark.md for records that keep their offsets."""
+    old, new = ends
+    topic = unique("checkpoint")
+    create_topic(old, topic, 2)
+    produce(old, topic, range(100))
+    stream = Stream(topic, tmp_path)
+    assert stream.run(old, "checkpoint") == (as_text(range(100)), {"0": 50, "1": 50})
+    produce(old, topic, range(100, 140))
+    rows = Shell(old).json("migrate", old, new, "--topic", topic, "--group", "none", "--cut-over")
+    records = [row for row in rows if row["kind"] == "records"]
+    assert [row["source_end"] for row in records] == [row["target_end"] for row in records] == [70, 70]
+    produce(new, topic, range(140, 160))
+    assert stream.run(new, "checkpoint")[0] == as_text(range(100, 160))
+
+
+def test_a_stream_begins_behind_a_move_where_a_group_has_its_offsets(
+    ends: tuple[str, str], broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Follow docs/spark.md for logs with gaps from transactions."""
+    if broker.kind == "node":
+        pytest.skip("nodes have no consumer groups")
+    old, new = ends
+    topic, group = unique("checkpoint"), unique("spark")
+    create_topic(old, topic, 2)
+    producer = Producer({"bootstrap.servers": old, "transactional.id": topic, **QUIET})
+    producer.init_transactions(30)
+    for first in range(0, 100, 20):
+        producer.begin_transaction()
+        for number in range(first, first + 20):
+            producer.produce(topic, str(number), partition=number % 2)
+        producer.commit_transaction(30)
+    stream = Stream(topic, tmp_path)
+    values, places = stream.run(old, "old")
+    assert values == as_text(range(100))
+    assert places == {"0": 55, "1": 55}  # with a marker behind each transaction
+    produce(old, topic, range(100, 140))
+    for partition, offset in places.items():
+        place = "--topic", f"{topic}:{partition}", "--to", str(offset)
+        Shell(old).ok("groups", "reset", group, *place, "--yes")
+    Shell(old).ok("migrate", old, new, "--topic", topic, "--group", group, "--cut-over")
+    rows = Shell(new).json("groups", "offsets", group)
+    begin = json.dumps({topic: {str(row["partition"]): row["offset"] for row in rows}})
+    assert stream.run(new, "new", begin)[0] == as_text(range(100, 140))

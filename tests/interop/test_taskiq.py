@@ -1,4 +1,4 @@
-"""taskiq over share groups, on a broker of either kind: what docs/taskiq.md says of both."""
+"""Taskiq over share groups, on a broker of either kind, as docs/taskiq.md describes."""
 
 from __future__ import annotations
 

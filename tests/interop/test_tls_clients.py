@@ -1,6 +1,6 @@
-"""Every client behind TLS: wrong certificates and passwords, and what the name in a certificate is worth.
+"""Every client with TLS: wrong certificates and passwords, and the rights of a certificate's name.
 
-What works is in test_security_matrix.py.
+test_security_matrix.py tests what works.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ SILENT: Final = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_wrong_is_refused(client: tuple[str, Client], broker: TlsBroker, what: str) -> None:
-    """The client says so, as far as its errors go; our broker logs why, with the address, and counts it."""
+    """Show an error in the client, as far as it has one; our broker logs reason and address, and counts it."""
     name, program = client
     wrong, pki, ours = WRONG[what], broker.pki, broker.broker.kind == "ours" and (name, what) not in SILENT
     tls = pki.tls(pki.stranger if what == "stranger" else None, pki.other if what == "authority" else pki.authority)
@@ -180,7 +180,7 @@ def admin(broker: TlsBroker, tls: dict[str, str]) -> AdminClient:
 
 
 def test_the_name_in_the_certificate_has_the_rights(broker: TlsBroker) -> None:
-    """`RULES` make a super user of CN=ALICE-client,OU=Orders,...; the guest keeps its distinguished name."""
+    """Make CN=ALICE-client,OU=Orders,... a super user by `RULES`; the guest keeps its distinguished name."""
     alice, guest = admin(broker, broker.pki.tls(broker.pki.client)), admin(broker, broker.pki.tls(broker.pki.guest))
     [made] = alice.create_topics([NewTopic("alices", 1, 1)]).values()
     made.result(20)

@@ -1,4 +1,4 @@
-"""Names of certificates and rules for them, judged by Java's X500Principal and Apache Kafka's SslPrincipalMapper."""
+"""Certificate names and mapping rules, compared with Java's X500Principal and Apache Kafka's SslPrincipalMapper."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CHARACTERS: Final = "ab ,+\"\\<>;=#\0\r\n\tZ9/'():.?-@_*"
 
 
 def judged(lines: list[str]) -> list[str]:
-    """Return "ok TEXT", "none" or "error" for each."""
+    """Return Java's "ok TEXT", "none" or "error" for each."""
     command = ["java", "-XX:TieredStopAtLevel=1", "-cp", class_path(), str(JUDGE)]
     done = subprocess.run(
         command, input="\n".join(lines) + "\n", capture_output=True, text=True, timeout=120, check=True

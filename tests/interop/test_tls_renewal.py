@@ -1,4 +1,4 @@
-"""Certificates renewed by `kafka-configs.sh` at work, and key stores as keytool makes them."""
+"""Certificates renewed by `kafka-configs.sh` at run time, and key stores made by keytool."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def broker(broker_kind: Kind, tmp_path: Path) -> Iterator[TlsBroker]:
 
 
 def shown(broker: TlsBroker, listener: str = "OPEN") -> str:
-    """The certificate that a listener shows, in PEM."""
+    """Return the certificate that a listener presents, in PEM."""
     host, _, port = broker.bootstrap(listener).partition(":")
     return ssl.get_server_certificate((host, int(port)), timeout=10)
 
@@ -48,7 +48,7 @@ def alter(java: JavaDriver, broker: TlsBroker, config: str) -> str:
 
 
 def until_shown(broker: TlsBroker, signed: Signed) -> None:
-    """Apache Kafka answers before it has changed, and its listeners open one after the other."""
+    """Wait for the new certificate: Apache Kafka answers before it changes, and its listeners follow one by one."""
     until(lambda: _shown_or_none(broker) == pem(signed))
 
 
@@ -85,7 +85,7 @@ def keytool(*arguments: object) -> None:
 
 
 def test_stores_of_keytool(broker_kind: Kind, java: JavaDriver, tmp_path: Path) -> None:
-    """PKCS12, for keys and for trusted authorities; ours takes no JKS, and says how to convert it."""
+    """Read PKCS12 for keys and for trusted authorities; refuse JKS, with a hint how to convert it."""
     if shutil.which("keytool") is None:
         pytest.skip("keytool is not on the PATH")
     with tls_broker(broker_kind, tmp_path) as broker:

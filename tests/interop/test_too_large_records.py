@@ -1,7 +1,7 @@
 """Requests whose records do not fit into a coordinator's log, as Apache Kafka 4.3.1 answers them.
 
-`message.max.bytes` is small here, so that they need not be large. One row of ADR 6 shows: Apache Kafka lets a member of
-a classic group in, and cannot write the group down then; here the member is refused at once.
+`message.max.bytes` is small here, so that they need not be large. One difference is in ADR 6: Apache Kafka accepts a
+member of a classic group and then cannot write the group; we refuse the member at once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Member:
         self.member_id, self.generation = "", -1
 
     def join(self, metadata: bytes = b"") -> ErrorCode:
-        """JoinGroup, and again with the id that it is given."""
+        """Send JoinGroup, and again with the assigned member id."""
         for _ in range(2):
             request = join_request(self.group, self.member_id, {"range": metadata}, rebalance_ms=20_000)
             response = self.client.call(request, 9, JoinGroupResponse)
@@ -69,7 +69,7 @@ class Member:
 
 @dataclass(slots=True)
 class Shard:
-    """The one partition of the groups' topic, with a stable group in it that nothing here is about."""
+    """The one partition of the groups' topic, with a stable group that must not change."""
 
     stack: ExitStack
     address: tuple[str, int]
@@ -87,7 +87,7 @@ class Shard:
         return Member(self.connect(), self.unique("group"))
 
     def wait_for(self, key_type: int) -> None:
-        """Wait until the coordinator answers that a producer, or a group, is none of its own."""
+        """Wait until the coordinator answers that it does not know a producer or group."""
         client = self.connect()
 
         def found() -> bool | None:
@@ -106,7 +106,7 @@ class Shard:
 
 @pytest.fixture
 def shard(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Shard]:
-    """The group that is there before is as it was afterwards."""
+    """Return the shard, and check that its existing group is unchanged afterwards."""
     with ExitStack() as stack:
         shard = Shard(stack, ("127.0.0.1", broker.port), unique("too-large"))
         shard.wait_for(GROUP)

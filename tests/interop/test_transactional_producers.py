@@ -1,6 +1,6 @@
-"""Transactional producers of every client: commit, abort, fencing, and who reads what.
+"""Transactional producers of every client: commit, abort, fencing, and visibility to readers.
 
-librdkafka, kafka-python and aiokafka work in transaction version 1, Apache Kafka's own producer in version 2.
+librdkafka, kafka-python and aiokafka use transaction version 1, Apache Kafka's own producer version 2.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def transactions_in_java() -> Iterator[JavaProcess]:
 
 @pytest.fixture(params=["librdkafka", "kafka-python", "aiokafka", "java"])
 def new_producer(request: pytest.FixtureRequest, broker: BrokerUnderTest) -> Iterator[NewProducer]:
-    """A producer of a transactional id, initialized."""
+    """Return a maker of initialized producers of a transactional id."""
     made: list[TransactionalProducer] = []
 
     def make(transactional_id: str) -> TransactionalProducer:
@@ -66,7 +66,7 @@ def new_producer(request: pytest.FixtureRequest, broker: BrokerUnderTest) -> Ite
 
 
 def written(producer: TransactionalProducer, topic: str, name: str) -> list[str]:
-    """A transaction is begun, with three records in each of two partitions."""
+    """Begin a transaction and write three records to each of two partitions."""
     producer.begin()
     values = [f"{name}-{number}" for number in range(6)]
     producer.send(topic, 0, values[:3])
@@ -162,7 +162,7 @@ def test_share_consumers_get_what_is_committed(
 def test_a_transaction_outlives_a_restart(
     broker: BrokerUnderTest, unique: Unique, new_producer: NewProducer, kill: bool
 ) -> None:
-    """Records answered before count with those that come after; aborted ones stay aborted."""
+    """Commit records from before and after the restart together; aborted ones stay aborted."""
     topic = unique("topic")
     create_topic(broker.bootstrap, topic, 2)
     producer = new_producer(unique("id"))

@@ -1,6 +1,6 @@
-"""A topic that Apache Kafka 4.3.1 wrote with transactional producers, and what its clients get of it here: the same.
+"""A topic that Apache Kafka 4.3.1 wrote with transactional producers: our clients must see the same as its own.
 
-The producers are librdkafka's, at Apache Kafka. Then its partition folder is put into ours.
+librdkafka produces to Apache Kafka; then the partition folder is copied to our broker.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Unique = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The way of a member through the log. With `mixed` it gives some records back, and rejects some."""
+    """A member's way through the log. With `mixed` it releases some records, and rejects some."""
 
     name: str
     mode: int
@@ -58,7 +58,7 @@ class Walk:
     mixed: bool = False
 
     def types(self, one: Acquired) -> list[int]:
-        """Return how each offset of an acquired range is acknowledged."""
+        """Return the acknowledgement type of each offset of an acquired range."""
         offsets = range(one.first, one.last + 1)
         if not self.mixed:
             return [ACCEPT] * len(offsets)
@@ -79,7 +79,7 @@ WALKS = [
 
 @dataclass(slots=True)
 class Reported:
-    """The report of Apache Kafka on its own log. `acquired` by walk."""
+    """Apache Kafka's answers about its own log. `acquired` by walk."""
 
     last_stable_offset: int = 0
     high_watermark: int = 0
@@ -90,7 +90,7 @@ class Reported:
 
 @dataclass(slots=True)
 class Kafkas:
-    """The partition folder of an Apache Kafka that has been stopped, what is in it, and what it reported."""
+    """The partition folder of a stopped Apache Kafka, its content, and the answers."""
 
     broker: BrokerUnderTest
     written: Written
@@ -120,7 +120,7 @@ def kafkas(broker_kind: Kind) -> Iterator[Kafkas]:
 
 @pytest.fixture(scope="module")
 def broker(kafkas: Kafkas) -> Iterator[BrokerUnderTest]:
-    """Ours with all of Apache Kafka's files, as after a clean shutdown."""
+    """Run our broker with all of Apache Kafka's files, as after a clean shutdown."""
     broker = BrokerUnderTest("ours")
     try:
         take_over(kafkas.folder, broker, TOPIC)
@@ -134,7 +134,7 @@ def broker(kafkas: Kafkas) -> Iterator[BrokerUnderTest]:
 
 
 def fetched(client: WireClient, offset: int, topic_id: bytes) -> PartitionData:
-    """All that a read_committed fetch from there brings: up to the end of the segment."""
+    """Return all that a read_committed fetch from there returns: up to the end of the segment."""
     request: FetchRequest = fetch_request(
         topic_id=topic_id, offset=offset, isolation_level=COMMITTED, max_bytes=1 << 26, partition_max_bytes=1 << 26
     )
@@ -154,9 +154,7 @@ def topic_id_of(client: WireClient) -> bytes:
 
 
 def walked(broker: BrokerUnderTest, client: WireClient, walk: Walk, written: Written) -> list[Acquired]:
-    """Return the records that a read_committed group acquires, fetch by fetch, until it has finished with all it can
-    get.
-    """
+    """Return the records that a read_committed group acquires, fetch by fetch, until it has finished all it can get."""
     group = f"walk, {walk.name}"
     configure_group(broker.bootstrap, group, {"share.isolation.level": "read_committed"})
     begin_at(client, group, TOPIC, [0])
@@ -197,7 +195,7 @@ def reported_by(broker: BrokerUnderTest, written: Written) -> Reported:
 
 
 def test_the_log_is_what_it_is_meant_to_be(kafkas: Kafkas) -> None:
-    """Several segments, aborted transactions in most of them, and one that is open."""
+    """Check the input: several segments, aborted transactions in most, and one open."""
     assert len(list(kafkas.folder.glob("*.log"))) >= 4
     entries = [entry for own in txn_index(kafkas.folder).values() for entry in own]
     assert len(txn_index(kafkas.folder)) >= 3
@@ -207,7 +205,7 @@ def test_the_log_is_what_it_is_meant_to_be(kafkas: Kafkas) -> None:
 
 
 def test_fetches_report_the_same(kafkas: Kafkas, broker: BrokerUnderTest) -> None:
-    """High watermark, last stable offset and aborted transactions, from every third offset on."""
+    """Compare high watermark, last stable offset and aborted transactions, from every third offset."""
     with WireClient(("127.0.0.1", broker.port)) as client:
         topic_id = topic_id_of(client)
         for offset, aborted in kafkas.reported.aborted.items():
@@ -226,7 +224,7 @@ def test_fetches_report_the_same(kafkas: Kafkas, broker: BrokerUnderTest) -> Non
     ids=["nothing", "transaction indexes", "all but the logs"],
 )
 def test_after_a_crash_the_same_files_are_made_from_the_log(kafkas: Kafkas, missing: tuple[str, ...]) -> None:
-    """(a) Byte by byte what Apache Kafka had written, however much of it was there."""
+    """(a) Rebuild byte by byte what Apache Kafka had written, whatever part of it existed."""
     ours = BrokerUnderTest("ours")
     try:
         take_over(kafkas.folder, ours, TOPIC, missing)
@@ -242,14 +240,14 @@ def test_after_a_crash_the_same_files_are_made_from_the_log(kafkas: Kafkas, miss
 
 
 def dumped(java: JavaDriver, file: Path) -> list[str]:
-    """The lines of DumpLogSegments that show content."""
+    """Return the lines of DumpLogSegments that show content."""
     result = java.tool("DumpLogSegments", "--files", str(file))
     assert result.code == 0, result.output
     return [line for line in result.output.splitlines() if line and not line.startswith("Dumping")]
 
 
 def test_apache_kafkas_tool_reads_our_files(kafkas: Kafkas, java: JavaDriver) -> None:
-    """DumpLogSegments prints the same of our transaction indexes as of Apache Kafka's own; and our snapshot."""
+    """Print the same of our transaction indexes as of Apache Kafka's; and read our snapshot."""
     ours = BrokerUnderTest("ours")
     try:
         take_over(kafkas.folder, ours, TOPIC, (".txnindex", ".snapshot"))
@@ -268,9 +266,7 @@ def test_apache_kafkas_tool_reads_our_files(kafkas: Kafkas, java: JavaDriver) ->
 
 
 def snapshot_rows(lines: list[str]) -> dict[str, dict[str, str]]:
-    """Return the rows by producer id, without the times: Apache Kafka keeps a record's, the broker
-    here its arrival's.
-    """
+    """Return the rows by producer id, without times: Apache Kafka keeps a record's, we keep its arrival's."""
     rows = {}
     for line in lines:
         fields = dict(re.findall(r"(\w+): (?:Optional\w*\[)?(-?\w+(?:\.empty)?)", line))
@@ -284,7 +280,7 @@ def snapshot_rows(lines: list[str]) -> dict[str, dict[str, str]]:
 
 
 def test_a_librdkafka_consumer_gets_exactly_the_committed_records(kafkas: Kafkas, broker: BrokerUnderTest) -> None:
-    """(b)"""
+    """(b) Read with librdkafka."""
     for level, expected in (
         ("read_committed", kafkas.written.committed_values()),
         ("read_uncommitted", kafkas.written.all_values()),
@@ -310,7 +306,7 @@ def test_a_librdkafka_consumer_gets_exactly_the_committed_records(kafkas: Kafkas
 def test_a_java_consumer_gets_exactly_the_committed_records(
     kafkas: Kafkas, broker: BrokerUnderTest, java: JavaDriver, level: str
 ) -> None:
-    """(b) KafkaConsumer in the console consumer, with an assignment and no group."""
+    """(b) Read with KafkaConsumer in the console consumer, by assignment without a group."""
     arguments = ["--bootstrap-server", broker.bootstrap, "--topic", TOPIC, "--partition", "0", "--offset", "earliest"]
     arguments += ["--isolation-level", level, "--timeout-ms", "3000"]
     result = java.tool("consumer.ConsoleConsumer", *arguments)
@@ -334,7 +330,7 @@ def expected_of(kafkas: Kafkas, level: str) -> dict[int, bytes]:
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
 def test_a_librdkafka_share_consumer(kafkas: Kafkas, broker: BrokerUnderTest, unique: Unique, level: str) -> None:
-    """(c) Exactly the committed records, or all of them; each once."""
+    """(c) Deliver exactly the committed records, or all of them; each once."""
     expected = expected_of(kafkas, level)
     ledger = Ledger()
     group = group_at(broker, unique("librdkafka"), level)
@@ -350,7 +346,7 @@ def test_a_librdkafka_share_consumer(kafkas: Kafkas, broker: BrokerUnderTest, un
 def test_a_java_share_consumer(
     kafkas: Kafkas, broker: BrokerUnderTest, java: JavaDriver, unique: Unique, level: str, mode: str
 ) -> None:
-    """(c) Markers and aborted batches in the bytes are skipped and acknowledged as gaps; nothing is left open."""
+    """(c) Skip markers and aborted batches and acknowledge them as gaps; leave nothing in flight."""
     expected = expected_of(kafkas, level)
     group = group_at(broker, unique(f"java-{mode}"), level)
     consumer = java.consumer(broker.bootstrap, group, TOPIC, share_acquire_mode=mode, max_poll_records=50)
@@ -369,7 +365,7 @@ def test_a_java_share_consumer(
 
 @pytest.mark.parametrize("walk", WALKS, ids=[walk.name for walk in WALKS])
 def test_share_fetches_acquire_the_same(kafkas: Kafkas, broker: BrokerUnderTest, walk: Walk) -> None:
-    """Offset by offset what Apache Kafka handed out of the same log, in both acquire modes; markers included."""
+    """Acquire the same offsets as Apache Kafka, in both acquire modes; markers included."""
     with WireClient(("127.0.0.1", broker.port), timeout_s=30) as client:
         assert walked(broker, client, walk, kafkas.written) == kafkas.reported.acquired[walk.name]
     values = kafkas.written.all_values()

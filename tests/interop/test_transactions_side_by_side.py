@@ -1,4 +1,4 @@
-"""The same requests of transactional producers, here and at Apache Kafka 4.3.1: the same errors, the same epochs."""
+"""The same requests of transactional producers to ours and to Apache Kafka 4.3.1: the same errors and epochs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def clients(broker_kind: Kind) -> Iterator[list[WireClient]]:
 
 
 def patiently(ask: Callable[[], Errors]) -> Errors:
-    """Ask until markers are written, and topics made, which Apache Kafka does in the background."""
+    """Repeat until markers are written and topics created, which Apache Kafka does in the background."""
     for _ in range(100):
         errors = ask()
         if not _AGAIN.intersection(errors):
@@ -71,7 +71,7 @@ def find_coordinators(client: WireClient, name: str) -> None:
 
 
 def played(client: WireClient, seed: int, versions: Versions) -> list[Reported]:
-    """Two producers of one transactional id, the second of which comes in between now and then."""
+    """Run two producers of one transactional id, the second of which sometimes takes over."""
     rng = Random(seed)
     name = f"id-{seed}-{versions.produce}"
     find_coordinators(client, name)

@@ -1,4 +1,4 @@
-"""`shareq verify` and Apache Kafka's DumpLogSegments agree about what is sound in segments and indexes."""
+"""`shareq verify` and Apache Kafka's DumpLogSegments, which must agree on sound segments and indexes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BATCH = len(plain(0))
 
 
 class Opinion(NamedTuple):
-    """Positions of unsound batches, and how many bytes at the end are no batch."""
+    """Positions of unsound batches, and the number of bytes at the end that are no batch."""
 
     unsound: tuple[int, ...] = ()
     torn: int = 0
@@ -38,7 +38,7 @@ def ours(folder: FolderOnDisk, path: str) -> Opinion:
 
 
 def theirs(java: JavaDriver, folder: FolderOnDisk, path: str, tmp_path: Path) -> Opinion:
-    """Dumps the files as they are, indexes beside their segment."""
+    """Dump the files as they are, with the indexes beside their segment."""
     for each in folder.paths():
         (tmp_path / each).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / each).write_bytes(folder.content(each))
@@ -56,7 +56,7 @@ def test_sound_segments(java: JavaDriver, tmp_path: Path, path: str) -> None:
 
 @pytest.mark.parametrize("position", [17, 21, 27, 60, 61, 100, BATCH - 1], ids=lambda position: f"byte {position}")
 def test_a_flipped_bit_that_the_crc_covers(java: JavaDriver, tmp_path: Path, position: int) -> None:
-    """CRC, attributes, timestamps, count, records: the same batch is unsound, and no other."""
+    """Flip CRC, attributes, timestamps, count, records: only that batch is unsound."""
     folder = FolderOnDisk()
     folder.content(FIRST)[BATCH + position] ^= 1
     assert ours(folder, FIRST) == theirs(java, folder, FIRST, tmp_path) == Opinion((BATCH,))
@@ -87,7 +87,7 @@ def dumped(java: JavaDriver, folder: FolderOnDisk, path: str, into: Path) -> str
 
 
 def test_what_is_repaired_is_sound_for_both(java: JavaDriver, tmp_path: Path) -> None:
-    """A batch given up becomes an empty one, as a cleaner leaves them."""
+    """Turn a lost batch into an empty one, as a cleaner leaves them."""
     from tests.unit.broker.maintenance.test_verify import repair, verify
 
     folder = FolderOnDisk()

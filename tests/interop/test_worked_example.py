@@ -1,7 +1,7 @@
 """KIP-932's worked example of one share partition, step by step over the wire, with three members.
 
-After each step the persisted state is read back. It is compared in normal form, since brokers may keep more or less of
-what is finished; which records are still to be delivered, and how often they have been, may not differ.
+After each step the persisted state is read back and compared in normal form, since brokers may keep more or less of
+finished records; the records still to be delivered, and their delivery counts, must be equal.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Example:
     three: Member = field(init=False)
 
     def begin(self) -> None:
-        """Offsets 0-99 are there before the group is; the group's first member finds SPSO = SPEO = 100."""
+        """Write offsets 0-99 before the group exists; its first member finds SPSO = SPEO = 100."""
         configure_group(self.broker.bootstrap, self.group, {"share.record.lock.duration.ms": str(LOCK_MS)})
         self.connect()
         self.topic_id = create_topic(self.client, self.topic)
@@ -64,7 +64,7 @@ class Example:
             member.open()  # the very first one resolves share.auto.offset.reset=latest
 
     def connect(self) -> None:
-        """New connections, as after a restart; the members know nothing of their old sessions."""
+        """Open new connections, as after a restart; the members do not know their old sessions."""
         self.client = self._connection()
         self.one, self.two, self.three = (
             Member(self._connection(), self.group, f"{self.group}-{name}", self.topic_id)
@@ -78,7 +78,7 @@ class Example:
         return normalised(*read_state(self.client, self.group, self.topic_id))
 
     def expect(self, start: int, *batches: tuple[int, int, int, int], lag: int) -> None:
-        """The persisted state in normal form, and how many records of the log are not finished."""
+        """Compare the persisted state in normal form, and the lag."""
         assert self.state() == (start, [StateBatch(*one) for one in batches])
         if self.broker.serves(ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS):
             assert described_lag(self.client, self.group, self.topic) == lag
@@ -96,7 +96,7 @@ def example(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[E
 
 
 def up_to_fetching_110_and_120(example: Example) -> None:
-    """The rows `start` to `fetch 110 and 120`."""
+    """Run the rows `start` to `fetch 110 and 120`."""
     one, two, three = example.one, example.two, example.three
     assert example.state()[0] in {-1, 100}  # only the first write makes it 100
 
@@ -128,11 +128,11 @@ def up_to_fetching_110_and_120(example: Example) -> None:
 
 
 def up_to_the_end(example: Example) -> None:
-    """The rows `lock timeout on 111, 112` to the last one."""
+    """Run the rows `lock timeout on 111, 112` to the last one."""
     one, two, three = example.one, example.two, example.three
 
     def timed_out() -> bool | None:
-        """Members one and two keep what they still work on; one has forgotten 111 and 112."""
+        """Return whether 111 and 112 have timed out; members one and two keep their other records."""
         one.acknowledged((110, 110, RENEW), (120, 120, RENEW), is_renew_ack=True)
         two.acknowledged((113, 118, RENEW), is_renew_ack=True)
         return any(batch.first <= 111 and batch.last >= 112 for batch in example.state()[1]) or None
@@ -160,7 +160,7 @@ def test_every_step(example: Example) -> None:
 
 @pytest.mark.crash
 def test_crash_after_fetching_110_and_120(example: Example) -> None:
-    """Persisted are 110 available once delivered and 119 done; 111-118 and 120 were never written: they start over."""
+    """Load 110 (available, delivered once) and 119 (done); 111-118 and 120 were not persisted and start over."""
     up_to_fetching_110_and_120(example)
     example.broker.restart(kill=True)
     example.connect()
@@ -174,7 +174,7 @@ def test_crash_after_fetching_110_and_120(example: Example) -> None:
 
 @pytest.mark.crash
 def test_crash_after_the_last_step(example: Example) -> None:
-    """Everything up to 119 is done; 120 was acquired once and never written: it comes again as a first delivery."""
+    """Load everything up to 119 as done; 120 was never persisted: it is delivered as for the first time."""
     up_to_fetching_110_and_120(example)
     up_to_the_end(example)
     example.broker.restart(kill=True)

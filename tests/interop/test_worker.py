@@ -1,4 +1,4 @@
-"""Workers on a broker of either kind: what docs/worker.md says of both."""
+"""Workers on a broker of either kind, as docs/worker.md describes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def fill(broker: BrokerUnderTest, topic: str, *values: Any) -> None:
 
 
 async def run_until(done: asyncio.Event, *workers: Worker) -> None:
-    """Have them work side by side, in time."""
+    """Let them work side by side until `done`, or time out."""
     async with asyncio.timeout(WAIT_S):
         await asyncio.gather(*(each.serve(stop=done) for each in workers))
 
@@ -111,7 +111,7 @@ async def test_what_fails_comes_again_after_a_while_and_is_given_up(broker: Brok
 async def test_a_record_sent_with_a_delay_waits_in_its_worker_and_keeps_its_lock(
     broker: BrokerUnderTest, unique: Unique
 ) -> None:
-    """Its lock lasts a second and is renewed: else the other worker would get it, which its attempt shows."""
+    """Renew its lock of one second, or the other worker would get it, as its attempt would show."""
     topic, done, seen = unique("topic"), asyncio.Event(), list[tuple[str, int]]()
     create_topic(broker.bootstrap, topic)
     times: list[float] = []
@@ -161,7 +161,7 @@ async def test_one_slow_record_delays_nobody_though_thousands_come_after_it(
 
 
 async def test_a_slow_handler_keeps_its_lock(broker: BrokerUnderTest, unique: Unique) -> None:
-    """Locks of a second, a handler of three; the other worker would get the record meanwhile."""
+    """Run a handler of three seconds with locks of one, which the other worker must not get."""
     topic, done, seen = unique("topic"), asyncio.Event(), list[int]()
     fill(broker, topic, "slow")
     two = [worker(broker, unique("group"), share_record_lock_duration_ms="1000") for _ in range(2)]

@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
 
 
 def seed_ranges(seeds: int, first: int | None = None) -> list[range]:
-    """Return the seeds that are run: from `first` on, or shares of each kind."""
+    """Return the seeds to run: from `first` on, or some of each kind."""
     if first is not None:
         return [range(first, first + seeds)]
     share = -(-seeds // SHARE)

@@ -1,7 +1,7 @@
-"""An administrator of share groups: describes, alters and deletes offsets, deletes groups; also while they are in use.
+"""An administrator of share groups who describes, alters and deletes offsets and groups, also while they are in use.
 
-An operation that was answered has happened, one that was refused has not. Of one that a crash or a failed write cut off
-each partition has the state from before or the one that was asked for; the broker's state shows which.
+An answered operation has happened, a refused one has not. If a crash or a failed write cut one off, each partition has
+either its old state or the requested one; the broker's state shows which.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NO_PARTITION: Final = 9  # of no topic
 
 @dataclass
 class Operation:
-    """A change under way. `offsets`: what each slot is to begin with; `before`: the states it had, where known."""
+    """A change in progress. `offsets`: the requested start of each slot; `before`: its old state, if known."""
 
     what: str
     group: Group
@@ -50,7 +50,7 @@ class Operation:
 
 
 class Administrator:
-    """One at a time for each group."""
+    """One administrator of each group at a time."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -60,7 +60,7 @@ class Administrator:
         self._settled = False
 
     def act(self) -> None:
-        """Something at random, mostly when everybody has left the group."""
+        """Do something at random, mostly when all members have left the group."""
         world, rng = self._world, self._world.rng
         group = rng.choice(world.groups)
         action = rng.random()
@@ -207,9 +207,9 @@ class Administrator:
             self._close(operation)
 
     def look(self) -> None:
-        """Look, while nothing is under way, what became of the open operations, by the broker's state.
+        """Find out, when nothing is in progress, how the open operations ended, from the broker's state.
 
-        Some of it can only be known after the next start.
+        Some of it is only known after the next start.
         """
         sound = self._world.knows_what_is_durable()
         if sound:
@@ -222,7 +222,7 @@ class Administrator:
                 operation.before.clear()  # locks run out meanwhile
 
     def _is_taken_over(self, group: Group, index: int) -> bool:
-        """Return True if the group has started over with the slot: it has, if nothing has happened in it yet."""
+        """Return whether the group has started over with the slot, which shows if nothing has happened there since."""
         world, slot = self._world, self._world.topics.slots[index]
         if not world.topics.is_live(index):
             return True

@@ -1,4 +1,4 @@
-"""Looking inside a broker that has nothing under way: is what it keeps in memory what its logs say?"""
+"""Audits of an idle broker: its memory must agree with its logs."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ _OVER = TERMINAL | {RecordState.ARCHIVING}  # no member gets it any more
 
 
 def audit(world: World, replayed: Sequence[ReplayedGroups]) -> None:
-    """Everything that holds whenever nothing is under way. `replayed`: the group coordinator's shards beside their
-    logs.
-    """
+    """Check all invariants of an idle broker. `replayed`: the group coordinator's shards beside their logs."""
     world.seen["audits"] += 1
     for slot in world.topics.live:
         _check_log(world, slot)
@@ -90,7 +88,7 @@ def _check_leader(world: World, group: Group, slot: Slot, state: ShareState | No
 
 
 def check_locks(ranges: list[RangeView], now_ms: int, index: int) -> None:
-    """No lock outlives its deadline."""
+    """Check that no lock outlives its deadline."""
     for view in ranges:
         if view.state is RecordState.ACQUIRED and (view.deadline_ms is None or view.deadline_ms <= now_ms):
             raise InvariantBroken(f"slot {index}: at {now_ms} there is still {view}")
@@ -108,7 +106,7 @@ def _check_counts(core: SharePartition, ranges: list[RangeView], index: int) -> 
 
 
 def _check_acknowledged(core: SharePartition, ranges: list[RangeView], durable: Mapping[int, int], index: int) -> None:
-    """Check that the effect of an acknowledgement is durable. (Expiry and the log's start act in memory first.)"""
+    """Check that an acknowledgement's effect is durable. (Expiry and the log start act in memory first.)"""
     for view in ranges:
         if view.state is not RecordState.ACKNOWLEDGED:
             continue
@@ -118,8 +116,9 @@ def _check_acknowledged(core: SharePartition, ranges: list[RangeView], durable: 
 
 
 def _check_passed(ledger: GroupLedger, durable: Mapping[int, int], passed: range, index: int) -> None:
-    """The start offset in memory is ahead of the persisted one only over what is terminal on disk, where a client was
-    logged so: else the next crash brings it back.
+    """Check that the start offset in memory has passed only records whose end is durable, if a client was answered so.
+
+    Otherwise the next crash would bring them back.
     """
     for offset in passed:
         if (index, offset) in ledger.finished and durable.get(offset) not in _OVER:

@@ -1,4 +1,4 @@
-"""Looking inside the coordinators: memory is what their logs say, and nothing is left of what was deleted."""
+"""Audits of the coordinators: memory agrees with their logs, and nothing of deleted objects is left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def share_states(world: World) -> dict[SharePartitionKey, ShareState]:
-    """The live states of every share partition. Replaying the share coordinator's log gives the same ones."""
+    """Return the live state of every share partition, which must equal a replay of the log."""
     broker = world.broker
     partitions = broker.services.share_states.partitions
     settings = share_coordinator_settings(broker.services.started_with)
@@ -59,7 +59,7 @@ def _reported(state: ShareState | None) -> object:
 
 
 def check_nothing_left(world: World) -> None:
-    """No state of topics and of groups that were deleted, unless writing that down failed since the start."""
+    """Check that deleted topics and groups have no state, unless writing that has failed since the start."""
     if world.faults.happened or not world.knows_what_is_durable():
         return
     partitions = world.services.share_states.partitions
@@ -76,7 +76,7 @@ def check_nothing_left(world: World) -> None:
 
 
 def check_groups(world: World, replayed: Sequence[ReplayedGroups], states: dict[SharePartitionKey, ShareState]) -> None:
-    """Replaying the group coordinator's log gives the live groups; what they take for initialised has a state."""
+    """Check that a replay gives the live groups, and that their initialised partitions have state."""
     count = world.services.groups.coordinator.partitions.count
     for route, live, after in replayed:
         for group in world.groups:

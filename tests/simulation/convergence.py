@@ -1,4 +1,4 @@
-"""The convergence of a group whose members are heard of regularly, without faults: a whole, fair, known assignment."""
+"""The convergence of a group with regular heartbeats and no faults: a complete, fair, known assignment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INTERVAL_MS: Final = 1_001  # longer than share.assignment.interval.ms, and than
 
 
 def converge(world: World, group: Group) -> None:
-    """Everybody heartbeats a few times; then the group must be stable. Not while a log is offline."""
+    """Let all members send a few heartbeats, after which the group must be stable; not while a log is offline."""
     world.faults.clear()
     world.settle()
     if not world.knows_what_is_durable():
@@ -36,7 +36,7 @@ def converge(world: World, group: Group) -> None:
 
 
 def check_stable(world: World, group: Group, clients: Mapping[str, Heartbeats]) -> None:
-    """The assignment as the members received it."""
+    """Check the assignment as the members received it."""
     live = world.live_group(group.id)
     joined = {member_id: client for member_id, client in clients.items() if client.epoch != JOIN}
     if live is None or not joined:

@@ -1,8 +1,9 @@
-"""Dead letters in a seed's world (KIP-1191): what must be in the queues at the end, and what must not.
+"""Dead letters in a seed's world (KIP-1191): the letters that must be in the queues at the end, and those that must
+not.
 
 A group has a queue of its own, and mostly keeps its dead records (`shareq.dlq.keep`). Then each record whose REJECT was
-answered, and each that was given up at the delivery limit, has a letter in the end, whatever crashed and failed. A
-letter of a record that cannot have died, or with another record's content, is a fault always.
+answered, or that reached the delivery limit, has a letter in the end, whatever crashed and failed. A letter of a record
+that cannot have died, or with another record's content, is always an error.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ _LEAST_LIMIT: Final = 2
 
 
 def is_about_dead_letters(seed: int) -> bool:
-    """Return True if the seed, of those about share groups on a sound disk, is about dead letters."""
+    """Return whether the seed, of those for share groups on a sound disk, has dead letters."""
     return seed >= FIRST_SEED and seed % 5 != 4 and not is_about_storage(seed)
 
 
 class Deaths:
-    """The clients' knowledge of the deaths in one group; it outlives the group."""
+    """The clients' knowledge of deaths in one group; it outlives the group."""
 
     def __init__(self) -> None:
         self.may_be_dead: set[Place] = set()
         self.rejected: dict[Place, tuple[GroupLedger, int]] = {}  # an answered REJECT, by the state it was about
 
     def on_delivered(self, place: Place, count: int) -> None:
-        """Note a delivery, for the `count`-th time, as far as can be known."""
+        """Record a delivery, the `count`-th as far as known."""
         if count >= _LEAST_LIMIT:
             self.may_be_dead.add(place)
 
@@ -51,12 +52,12 @@ class Deaths:
         self.may_be_dead.add(place)
 
     def on_rejected(self, place: Place, ledger: GroupLedger) -> None:
-        """Answered without an error."""
+        """Record a rejection that was answered without an error."""
         self.rejected[place] = (ledger, ledger.generations[place[0]])
 
 
 class Queues:
-    """The dead-letter queues of a world, the trouble they have, and the judgement at the end."""
+    """The dead-letter queues of a world, their faults, and the final check."""
 
     def __init__(self, world: World, seed: int) -> None:
         self._world = world
@@ -88,7 +89,7 @@ class Queues:
             self._make(group)
 
     def act(self) -> None:
-        """Trouble with a queue, or the end of it: not enabled, too small, of another prefix."""
+        """Begin or end a fault of a queue: disabled, too small, wrong prefix."""
         world = self._world
         name = self.name_of(self._rng.choice(world.groups))
         if world.services.metadata.topic(name) is None:
@@ -105,7 +106,7 @@ class Queues:
         self._set(name, key, value)
 
     def finish(self) -> None:
-        """No more trouble; what waits is tried once more."""
+        """End the faults and retry what waits."""
         if not self.on:
             return
         world = self._world
@@ -122,7 +123,7 @@ class Queues:
     # -- the end
 
     def check(self) -> None:
-        """Everything is drained: who died has a letter."""
+        """Check, after the drain, that every dead record has a letter."""
         if not self.on:
             return
         world = self._world
@@ -174,7 +175,7 @@ class Queues:
         world.seen["dead letters twice"] += sum(number - 1 for number in copies.values())
 
     def _dead(self, group: Group) -> set[Place]:
-        """Records that have died for certain, in states that are still there."""
+        """Return the records that have certainly died, in states that still exist."""
         ledger, records = group.ledger, self._world.topics.records
         rejected = {
             place
@@ -204,7 +205,7 @@ class Queues:
     # -- inside
 
     def name_of(self, group: Group) -> str:
-        """The topic that is the group's queue, whether it exists or not."""
+        """Return the name of the group's queue, which may not exist."""
         return f"dlq.{group.id}"
 
     def _make(self, group: Group) -> None:
@@ -218,11 +219,11 @@ class Queues:
 
 
 def _is_marker(letter: Record) -> bool:
-    """Return True for a copy of a transaction's marker: offsets like any other to a read_uncommitted group."""
+    """Return whether it is a copy of a transaction marker, an ordinary offset to a read_uncommitted group."""
     return len(letter.key or b"") == 4 and letter.value == bytes(6)
 
 
 def _text(letter: Record, name: str) -> str:
-    """The last header of that name."""
+    """Return the last header of that name."""
     key = f"__dlq.errors.{name}"
     return next(((value or b"").decode() for header, value in reversed(letter.headers) if header == key), "")

@@ -1,4 +1,4 @@
-"""The descriptions of a share group for administrators, which must agree with what its clients received."""
+"""Descriptions of a share group for administrators, which must agree with what its clients received."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def describe_offsets(world: World, group: Group) -> None:
-    """DescribeShareGroupOffsets while nothing else is under way: of all that the group knows, or of what is named."""
+    """Check DescribeShareGroupOffsets of all or of named partitions, while nothing else is in progress."""
     world.settle()
     topics = None
     if world.rng.random() < 0.5:
@@ -78,7 +78,7 @@ def _check_offsets(world: World, group: Group, slot: Slot, row: DescribeShareGro
 
 
 def describe_group(world: World, group: Group) -> None:
-    """ShareGroupDescribe while nothing else is under way: the members, and what each received."""
+    """Check ShareGroupDescribe, while nothing else is in progress: the members and their assignments."""
     world.settle()
     pending = world.call("share_group_describe", ShareGroupDescribeRequest([group.id]), 1, world.connect())
     world.settle()

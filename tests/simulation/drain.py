@@ -1,4 +1,4 @@
-"""The end of a seed: no more faults, everything that is due comes out, is accepted and stays so."""
+"""The end of a seed: no more faults; every due record is delivered and accepted for good."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _begin(world: World) -> None:
 
 
 def _await_room(world: World) -> None:
-    """Wait until the broker has seen that the disk is not full any more."""
+    """Wait until the broker has seen that the disk is no longer full."""
     while world.folder.disk.refuses_clients():
         world.advance(INTERVAL_MS)
 
@@ -104,7 +104,7 @@ def _drain_group(world: World, group: Group) -> None:
 
 
 def _delete_group(world: World, group: Group) -> None:
-    """Delete a group. Nothing of it is left; the audits that follow look."""
+    """Delete a group; the following audits check that nothing is left."""
     for member in group.members:
         member.heartbeats.leave()
     world.settle()

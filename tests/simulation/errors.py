@@ -1,7 +1,7 @@
-"""The error that a simulation raises when it has found something."""
+"""The error that a simulation raises when an invariant is broken."""
 
 from __future__ import annotations
 
 
 class InvariantBroken(AssertionError):
-    """The broker did what it must never do."""
+    """An error: the broker did something it must never do."""

@@ -1,4 +1,4 @@
-"""The faults of a seed's world: operations of the disk and commits of the metadata fail, or are the broker's last."""
+"""The faults of a seed's world: disk operations and metadata commits that fail or crash the broker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Faults:
-    """Plans faults. `happened`: whether any was planned since the broker started."""
+    """The planned faults. `happened`: whether any was planned since the broker started."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -21,7 +21,7 @@ class Faults:
         self._left = 0  # disk operations that are to fail yet
 
     def fail_writes(self, after: int = 0) -> None:
-        """The next few disk operations of one kind fail, those behind the next `after`."""
+        """Fail the next few disk operations of one kind, once `after` have succeeded."""
         world, soon = self._world, after
         kind = world.rng.choice(("write", "write", "write", "sync"))
         self._left = world.rng.randint(1, 2)
@@ -49,13 +49,13 @@ class Faults:
         world.fs.space_left = world.rng.randint(0, 200)
 
     def crash_soon(self) -> None:
-        """Halfway through a disk operation that is coming."""
+        """Crash in the middle of a coming disk operation."""
         world = self._world
         world.fs.crash_at = world.fs.steps + world.rng.randint(1, 12)
         world.note(f"will crash at disk step {world.fs.crash_at}")
 
     def commit_fails(self) -> None:
-        """The next commit of the metadata fails, or is the last thing the broker does, or tries to."""
+        """Fail the next metadata commit, or crash the broker at or after it."""
         world = self._world
         how = world.rng.choice(("fails", "is not reached", "is the end"))
         world.note(f"the next commit {how}")
@@ -83,13 +83,13 @@ class Faults:
         self._world.db.before_commit = self._world.db.after_commit = None
 
     def clear(self) -> None:
-        """Drop all that is planned."""
+        """Drop all planned faults."""
         fs = self._world.fs
         fs.fail, fs.space_left, fs.crash_at = None, None, None
         self._left = 0
         self.clear_commits()
 
     def on_broker_start(self) -> None:
-        """Note what was planned before a clean restart: it still holds."""
+        """Keep faults planned before a clean restart."""
         fs, db = self._world.fs, self._world.db
         self.happened = (fs.fail is not None and self._left > 0) or fs.space_left is not None or bool(db.before_commit)

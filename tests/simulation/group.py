@@ -1,4 +1,4 @@
-"""A share group of the simulation: its settings, its members, and the ledgers that are kept of it."""
+"""A share group of the simulation: its settings, its members, and its ledgers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOCKS_MS: Final = (1_000, 1_500, 3_000)
 
 
 class Group:
-    """A share group, also while there is none of its name: it may be deleted and come again."""
+    """A share group, which may be deleted and created again under its name."""
 
     def __init__(self, world: World, group_id: str) -> None:
         rng = world.rng
@@ -45,7 +45,7 @@ class Group:
         self.administered = 0  # operations of administrators under way: members do not fetch meanwhile
 
     def configure(self) -> None:
-        """Configure the group's settings at the broker."""
+        """Set the group's properties at the broker."""
         self._set("share.auto.offset.reset", "earliest" if self.ledger.earliest else "latest")
         self._set("share.delivery.count.limit", str(self.ledger.limit))
         self._set("share.isolation.level", "read_committed" if self.ledger.committed else "read_uncommitted")
@@ -65,7 +65,7 @@ class Group:
         return not failure
 
     def pause(self, *, paused: bool) -> None:
-        """Have the group paused, or resumed."""
+        """Pause or resume the group."""
         self.world.seen["pauses" if paused else "resumptions"] += 1
         self.pauses.on_asked()
         if self._set(PAUSED, str(paused).lower()):
@@ -74,7 +74,7 @@ class Group:
             self.adopt_settings()
 
     def change_a_setting(self) -> None:
-        """Another delivery limit, lock duration or isolation level: counts from now on."""
+        """Change delivery limit, lock duration or isolation level from now on."""
         rng = self.world.rng
         self.world.seen["config changes"] += 1
         action = rng.random()
@@ -87,7 +87,7 @@ class Group:
         self.adopt_settings()
 
     def adopt_settings(self) -> None:
-        """Take over the settings that the broker has: a change may have been cut off."""
+        """Adopt the broker's settings: a change may have been cut off."""
         now = self.world.services.configs.share_group(self.id)
         if now.delivery_count_limit != self.ledger.limit:
             self.ledger.on_limit(now.delivery_count_limit)
@@ -98,11 +98,11 @@ class Group:
             self.lock_ms = now.record_lock_duration_ms
 
     def shortest_lock_ms(self, now_ms: int) -> int:
-        """Return how long what was acquired at `now_ms` is locked at least."""
+        """Return the least time that records acquired at `now_ms` are locked."""
         return min(self.lock_ms, self._lock_before_ms) if now_ms == self._lock_changed_at else self.lock_ms
 
     def deleted(self) -> None:
-        """The group is gone with all it had; the next one of its name knows nothing."""
+        """Handle the group's deletion: the next one of the name knows nothing."""
         self.world.seen.update(self.ledger.seen)
         before = self.ledger
         self.ledger = GroupLedger(self.world.topics.records, earliest=before.earliest, limit=before.limit)
@@ -113,7 +113,7 @@ class Group:
         self.cores.clear()
 
     def forget(self, slot: int) -> None:
-        """The slot's topic is deleted."""
+        """Handle the deletion of the slot's topic."""
         self.ledger.forget(slot)
         self.cores.pop(slot, None)
         for member in self.members:

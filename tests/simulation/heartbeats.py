@@ -1,4 +1,4 @@
-"""The part of a member that keeps it in its group: joins, stays, leaves, changes its mind, loses answers, lies."""
+"""A member's membership: it joins, stays, leaves, changes its subscription, loses answers, sends bad heartbeats."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TOO_MUCH_SHARE: Final = 0.15
 
 
 class Heartbeats:
-    """The beliefs of one member about its membership, and what it sends."""
+    """One member's view of its membership, and its heartbeats."""
 
     def __init__(self, world: World, group: Group, member_id: str) -> None:
         self._world = world
@@ -53,7 +53,7 @@ class Heartbeats:
         )  # apart: what has no effect must not change anything
 
     def act(self) -> None:
-        """Something at random, mostly sound."""
+        """Do something at random, mostly valid."""
         if self._chance.random() < TOO_MUCH_SHARE:
             self._say_too_much()
         world, action = self._world, self._world.rng.random()
@@ -76,7 +76,7 @@ class Heartbeats:
             self.forget()  # nothing is heard of it for now
 
     def send(self, *, full: bool = False) -> None:
-        """A sound heartbeat; `full` repeats the subscription, as a join does."""
+        """Send a valid heartbeat; `full` repeats the subscription, as a join does."""
         full = full or self.epoch == JOIN or self._reported != self.names
         self._send(self.epoch, self.names if full else None)
 
@@ -88,20 +88,20 @@ class Heartbeats:
             self.forget()
 
     def forget(self) -> None:
-        """It knows nothing of its membership any more, and does not want to hear of it."""
+        """Forget the membership and ignore answers about it."""
         self._life += 1
         self.epoch = JOIN
         self.assigned = frozenset()
         self._reported = ()
 
     def _lose_answer(self) -> None:
-        """The broker hears the heartbeat; the member takes it for lost and ignores what comes."""
+        """Send a heartbeat, take it for lost and ignore its answer."""
         self._world.seen["heartbeats whose answer was lost"] += 1
         self.send(full=self._world.rng.random() < 0.3)
         self._life += 1
 
     def _say_too_much(self) -> None:
-        """A subscription that the log has no room for: refused, as if it had never been sent."""
+        """Send a subscription too large for the log: it is refused without effect."""
         world, epoch = self._world, self.epoch
         live = world.live_group(self._group.id)
         expected = expected_error(live, self.member_id, epoch, world.services.started_with.group_share_max_size)

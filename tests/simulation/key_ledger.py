@@ -1,4 +1,4 @@
-"""The ledger of a group with order by key: nothing is delivered beside or behind a later one of its key."""
+"""The ledger of a group with order by key: no record is delivered together with, or after, a later one of its key."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ AMONG: Final = 17
 
 
 def is_about_order(seed: int) -> bool:
-    """Return True if the groups of this seed's world have order by key, and records have keys."""
+    """Return whether the groups of this seed have order by key, and records have keys."""
     return seed % EVERY == AMONG
 
 
 def key_of(value: bytes) -> bytes | None:
-    """The key that a record with this value gets; every fifth or so has none."""
+    """Return the key of a record with this value; about every fifth has none."""
     number = crc32(value) % (KEYS + 1)
     return b"key %d" % number if number < KEYS else None
 
 
 class OutOfOrder(AssertionError):
-    """A record was delivered when another one of its key had to come first."""
+    """An error: a record was delivered although another of its key had to come first."""
 
 
 @dataclass
@@ -36,8 +36,9 @@ class KeyLedger:
     def on_delivered(
         self, place: tuple[int, int], value: bytes, held: Mapping[tuple[int, int], bytes], excused: Collection[object]
     ) -> None:
-        """A member has got the record, while the records of `held` were in members' hands, by their values. Excused are
-        those that come again after they were given up: that was not durable.
+        """Record a delivery, while members held the records with the values `held`.
+
+        `excused` are records delivered again because their archiving was not durable.
         """
         key, (slot, offset) = key_of(value), place
         if key is None:
@@ -51,5 +52,5 @@ class KeyLedger:
         self.latest[slot, key] = max(offset, latest)
 
     def forget(self, slot: int) -> None:
-        """The slot starts again."""
+        """Start the slot over."""
         self.latest = {each: offset for each, offset in self.latest.items() if each[0] != slot}

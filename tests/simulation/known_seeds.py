@@ -1,7 +1,6 @@
-"""The seeds that are known to notice each planted fault, the first of them to be tried first.
+"""The seeds known to notice each planted fault, the first to be tried first.
 
-What a seed lives through changes with the broker: `python -m tests.simulation.noticing` prints the rows that have to
-change after that.
+A seed's events change with the broker: `python -m tests.simulation.noticing` then prints the rows to change.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "deleted_offsets_count_as_initialized": (37, 48),
     "lag_is_one_too_small": (30,),
     "changed_settings_are_not_looked_up": (55,),
-    "last_value_per_key_of_share_states": (43,),
+    "last_value_per_key_of_share_states": (67, 73),
     "tombstone_goes_before_what_it_deletes": (45,),
     "cleaned_segment_is_not_synced": (23, 30),
     "interrupted_swap_is_not_finished": (23,),
@@ -73,7 +72,7 @@ KNOWN: Final[dict[str, tuple[int, ...]]] = {
     "emptied_segment_stays_in_the_log": (240, 321),
     "unrecorded_state_is_wiped_at_a_later_epoch": (4045,),
     "start_does_not_finish_deletions": (18,),
-    "markers_are_written_before_the_decision_is_durable": (1314,),
+    "markers_are_written_before_the_decision_is_durable": (2289, 2849),
     "complete_although_a_marker_is_missing": (189,),
     "a_start_forgets_prepared_transactions": (14, 39),
     "transactions_never_time_out": (19, 39),

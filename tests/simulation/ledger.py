@@ -1,9 +1,9 @@
-"""The ledger of records and of share groups, kept apart from the broker: every answer is entered and judged.
+"""The ledger of records and share groups, kept apart from the broker: every answer is entered and judged.
 
-The invariants: one owner per acquired record; the start offset never moves back; the delivery count grows and stays
-within the limit while that is not lowered; an answered ACCEPT or REJECT is never delivered again; what was acquired
-once is delivered until it is terminal; what was answered to producers is in the log, once, and is what is delivered. An
-answered alteration of offsets starts a partition again, from the offset it says.
+The invariants: one owner per acquired record; the start offset never moves back; the delivery count grows, within the
+limit unless that is lowered; an answered ACCEPT or REJECT is never delivered again; an acquired record is delivered
+until it is terminal; what was answered to producers is in the log, once, and is what is delivered. An answered
+alteration of offsets restarts a partition from its offset.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ CONTROL: Final = b"(control)"  # stands for the record of a control batch
 
 @dataclass(eq=False)
 class Transaction:
-    """A transaction in one slot. `commits`: what was decided, None while it is open; it never changes again."""
+    """A transaction in one slot. `commits`: the decision, None while it is open; it never changes."""
 
     slot: int
     commits: bool | None = None
     first_offset: int | None = None  # None: nothing of it was answered yet
 
     def begins_at(self, offset: int) -> None:
-        """A record of it is at that offset."""
+        """Note that it has a record at this offset."""
         self.first_offset = offset if self.first_offset is None else min(self.first_offset, offset)
 
 
 @dataclass
 class RecordLedger:
-    """All that producers and consumers know of the records in every slot."""
+    """The producers' and consumers' knowledge of the records in every slot."""
 
     sent: dict[bytes, int] = field(default_factory=dict)  # every value that was sent, to its slot; no two are the same
     values: dict[int, dict[int, bytes]] = field(default_factory=dict)  # answered or delivered: cannot change any more
@@ -48,12 +48,12 @@ class RecordLedger:
     hit: dict[int, set[int]] = field(default_factory=dict)  # offsets by slot that damage may have cost
 
     def on_produced(self, slot: int, base_offset: int, values: list[bytes]) -> None:
-        """The produce request was answered: these records exist from now on."""
+        """Record an answered produce request: these records exist from now on."""
         for index, value in enumerate(values):
             self._at((slot, base_offset + index), value)
 
     def on_delivered(self, place: Place, value: bytes | None) -> None:
-        """A consumer has been given the record."""
+        """Record that a consumer received the record."""
         if value is None:
             raise InvariantBroken(f"{place} was delivered without a value")
         self._at(place, value)
@@ -66,8 +66,9 @@ class RecordLedger:
         found: Mapping[int, bytes | None],
         reported: Sequence[tuple[int, int]],
     ) -> None:
-        """All that the slot's log holds, from `log_start` to `end` (exclusive). What damage has hit may be missing
-        where it has to be: `reported` are the ranges (the second offset exclusive) that a read was refused for.
+        """Check a slot's whole log, from `log_start` to `end` (exclusive).
+
+        `reported` are the ranges (end exclusive) that reads refused as damaged; records there may be missing.
         """
         hit = self.hit.get(slot, set())
         due = log_start
@@ -92,12 +93,12 @@ class RecordLedger:
                 )
 
     def forget(self, slot: int) -> None:
-        """The slot's topic is deleted."""
+        """Handle the deletion of the slot's topic."""
         self.values.pop(slot, None)
         self.transactions = [transaction for transaction in self.transactions if transaction.slot != slot]
 
     def check_committed(self, place: Place, value: bytes | None) -> None:
-        """The record was delivered to a read_committed group: it is committed, and so is everything before it."""
+        """Check a delivery to a read_committed group: the record and all before it are committed."""
         transaction = None if value is None else self.transaction_of.get(value)
         if transaction is not None and not transaction.commits:
             state = "open" if transaction.commits is None else "aborted"
@@ -108,7 +109,7 @@ class RecordLedger:
                 raise InvariantBroken(f"{place} was delivered behind the transaction open at {other.first_offset}")
 
     def is_committed(self, value: bytes) -> bool:
-        """Return True if the record is in no transaction, or in one that was decided to be committed."""
+        """Return whether the record is in no transaction, or in a committed one."""
         transaction = self.transaction_of.get(value)
         return transaction is None or bool(transaction.commits)
 
@@ -123,7 +124,7 @@ class RecordLedger:
 
 @dataclass
 class Hold:
-    """A record in a member's hands, until `deadline_ms` at the latest."""
+    """A record held by a member, until `deadline_ms` at the latest."""
 
     member_id: str
     deadline_ms: int
@@ -131,7 +132,7 @@ class Hold:
 
 @dataclass
 class Begin:
-    """The beginning of a slot by an alteration of offsets. Nothing below `floor` is delivered; all from `due` on is."""
+    """A slot's start after an alteration of offsets: nothing below `floor` is delivered, all from `due` on is."""
 
     floor: int
     due: int | None  # None: what the group's reset mode makes of it
@@ -139,7 +140,7 @@ class Begin:
 
 @dataclass
 class GroupLedger:
-    """All that clients know of the records of one share group, from its creation to its deletion."""
+    """The clients' knowledge of one share group's records, from its creation to its deletion."""
 
     records: RecordLedger
     earliest: bool  # the group starts at the log start, so every record is due; else only what follows the first one
@@ -166,12 +167,12 @@ class GroupLedger:
     # -- delivery
 
     def on_isolation(self, committed: bool) -> None:
-        """The isolation level was changed."""
+        """Handle a change of the isolation level."""
         self.committed = committed
         self.was_committed = self.was_committed or committed
 
     def on_limit(self, limit: int) -> None:
-        """The delivery count limit was changed; what has been delivered so often already may be archived."""
+        """Handle a change of the delivery count limit: records already at it may be archived."""
         if limit < self.limit:
             for place, count in self.counts.items():
                 self.over_limit[place] = max(count, self.over_limit.get(place, 0))
@@ -191,10 +192,10 @@ class GroupLedger:
         certain: bool,
         committed: bool,
     ) -> None:
-        """The record is in an answer to `member_id`, for the `count`-th time.
+        """Record the `count`-th delivery of a record, to `member_id`.
 
-        `leader` counted it; None: not known. `certain`: no failed state write can turn out to be durable after all.
-        `committed`: it was asked for by a group that reads committed records only.
+        `leader` counted it; None: not known. `certain`: no failed state write can turn out to be durable. `committed`:
+        the group reads committed records only.
         """
         self.records.on_delivered(place, value)
         if committed and self.committed:
@@ -247,12 +248,12 @@ class GroupLedger:
     def _uncommitted(self, place: Place, value: bytes) -> set[Place]:
         """Return the record if it is uncommitted.
 
-        It may have been archived in memory alone while the group read committed records, and come when it reads all.
+        A read_committed group may have archived it in memory only, and receive it after a change to read_uncommitted.
         """
         return set() if self.records.is_committed(value) else {place}
 
     def on_delivery_lost(self, place: Place, count: int) -> None:
-        """A member holds the record for the `count`-th time, perhaps without ever having got the answer."""
+        """Record the `count`-th delivery to a member that may not have received it."""
         self.counts[place] = count
         self.waits.on_lost(place)
         if count >= self.limit:
@@ -261,9 +262,7 @@ class GroupLedger:
     # -- acknowledging
 
     def on_sent(self, place: Place, finishes: bool, renews: bool, now_ms: int) -> int:
-        """An acknowledgement is on its way: it may take effect from now on, answered or not. Returns what its outcome
-        is reported with.
-        """
+        """Record an acknowledgement that may take effect from now on; return its token."""
         if not renews:
             self.holds.pop(place, None)
             self.waits.on_failed(place, now_ms)
@@ -272,8 +271,9 @@ class GroupLedger:
         return self.times[place]
 
     def on_acknowledged(self, place: Place, finishes: bool, sent: int) -> None:
-        """The acknowledgement was answered without an error. Of what was never delivered it says nothing: an alteration
-        of offsets came in between, and the record is below the start offset now.
+        """Record an answer without an error.
+
+        For a record never delivered it means nothing: offsets were altered meanwhile, and it is below the start offset.
         """
         if finishes and self.times[place]:
             if self.times[place] != sent:
@@ -281,12 +281,12 @@ class GroupLedger:
             self.finished.add(place)
 
     def on_refused(self, place: Place, finishes: bool, sent: int) -> None:
-        """It was answered with an error of the client's making: it had no effect."""
+        """Record a client error: the acknowledgement had no effect."""
         if finishes and self.times[place] == sent:
             self.maybe_finished[place] -= 1
 
     def on_renewed(self, place: Place, member_id: str, deadline_ms: int) -> None:
-        """The lock runs again."""
+        """Record that the lock runs again."""
         self.seen["renewals"] += 1
         hold = self.holds.get(place)
         if place[1] < self.start_offsets.get(place[0], 0):
@@ -295,20 +295,20 @@ class GroupLedger:
             hold.deadline_ms = deadline_ms
 
     def on_given_back(self, member_id: str, now_ms: int) -> None:
-        """The member's session ends: it may lose what it holds at any time."""
+        """Record the end of the member's session: it may lose its records at any time."""
         for place, hold in self.holds.items():
             if hold.member_id == member_id:
                 self.waits.on_failed(place, now_ms)
         self.holds = {place: hold for place, hold in self.holds.items() if hold.member_id != member_id}
 
     def on_lock_lost(self, slot: int) -> None:
-        """The slot's leader was dropped, for a change of its state that did not come about."""
+        """Record that the slot's leader was dropped after a failed state change."""
         self.holds = _others(self.holds, slot)
         self.counted_by = _others(self.counted_by, slot)
         self.waits.forget(slot)
 
     def on_restart(self) -> None:
-        """Locks are not durable."""
+        """Drop all locks, which are not durable."""
         self.holds.clear()
         self.start_offsets.clear()
         self.counted_by.clear()
@@ -316,14 +316,14 @@ class GroupLedger:
     # -- looking inside
 
     def on_start_offset(self, slot: int, start_offset: int) -> None:
-        """The leader's start offset, seen after a step."""
+        """Check the leader's start offset after a step."""
         before = self._lowest_start(slot, max(self.start_offsets.get(slot, -1), self.persisted.get(slot, -1)))
         if start_offset < before:
             raise InvariantBroken(f"start offset of slot {slot} moved back from {before} to {start_offset}")
         self.start_offsets[slot] = start_offset
 
     def on_leader_gone(self, slot: int) -> None:
-        """The next leader begins at what is persisted."""
+        """Expect the next leader to begin at the persisted state."""
         self.start_offsets.pop(slot, None)
 
     def on_persisted_start(self, slot: int, start_offset: int) -> None:
@@ -342,13 +342,13 @@ class GroupLedger:
     # -- administration
 
     def on_begun_again(self, slot: int, begin: Begin | None) -> None:
-        """The slot's state was altered (`begin`) or deleted (None): whatever was is forgotten."""
+        """Forget the slot's history: its state was altered (`begin`) or deleted (None)."""
         self.forget(slot)
         if begin is not None:
             self.begins[slot] = begin
 
     def on_left_over(self, slot: int) -> None:
-        """The slot's state was to be deleted, and is still there: who joins next starts over, or goes on with it."""
+        """Record a state that was to be deleted and still exists: the next member may continue it or start over."""
         places = {*self.finished, *self.maybe_finished, *self.at_limit, *self.perhaps_over}
         over = {place for place in places if place[0] == slot and self._may_be_over(place)}
         begin = self.begins.get(slot)
@@ -360,11 +360,11 @@ class GroupLedger:
         self.counts, self.over_limit = counts, over_limit
 
     def on_left_over_gone(self, slot: int) -> None:
-        """It did start over."""
+        """Record that it started over."""
         self.perhaps_over = {place for place in self.perhaps_over if place[0] != slot}
 
     def forget(self, slot: int) -> None:
-        """All that was known of the slot."""
+        """Forget the slot."""
         self.waits.forget(slot)
         self.on_left_over_gone(slot)
         self.generations[slot] += 1
@@ -384,7 +384,7 @@ class GroupLedger:
     # -- the end
 
     def due(self, slot: int, log_start: int) -> list[int]:
-        """The offsets that must still be delivered, ascending."""
+        """Return the offsets still to be delivered, ascending."""
         begin = self.begins.get(slot)
         if begin is not None and begin.due is not None:
             first = begin.due
@@ -410,7 +410,7 @@ class GroupLedger:
         return known or self.maybe_finished[place] > 0
 
     def check_all_finished(self, log_starts: Mapping[int, int]) -> None:
-        """Check, after everything was drained, that nothing due is missing, by slot."""
+        """Check after the drain that nothing due is missing, by slot."""
         for slot, log_start in log_starts.items():
             for offset in self.due(slot, log_start):
                 seen = "delivered before" if (slot, offset) in self.times else "never delivered"

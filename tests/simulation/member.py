@@ -1,4 +1,4 @@
-"""A share-group member of the simulation: fetches, acknowledges well and badly, loses its connection."""
+"""A share-group member of the simulation: it fetches, acknowledges well and badly, loses its connection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Run = tuple[int, int, list[int]]  # first offset, last offset (inclusive), types
 
 
 class SentAcks:
-    """Acknowledgements under way. Not `honest`: of what another member holds."""
+    """Acknowledgements in progress. Not `honest`: of another member's records."""
 
     def __init__(
         self, ledger: GroupLedger, acks: dict[Place, int], marks: dict[Place, int], renewed_until: int, *, honest: bool
@@ -50,12 +50,12 @@ class SentAcks:
         self.honest = honest
 
     def counts(self, slot: int, ledger: GroupLedger) -> bool:
-        """Return True if the slot's state is still the one that they were about."""
+        """Return whether the slot's state is still the one they were for."""
         return ledger is self.ledger and ledger.generations[slot] == self.generations[slot]
 
 
 class Member:
-    """One client. At most one request of the share session is under way at a time."""
+    """One client. It has at most one request of the share session in progress."""
 
     def __init__(self, world: World, group: Group, member_id: str) -> None:
         self.world = world
@@ -72,7 +72,7 @@ class Member:
     # -- what it does of itself
 
     def act(self) -> None:
-        """Something at random that a client may do now."""
+        """Take a random step that a client may take now."""
         rng = self.world.rng
         if self.heartbeats.epoch == 0 or rng.random() < 0.1:
             if rng.random() < 0.05:
@@ -100,7 +100,7 @@ class Member:
     def fetch(
         self, acks: Mapping[Place, int] | None = None, max_wait_ms: int | None = None, max_records: int | None = None
     ) -> None:
-        """ShareFetch of all partitions the group knows of, assigned to this member or not: the leader does not ask."""
+        """Send ShareFetch for all of the group's partitions, assigned or not: the leader does not check."""
         world, rng = self.world, self.world.rng
         sent = self._enter_acks(dict(acks or {}))
         renews = RENEW in sent.acks.values()  # such a request may not ask for records
@@ -205,13 +205,13 @@ class Member:
     # -- acknowledging
 
     def acknowledge(self, *, everything: bool = False) -> None:
-        """ShareAcknowledge for some of what it holds, or thinks it holds."""
+        """Send ShareAcknowledge for some records that it holds, or believes to hold."""
         acks: dict[Place, int] = dict.fromkeys(self.held, ACCEPT) if everything else self._some_acks()
         if acks:
             self._send_acks(self._enter_acks(acks))
 
     def acknowledge_badly(self) -> None:
-        """Acknowledge what another member holds: it must be refused."""
+        """Acknowledge another member's records, which must be refused."""
         world = self.world
         now = world.clock.now_ms()
         holds = self.group.ledger.holds.items()
@@ -308,7 +308,7 @@ class Member:
         return list(topics.values())
 
     def _runs(self, sent: SentAcks) -> dict[int, list[Run]]:
-        """Adjacent offsets together, here and there in two batches; each with one type for all or a type per offset."""
+        """Group adjacent offsets, some in two batches, with one type for all or one per offset."""
         runs: dict[int, list[tuple[int, list[int]]]] = {}
         for (partition, offset), kind in sorted(sent.acks.items()):
             known = runs.setdefault(partition, [])
@@ -326,7 +326,7 @@ class Member:
     # -- endings
 
     def close_session(self) -> None:
-        """The final epoch: what it holds is given back."""
+        """Send the final epoch, which releases its records."""
         self.world.note(f"{self.id} closes its session")
         sent = self._enter_acks(self._some_acks())
         renews = RENEW in sent.acks.values()
@@ -342,7 +342,7 @@ class Member:
         self.world.call("share_acknowledge", request, 2, self.connection).on_complete(answered)
 
     def disconnect(self) -> None:
-        """The connection goes, and another one comes."""
+        """Drop the connection and open another."""
         self.world.note(f"{self.id} loses its connection")
         if self.busy:
             self._on_answer_lost()
@@ -352,7 +352,7 @@ class Member:
         self.connection = self.world.connect()
 
     def _on_answer_lost(self) -> None:
-        """Count as delivered what was acquired for an answer that never comes."""
+        """Count records acquired for a lost answer as delivered."""
         self.world.seen["answers that were lost"] += 1
         for partition, core in self.world.cores(self.group).items():
             for view in core.snapshot():
@@ -362,7 +362,7 @@ class Member:
                         self.group.ledger.on_delivery_lost((partition, offset), view.delivery_count)
 
     def on_broker_lost(self) -> None:
-        """The broker died or stopped: answers that were on their way are lost."""
+        """Handle the broker's end: answers on their way are lost."""
         self.world.seen["requests that a crash cut off"] += self.busy
         self._forget()
         self.connection = self.world.connect()
@@ -373,7 +373,7 @@ class Member:
         self.held, self.session_epoch = [], 0
 
     def drain_once(self) -> bool:
-        """Take what there is and accept it; whether there was something."""
+        """Accept all available records; return whether there were any."""
         self.heartbeats.send()
         self.world.settle()
         before = self.group.ledger.seen["deliveries"]

@@ -1,8 +1,8 @@
 """The ledger of a share group's members, kept apart from the broker: every heartbeat's answer is entered.
 
-The invariants: epochs of the group and of its members never go back; a restart finds every member with the epoch and
-the partitions it was answered; nobody is expired before its session is over, nor kept much longer; a heartbeat is
-refused for a reason, and with the error that says it.
+The invariants: epochs of the group and its members never go back; a restart finds every member with its answered epoch
+and partitions; no member expires before its session ends, or stays much longer; a refused heartbeat has a reason, and
+the matching error.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def partitions_of(assignment: Assignment) -> Partitions:
 
 
 def expected_error(group: ShareGroup | None, member_id: str, epoch: int, max_size: int) -> ErrorCode:
-    """Return the due answer to a heartbeat, by the state the group is in when it comes."""
+    """Return the required answer to a heartbeat, by the group's state on arrival."""
     members: Collection[str] = () if group is None else group.members
     if epoch == LEAVE:
         if group is None:
@@ -53,7 +53,7 @@ def expected_error(group: ShareGroup | None, member_id: str, epoch: int, max_siz
 
 @dataclass
 class Known:
-    """The answer to a member. `certain`: nothing of what it sent since is of unknown outcome."""
+    """The last answer to a member. `certain`: nothing it sent since has an unknown outcome."""
 
     epoch: int
     assigned: Partitions
@@ -64,7 +64,7 @@ class Known:
 
 @dataclass
 class Session:
-    """The times when a member may be taken for gone, and when it must be."""
+    """The times from which a member may, and must, have expired."""
 
     may_go_ms: int
     must_go_ms: int
@@ -83,7 +83,7 @@ class MembershipLedger:
         self._shard: object = None
 
     def successor(self) -> MembershipLedger:
-        """The ledger of the next group of that name: of this one it has the heartbeats that are under way."""
+        """Return the ledger of the next group of the name, with the heartbeats in progress."""
         ledger = MembershipLedger(self.group_id)
         ledger._under_way, ledger._leaves_under_way = self._under_way, self._leaves_under_way
         return ledger
@@ -91,7 +91,7 @@ class MembershipLedger:
     # -- heartbeats
 
     def on_sent(self, member_id: str, epoch: int, deadline_ms: int) -> None:
-        """A sound heartbeat was handed to the broker: if it has an effect, the session runs to `deadline_ms`."""
+        """Record a valid heartbeat: if it takes effect, the session lasts to `deadline_ms`."""
         known = self.members.get(member_id)
         if known is not None:
             known.certain = False
@@ -110,7 +110,7 @@ class MembershipLedger:
         response: ShareGroupHeartbeatResponse,
         group: ShareGroup | None,
     ) -> None:
-        """The answer to a heartbeat with `epoch` that was not refused; `group` is the live one."""
+        """Record the answer to an accepted heartbeat with `epoch`; `group` is the live one."""
         self._ended(member_id, epoch)
         if epoch == LEAVE:
             self.members.pop(member_id, None)
@@ -141,7 +141,7 @@ class MembershipLedger:
             self._check_member(group, member_id)
 
     def on_refused(self, member_id: str, epoch: int) -> None:
-        """A heartbeat with `epoch` that was sound was answered with an error."""
+        """Record the refusal of a valid heartbeat with `epoch`."""
         self._ended(member_id, epoch)
 
     def _ended(self, member_id: str, epoch: int) -> None:
@@ -151,11 +151,11 @@ class MembershipLedger:
             raise InvariantBroken(f"{member_id} was answered at epoch {epoch}, and sent nothing")
 
     def on_gone(self, member_id: str) -> None:
-        """The member got the answer that it is not in the group."""
+        """Record that the member was notified that it is not in the group."""
         self.members.pop(member_id, None)
 
     def on_broker_start(self, now_ms: int, timeout_ms: int) -> None:
-        """Every member has a whole session to be heard of; heartbeats under way have no answer."""
+        """Give every member a full session; heartbeats in progress have no answer."""
         for member_id, known in self.members.items():  # its session was over when the broker died
             known.joining = known.joining or self._under_way[member_id] > 0
             session = self.sessions.get(member_id)
@@ -170,7 +170,7 @@ class MembershipLedger:
     # -- looking inside
 
     def check(self, group: ShareGroup | None, shard: object, now_ms: int, timeout_ms: int) -> None:
-        """The group as the coordinator has it, after a step."""
+        """Check the coordinator's group after a step."""
         if shard is not self._shard:  # its log was replayed: everybody has a whole session again
             self._shard = shard
             for session in self.sessions.values():
@@ -194,7 +194,7 @@ class MembershipLedger:
                 raise InvariantBroken(f"{member_id} was silent, and is a member still at {now_ms}")
 
     def on_durable(self, group: ShareGroup) -> None:
-        """The group as a restart would find it."""
+        """Check the group as a restart would load it."""
         self.group_epoch = max(self.group_epoch, group.group_epoch)
 
     def _check_member(self, group: ShareGroup, member_id: str) -> None:

@@ -1,7 +1,7 @@
-"""The disk of a world's metadata: marker and journal beside the database in memory, either of which may be lost.
+"""The disk of a world's metadata: marker and journal beside the database in memory, any of which may be lost.
 
-It is apart from the disk of the logs, so that what is done to it changes nothing of what a seed lives through. A start
-on records that agree must find everything again, whichever of them was lost or damaged before it.
+It is separate from the logs' disk, so that its faults do not change a seed's events. If the records agree, a start must
+recover everything, whichever one was lost or damaged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DATA: Final = "metadata"
 
 
 class MetadataDisk:
-    """`db` is the world's; `seen` counts what happened."""
+    """The metadata's disk. `db` is the world's; `seen` counts events."""
 
     def __init__(self, clock: VirtualClock, db: MemoryMetaDb, seen: Counter[str], seed: int) -> None:
         self._fs = MemFs(clock.call_soon, Random(seed))
@@ -39,7 +39,7 @@ class MetadataDisk:
         self._folder: DataFolder | None = None
 
     def open(self, env: Environment) -> DataFolder:
-        """Damage something, and open what is left. InvariantBroken when that is not what was there."""
+        """Damage something and open the rest; InvariantBroken if the content differs."""
         before = self._damage()
         record = MemoryRecord(self._db)
         self._folder = open_data_folder(self._fs, DATA, record, lambda: uuid_to_text(env.random_uuid()))
@@ -51,16 +51,16 @@ class MetadataDisk:
         return self._folder
 
     def close(self) -> None:
-        """The broker has stopped."""
+        """Handle a stop of the broker."""
         if self._folder is not None:
             self._folder.release_lock()
 
     def crash(self, model: CrashModel, rng: Random) -> None:
-        """The broker has died."""
+        """Handle a crash of the broker."""
         self._fs.crash(model, rng)
 
     def _damage(self) -> object:
-        """Damage one record of the metadata, or none, if that is safe.
+        """Damage one metadata record, or none, if that is safe.
 
         Return the database's content before that; None if it was not safe.
         """

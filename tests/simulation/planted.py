@@ -51,10 +51,10 @@ def failed_write_not_rolled_back(
 
 @in_place_of(SharePartition, "acknowledge")
 def owner_not_checked(
-    original: Function, self: SharePartition, member_id: str, batches: Sequence[Any], now_ms: int
+    original: Function, self: SharePartition, member_id: str, batches: Sequence[Any], *more: Any
 ) -> Any:
     held = self.snapshot(batches[0].first_offset, batches[0].first_offset)
-    return original(self, held[0].owner or member_id if held else member_id, batches, now_ms)
+    return original(self, held[0].owner or member_id if held else member_id, batches, *more)
 
 
 def refused_request_half_applied() -> AbstractContextManager[object]:

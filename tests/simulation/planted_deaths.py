@@ -12,7 +12,7 @@ from shareq.broker.share.core.effects import StateBatch
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
 from shareq.broker.share.core.writes import StateChange
-from shareq.broker.share.dlq import lane, source
+from shareq.broker.share.dlq import letter_batches, source
 from shareq.broker.share.dlq.broker_queues import BrokerQueues
 from shareq.broker.share.dlq.queues import DeadLetterQueues
 from shareq.broker.share.dlq.source import Reading
@@ -101,7 +101,7 @@ def refused_queue_costs_the_letters(
     original(self, lane, settings._replace(keep_dead_records=False), reason)
 
 
-@in_place_of(lane, "read_dead")
+@in_place_of(letter_batches, "read_dead")
 def letters_hold_the_next_record(_original: Function, *arguments: Any) -> Reading:
     reading = source.read_dead(*arguments)
     moved = {offset - 1: record for offset, record in reading.records.items()}

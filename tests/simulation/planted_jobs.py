@@ -13,6 +13,7 @@ from shareq.broker.foundation.pending import Pending, completed
 from shareq.broker.groups.offsets import Ask, GroupOffsetsService
 from shareq.broker.log.cleaner.transactions import TransactionTrace
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.transactions import markers as transaction_markers
 from shareq.broker.transactions.coordinator import TransactionCoordinatorService
 from shareq.coordinator.group.classic import offset_rules, records, turn
@@ -69,7 +70,7 @@ def a_new_epoch_leaves_the_transaction_open(original: Function, transaction: Any
 @in_place_of(FetchWaits, "on_high_watermark")
 def ends_of_transactions_wake_nobody(original: Function, self: FetchWaits, log: PartitionLog) -> None:
     read = log.read(max(log.high_watermark - 1, log.log_start_offset), 1, upto=log.high_watermark)
-    if isinstance(read, ErrorCode) or not any(span.is_control for span in read.batches):
+    if not isinstance(read, ReadResult) or not any(span.is_control for span in read.batches):
         original(self, log)
 
 

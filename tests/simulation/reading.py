@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.broker.log.segments.reader import ReadResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Record, decode_records
@@ -12,11 +13,11 @@ from tests.simulation.ledger import CONTROL, InvariantBroken
 
 
 def contents(log: PartitionLog, skip: Callable[[int, ErrorCode], int] | None = None) -> dict[int, bytes | None]:
-    """Offset to value of all that readers see. `skip` is asked where to read on when a read is refused."""
+    """Offset to value of all that readers see. `skip` returns the offset at which to continue after a refused read."""
     found: dict[int, bytes | None] = {}
     offset = log.log_start_offset
     while offset < log.high_watermark:
-        read = log.read(offset, 1 << 20, upto=log.high_watermark)
+        read = _read(log, offset)
         if isinstance(read, ErrorCode) and skip is not None:
             offset = skip(offset, read)
             continue
@@ -32,12 +33,23 @@ def contents(log: PartitionLog, skip: Callable[[int, ErrorCode], int] | None = N
     return {offset: value for offset, value in found.items() if offset >= log.log_start_offset}
 
 
+def _read(log: PartitionLog, offset: int) -> ReadResult | ErrorCode:
+    """Read as the broker does, but wait for the disk: the loop stands still."""
+    read = log.read(offset, 1 << 20, upto=log.high_watermark)
+    if not isinstance(read, BeingRead):
+        return read
+    waited = log.segment_list.read(offset, 1 << 20, log.high_watermark, min_one_batch=True, max_offsets=None)
+    if waited is ErrorCode.CORRUPT_MESSAGE:
+        log.segment_list.miss(offset, log.high_watermark)
+    return waited
+
+
 def records_of(log: PartitionLog) -> list[Record]:
     """All records of a log without transactions, on a sound disk."""
     found: list[Record] = []
     offset = log.log_start_offset
     while offset < log.high_watermark:
-        read = log.read(offset, 1 << 20, upto=log.high_watermark)
+        read = _read(log, offset)
         if not isinstance(read, ReadResult):
             raise InvariantBroken(f"{log.topic} cannot be read at {offset}: {read}")
         for span in read.batches:

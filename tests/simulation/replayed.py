@@ -37,7 +37,8 @@ def replayed(
         log = world.folder.logs.get(topic, route)
         if log.refusal is ErrorCode.NONE:
             after = new_shard()
-            result_of(replay_log(log, after, serde, unpaused))
+            with world.folder.logs.pool.waiting():
+                result_of(replay_log(log, after, serde, unpaused))
             yield route, partitions.get(route).shard, after
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from tests.simulation.fixed_seeds import FixedSeeds
+from tests.simulation.fixed_seeds import fixed_seeds
 from tests.simulation.runner import run_seed
 from tests.simulation.world import is_about_jobs
 
@@ -68,16 +68,16 @@ AT_LEAST: Final = {
     "offsets that had expired": 3,
 }
 
-_seeds = FixedSeeds(is_about_jobs, chunk=100)
+SEEDS: Final = fixed_seeds(is_about_jobs, chunk=25)
 
 
-@pytest.mark.parametrize("first", _seeds.chunks)
+@pytest.mark.parametrize("first", SEEDS.firsts)
 def test_fixed_seeds_about_jobs(first: int) -> None:
-    _seeds.run(first)
+    SEEDS.run_from(first)
 
 
 def test_enough_happened_over_the_fixed_seeds_about_jobs() -> None:
-    _seeds.check_happened(AT_LEAST)
+    assert SEEDS.too_seldom(AT_LEAST) == {}
 
 
 def test_seed_about_jobs_is_repeatable() -> None:

@@ -6,11 +6,11 @@ from typing import Final
 
 import pytest
 
-from tests.simulation.fixed_seeds import FixedSeeds
+from tests.simulation.fixed_seeds import fixed_seeds
 from tests.simulation.redrives import FIRST_SEED, is_about_redrives
 from tests.simulation.runner import run_seed
 
-_seeds = FixedSeeds(is_about_redrives, chunk=20, seeds=range(FIRST_SEED, FIRST_SEED + 100))
+SEEDS: Final = fixed_seeds(is_about_redrives, chunk=14, seeds=range(FIRST_SEED, FIRST_SEED + 100))
 
 # What they must have brought about together, at least.
 AT_LEAST: Final = {
@@ -30,9 +30,9 @@ FOUND: Final = {
 }
 
 
-@pytest.mark.parametrize("first", _seeds.chunks)
+@pytest.mark.parametrize("first", SEEDS.firsts)
 def test_fixed_seeds_with_redrives(first: int) -> None:
-    _seeds.run(first)
+    SEEDS.run_from(first)
 
 
 @pytest.mark.parametrize("seed", FOUND)
@@ -43,4 +43,4 @@ def test_seed_that_failed_once(seed: int) -> None:
 
 
 def test_enough_was_sent_back_over_the_fixed_seeds() -> None:
-    _seeds.check_happened(AT_LEAST)
+    assert SEEDS.too_seldom(AT_LEAST) == {}

@@ -11,6 +11,7 @@ from contextlib import suppress
 from random import Random
 from typing import Final
 
+from devtools.in_memory.disk.page_cache import PageCache
 from devtools.in_memory.mem_fs import CrashModel, MemFs, SimulatedCrash
 from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.virtual_clock import VirtualClock
@@ -26,7 +27,7 @@ from shareq.broker.log.manager import DamagedFolderError
 from shareq.broker.log.partition_log import PartitionLog
 from shareq.broker.network.answers import Buffer
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.broker.services import Services
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.leader import LeaderState
@@ -65,6 +66,9 @@ from tests.support.coroutines import whole
 
 STEPS: Final = 60
 JOBS_EVERY: Final = 5
+FIRST_COLD_SEED: Final = 100
+COLD_EVERY: Final = 9
+COLD_AMONG: Final = 5
 
 
 def is_about_jobs(seed: int) -> bool:
@@ -83,6 +87,11 @@ class _NoSocket:
     def pause_reading(self) -> None: ...
 
     def resume_reading(self) -> None: ...
+
+
+def is_cold(seed: int) -> bool:
+    """Return True if records of this seed's logs may be on the disk alone, so that reads of them wait for threads."""
+    return seed >= FIRST_COLD_SEED and seed % COLD_EVERY == COLD_AMONG
 
 
 def _no_frames(_connection: Connection) -> Callable[[bytes], None]:
@@ -119,6 +128,8 @@ class World:
         self.fs.loses_pages = is_about_storage(seed)
         self.fs.page_bytes = Random(seed).choice((64, 256, 4096))
         self.fs.drops_failed_syncs = self.fs.loses_pages and bool(seed // 10 % 2)
+        if is_cold(seed):
+            self.fs.page_cache = PageCache(Random(f"page cache {seed}"), misses=0.3, evicts=0.1)
         self.db = MemoryMetaDb()
         self.backoff = backoff_of(seed)
         self._clock_steps = Random(f"clock {seed}")
@@ -265,6 +276,9 @@ class World:
         self.audit()
 
     def _everybody_loses_the_broker(self) -> None:
+        if self.fs.page_cache is not None:
+            self.seen["reads that waited for the disk"] += len(self.fs.page_cache.loads)
+            self.fs.page_cache.loads.clear()
         self.seen["passes of the cleaner"] += self.folder.logs.cleaner.passes
         self.seen["passes that were cut off"] += self.folder.logs.cleaner.busy
         self.clock.drop_everything()
@@ -297,7 +311,7 @@ class World:
             handler_for=_no_frames,
             call_soon=self.clock.call_soon,
             outlet=_NoSocket(),
-            limits=ConnectionLimits(),
+            limits=RequestLimits(),
         )
 
     def call(self, api: str, request: Message, version: int, connection: Connection) -> Pending[Message]:

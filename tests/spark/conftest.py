@@ -1,7 +1,7 @@
 """Spark sessions, jobs of their own, and the broker under test. Run by `make test-spark`, in .venv-spark.
 
 No Java of the machine is used: sessions run on the one from pip, and a `java` on the PATH fails. Only Apache Kafka as
-the judge (`--broker=apache`) needs the machine's.
+the judge (`--broker=apache`), or behind a node, needs the machine's.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop.support.fixtures import broker, broker_kind, unique
+from tests.interop.support.fixtures import broker, broker_kind, no_dead_broker, unique
+from tests.interop.support.node_under_test import NODE_CLUSTER, OURS
 from tests.spark.support.jobs import Job
 from tests.spark.support.session import open_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["broker", "broker_kind", "unique"]
+__all__ = ["broker", "broker_kind", "no_dead_broker", "unique"]
 
 HERE = Path(__file__).parent
 # Without PySpark nothing here can be imported. `make test-spark` then finds no test, which is a failure.
@@ -50,7 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_java_of_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.config.getoption("--broker") == "apache":
+    kind = request.config.getoption("--broker")
+    if kind == "apache" or (kind == "node" and NODE_CLUSTER != OURS):
         yield
         return
     with tempfile.TemporaryDirectory(prefix="shareq-no-java-") as folder:

@@ -16,6 +16,7 @@ from enum import IntEnum
 from typing import Final
 
 from devtools.clients.requests import produce
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.protocol.records.batch import RecordData, build_batch
 from tests.storage_matrix.damages import Damage
 from tests.storage_matrix.judge import Allowed, Red, Waiver, allowed_after, judge, judge_later
@@ -183,7 +184,7 @@ def _go_on(world: RealWorld) -> None:
                 raise Red(f"{topic.name} takes no records: error {answer.error_code}")
             log = world.folder.logs.get(topic.name, 0)
             read = log.read(answer.base_offset, 1 << 20, upto=log.high_watermark)
-            if isinstance(read, int) or b"afterwards" not in bytes(read.records):
+            if not isinstance(read, ReadResult) or b"afterwards" not in bytes(read.records):
                 raise Red(f"{topic.name} does not have what it took")
 
 

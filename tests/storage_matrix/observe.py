@@ -7,6 +7,7 @@ from typing import Final
 
 from devtools.clients.offsets_client import OffsetsClient
 from shareq.broker.log.partition_log import PartitionLog
+from shareq.broker.log.segments.cold_reads import BeingRead
 from shareq.coordinator.share.state_batches import combine
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
@@ -80,6 +81,7 @@ def read_through(log: PartitionLog) -> Iterator[tuple[str, str]]:
     name, offset = f"log {log.topic}-{log.partition}", log.log_start_offset
     while offset < log.high_watermark:
         read = log.read(offset, 1, upto=log.high_watermark)
+        assert not isinstance(read, BeingRead), "what was just written or read is in memory"
         if isinstance(read, ErrorCode):
             yield f"{name} record {offset}", UNREADABLE if read is ErrorCode.CORRUPT_MESSAGE else read.name
             offset = _behind_hole(log, offset)

@@ -1,6 +1,6 @@
-"""Every command of `shareq` about a cluster, at work on one: the same scenes on ours and on Apache Kafka.
+"""Scenes that run every `shareq` command about a cluster, the same on our broker and on Apache Kafka.
 
-Each scene uses names of its own, and leaves nothing that another one would notice.
+Each scene uses names of its own and leaves nothing behind that affects another.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WAIT_S = 20.0
 
 
 def topics(shell: Shell) -> None:
-    """Topics are created, described, changed, trimmed and deleted."""
+    """Create, describe, change, trim and delete topics."""
     assert shell.json("topics", "create", "t.a", "--partitions", "2", "--dry-run")[0]["done"] is False
     assert shell.json("topics", "create", "t.a", "t.b", "-p", "2", "--set", "retention.ms=100000000") == [
         {"topic": "t.a", "partitions": 2, "done": True},
@@ -56,7 +56,7 @@ def topics(shell: Shell) -> None:
 
 
 def migration(shell: Shell, bootstrap: str) -> None:
-    """A topic moves from a broker of ours to this cluster, and on to another one."""
+    """Move a topic from one of our brokers to this cluster, and on to another of our brokers."""
     with Broker() as first, Broker() as last:
         old, new = Shell(first.bootstrap), Shell(last.bootstrap)
         old.ok("topics", "create", "m.moved", "-p", "2", "--set", "retention.ms=500000000")
@@ -70,7 +70,7 @@ def migration(shell: Shell, bootstrap: str) -> None:
 
 
 def _moved(source: Shell, target: Shell, old: str, new: str) -> None:
-    """The topic is copied in two runs, the second of which ends the migration, and is the same there."""
+    """Copy a topic in two runs, the second of which ends the migration, and check the copy."""
     words = ("migrate", old, new, "--topic", "m.*")
     assert {row["outcome"] for row in source.json(*words, "--dry-run")} <= {"planned", "left"}
     assert target.run("topics", "describe", "m.moved").code == 4
@@ -96,7 +96,7 @@ def _moved(source: Shell, target: Shell, old: str, new: str) -> None:
 
 
 def records(shell: Shell) -> None:
-    """Records are written with keys and headers, in every codec, and read back."""
+    """Write records with keys and headers in every codec, and read them back."""
     shell.ok("topics", "create", "r.a", "-p", "3")
     until(lambda: shell.run("topics", "describe", "r.a").code == 0)
     written = shell.json("produce", "r.a", "--key-separator", ":", stdin="a:apples\nb:pears\na:plums\n")
@@ -126,7 +126,7 @@ def records(shell: Shell) -> None:
 
 
 def committed(shell: Shell) -> None:
-    """Show only the committed records of transactions by consume --committed."""
+    """Check that consume --committed shows only the records of committed transactions."""
     shell.ok("topics", "create", "r.tx")
     producer = Producer(
         {"bootstrap.servers": shell.environment["SHAREQ_BOOTSTRAP_SERVERS"], "transactional.id": "r.tx"}
@@ -144,7 +144,7 @@ def committed(shell: Shell) -> None:
 
 
 def share_records(shell: Shell) -> None:
-    """Show the fate of each record, as any cluster has it written down; and the records themselves."""
+    """Show each record and its delivery state, as the cluster has stored it."""
     shell.ok("topics", "create", "sr.a", "--partitions", "2")
     shell.ok("produce", "sr.a", "-p", "0", "--key", "k", "--header", "from=shell", stdin='{"n": 1}\ntwo\nthree\nfour\n')
     shell.ok("configs", "alter", "group", "sr.g", "--set", "share.auto.offset.reset=earliest")
@@ -186,7 +186,7 @@ def share_records(shell: Shell) -> None:
 
 
 def share_groups(shell: Shell) -> None:
-    """A share group is made, works, is looked at, set back and deleted."""
+    """Create a share group, use it, describe it, reset its offsets and delete it."""
     shell.ok("topics", "create", "s.a")
     shell.ok("produce", "s.a", stdin="one\ntwo\nthree\nfour\n")
     shell.ok("configs", "alter", "group", "s.g", "--set", "share.auto.offset.reset=earliest")
@@ -232,7 +232,7 @@ def share_groups(shell: Shell) -> None:
 
 
 def consumer_groups(shell: Shell) -> None:
-    """A consumer group at work is looked at; without members it is set back and deleted."""
+    """Describe an active consumer group; once it is empty, reset its offsets and delete it."""
     shell.ok("topics", "create", "g.a")
     shell.ok("produce", "g.a", stdin="one\ntwo\nthree\n")
     bootstrap = shell.environment["SHAREQ_BOOTSTRAP_SERVERS"]
@@ -274,7 +274,7 @@ def consumer_groups(shell: Shell) -> None:
 
 
 def paused_groups(shell: Shell, known: bool) -> None:
-    """Groups are paused and resumed; `known`: by a broker that has pauses."""
+    """Pause and resume groups; `known` is whether the broker supports pausing."""
     if not known:
         refused = shell.run("share", "pause", "z.a", "z.b")
         assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 2)
@@ -315,7 +315,7 @@ def paused_groups(shell: Shell, known: bool) -> None:
 
 
 def configs(shell: Shell) -> None:
-    """Properties of topics, groups and brokers."""
+    """Describe and change properties of topics, groups and brokers."""
     shell.ok("topics", "create", "c.a", "--set", "cleanup.policy=delete")
     shell.ok("configs", "alter", "topic", "c.a", "--set", "retention.ms=3600000", "--append", "cleanup.policy=compact")
     rows = {row["name"]: row["value"] for row in shell.json("configs", "describe", "topic", "c.a")}
@@ -354,7 +354,7 @@ def configs(shell: Shell) -> None:
 
 
 def access(shell: Shell, folder: Path) -> None:
-    """ACLs, users and quotas."""
+    """Manage ACLs, users and quotas."""
     words = ("--principal", "User:packer", "--resource", "group", "--name", "packers")
     assert shell.json("acls", "create", *words, "--operation", "read", "--dry-run")[0]["done"] is False
     rule = {
@@ -397,12 +397,12 @@ def access(shell: Shell, folder: Path) -> None:
 
 
 def is_level(shell: Shell, level: int) -> bool:
-    """Return True if the level of transactions is that, by the table of features."""
+    """Return whether the feature table gives this level of transactions."""
     return ["transaction.version", str(level)] in [line.split()[:2] for line in shell.ok("features", "list")]
 
 
 def cluster(shell: Shell) -> None:
-    """The cluster, its brokers, its features."""
+    """Describe the cluster, its brokers and its features."""
     found = shell.json("cluster", "describe")
     assert (found["brokers"], found["without_leader"]) == (1, 0)
     assert any(line.startswith("cluster ") for line in shell.ok("cluster", "describe"))
@@ -425,7 +425,7 @@ def cluster(shell: Shell) -> None:
 
 
 def transactions(shell: Shell) -> None:
-    """A transaction that was left open is found and aborted."""
+    """Find and abort a transaction that was left open."""
     shell.ok("topics", "create", "x.a")
     bootstrap = shell.environment["SHAREQ_BOOTSTRAP_SERVERS"]
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "x.t", "transaction.timeout.ms": 60000})
@@ -470,7 +470,7 @@ def transactions(shell: Shell) -> None:
 
 
 def dead_letters(shell: Shell, redrives: bool) -> None:
-    """Letters are shown, and dropped; with `redrives` sent back, which other brokers have not."""
+    """Show and drop dead letters; with `redrives`, which other brokers lack, also redrive them."""
     shell.ok("topics", "create", "d.a")
     shell.ok("topics", "create", "dlq.d", "--set", "errors.deadletterqueue.group.enable=true")
     shell.ok(
@@ -516,7 +516,7 @@ def dead_letters(shell: Shell, redrives: bool) -> None:
 
 
 def _is_seen_as_sent_back(shell: Shell) -> None:
-    """The third record of d.a, which was made of the first letter."""
+    """Check that the third record of d.a is shown as the redriven first letter."""
     said = {"queue": "dlq.d", "partition": 0, "offset": 0, "times": 1, "redrive": "d.r", "group": "d.g"}
     assert [row["sent_back"] for row in shell.json("consume", "d.a")] == [None, None, said]
     words = "sent back from dlq.d-0:0, 1st time"

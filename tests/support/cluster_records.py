@@ -1,4 +1,4 @@
-"""The records of a node on a simulated cluster, for unit tests: what it asks for can be seen."""
+"""The records of a node on a simulated cluster, for unit tests that inspect its requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ M = TypeVar("M", bound=Message)
 
 
 class Sent(NamedTuple):
-    """A request that a node sent, and what for."""
+    """A request that a node sent, and its purpose."""
 
     node: int | None
     message: Message
@@ -31,7 +31,7 @@ class Sent(NamedTuple):
 
 
 class SeenLink:
-    """A `Link` that notes what is sent over it."""
+    """A `Link` that records the requests sent over it."""
 
     def __init__(self, world: ClusterWorld) -> None:
         self._link = world.link
@@ -71,7 +71,7 @@ class SeenLink:
         self._link.close()
 
     def requests(self, kind: type[M], purpose: Purpose | None = None) -> list[M]:
-        """Return the requests of a kind, for one purpose if it is given."""
+        """Return the requests of a kind, optionally of one purpose."""
         return [
             each.message
             for each in self.sent
@@ -80,8 +80,9 @@ class SeenLink:
 
 
 class RecordsRig:
-    """A cluster, and a node that reads of it. `heard` are the partitions that were announced, `cut` those that lost
-    records, and where.
+    """A cluster, and a node that reads from it.
+
+    `heard` are the partitions that were announced; `cut` those that lost records, and from which offset.
     """
 
     def __init__(self, settings: ClusterSettings | None = None, *, budget: int = 1 << 24) -> None:
@@ -105,12 +106,12 @@ class RecordsRig:
         self.feed.add_truncation_listener(lambda source: self.cut.append((source.partition, source.high_watermark)))
 
     def create(self, name: str, partitions: int = 1, *, replicas: int = 3) -> None:
-        """Make a topic, and mirror it."""
+        """Create a topic and mirror it."""
         self.cluster.create_topic(name, partitions, replication_factor=replicas)
         assert isinstance(self.world.wait(self.mirror.find(name)), TopicImage)
 
     def open(self, name: str, partition: int = 0) -> PartitionRecords:
-        """Return a source whose ends are known."""
+        """Return a source whose end offsets are known."""
         source = self.feed.get(name, partition)
         self.clock.advance(5)
         assert source.has_ends
@@ -119,7 +120,7 @@ class RecordsRig:
     def read(
         self, source: PartitionRecords, offset: int, max_bytes: int = 1 << 20, *, committed: bool = False
     ) -> ReadResult:
-        """Read what has to be there, or comes at once."""
+        """Read records that are available or arrive at once."""
         upto = source.last_stable_offset if committed else source.high_watermark
         found = source.read(offset, max_bytes, upto=upto)
         if not isinstance(found, ReadResult):

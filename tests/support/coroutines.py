@@ -1,4 +1,4 @@
-"""Coroutines of services and handlers, begun as the broker begins them."""
+"""Coroutines of services and handlers, started as the broker starts them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import TypeVar, cast
 import pytest
 
 from shareq.broker.dispatch.rows import Rows
-from shareq.broker.foundation import turn_budget
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import Waiting, begin
 from shareq.broker.foundation.loop.turns import Turn, Turns
 from shareq.broker.foundation.pending import Pending
-from shareq.broker.foundation.turn_budget import PAUSE, Pause, TurnBudget
+from shareq.broker.foundation.turn_budget import PAUSE, Pause, TurnBudget, in_pieces
 from shareq.broker.groups import offsets
 from shareq.protocol.primitives import Message
 
@@ -24,18 +23,20 @@ END = object()
 
 
 def begun(env: Environment, coroutine: Waiting[T]) -> Pending[T]:
-    """Begin a coroutine; what it raises later, the clock's ticks raise, or what completes its `Pending`."""
+    """Start a coroutine. Its later exceptions are raised by the clock's ticks, or by the code that completes its
+    `Pending`.
+    """
     turns = Turns(env.clock.call_soon)
     return begin(coroutine, env.budget, lambda work: turns.run(work, _raised), _raised)
 
 
 def by_turns(steps: Iterator[None]) -> Turn:
-    """Return work of `Turns` that goes on to the next `yield` in each turn."""
+    """Return work for `Turns` that runs to the next `yield` in each turn."""
     return lambda: next(steps, END) is not END
 
 
 def finished(coroutine: Waiting[T], at_pause: Callable[[], object] = lambda: None) -> T:
-    """Run a coroutine that pauses, and waits for nothing, to its end."""
+    """Run to its end a coroutine that pauses but waits for nothing."""
     while True:
         try:
             waits_for = coroutine.send(None)
@@ -46,7 +47,7 @@ def finished(coroutine: Waiting[T], at_pause: Callable[[], object] = lambda: Non
 
 
 def whole(answer: M | Rows[M], version: int) -> M:
-    """The answer, read again where its rows are in wire form."""
+    """Return the answer, decoded again where its rows are in wire form."""
     if not isinstance(answer, Rows):
         return answer
     read, _ = type(answer.response).decode(b"".join(answer.frame(b"").pieces()), version)
@@ -54,7 +55,10 @@ def whole(answer: M | Rows[M], version: int) -> M:
 
 
 def paused_everywhere(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Have every breath pause, and arrays be handled one element at a time; the elements of each breath are noted."""
+    """Make work pause after every element; return the list to which each pause adds its number of elements.
+
+    `turn_budget.PIECE` stays: modules imported during the first request would keep a changed value for later tests.
+    """
     breaths: list[int] = []
 
     def breathe(_budget: TurnBudget, elements: int = 1) -> Pause:
@@ -62,9 +66,9 @@ def paused_everywhere(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return PAUSE
 
     monkeypatch.setattr(TurnBudget, "breathe", breathe)
-    for module in (turn_budget, offsets):
-        monkeypatch.setattr(module, "PIECE", 1)
-    monkeypatch.setattr(offsets, "PART", 1)
+    monkeypatch.setattr(in_pieces, "__defaults__", (1,))
+    for name in ("PIECE", "PART"):
+        monkeypatch.setattr(offsets, name, 1)
     return breaths
 
 

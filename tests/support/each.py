@@ -1,4 +1,4 @@
-"""Many values of one thing in one test: what pytest does about each test takes longer than most of them do."""
+"""Many values in one test: pytest's own work for a test takes longer than most of these tests."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 def for_each(name: str, values: Iterable[object]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Call the test with each of the values, at least one, as its argument `name`, until one fails.
 
-    As `pytest.mark.parametrize`, below which it stands, but for this: the values share the test's fixtures. A failure
-    has the value as a note.
+    Like `pytest.mark.parametrize`, which goes above it, except that the values share the test's fixtures. A failure has
+    the value as a note.
     """
     cases = list(values)
     if not cases:

@@ -1,7 +1,7 @@
-"""Test files that are collected when their turn comes: `--file-by-file`, with pytest-xdist.
+"""Test files that are collected only when they are run: `--file-by-file`, with pytest-xdist.
 
-Each process of pytest-xdist collects every test before the first is run. With this option it finds the names of files
-alone, and collects a file when it takes it: a module of tests is imported by the one process that runs it.
+Every pytest-xdist process collects all tests before the first one runs. With this option it lists only files, and
+collects a file when it takes it: a test module is imported only by the process that runs it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.file_order import in_order
 
 
 class Turn(pytest.Item):
-    """The place of a file in the order of a run. `FileByFile` runs the tests of the file when it comes to this."""
+    """The place of a file in a run's order. `FileByFile` runs the file's tests when it gets there."""
 
     def runtest(self) -> None:
         raise AssertionError(f"{self.nodeid} is not a test, and nobody has collected its tests")
@@ -27,14 +27,14 @@ class Turn(pytest.Item):
 
 
 class _Later(pytest.File):
-    """A file of tests that is not imported yet."""
+    """A test file that is not imported yet."""
 
     def collect(self) -> Iterator[Turn]:
         yield Turn.from_parent(self, name=self.name, nodeid=self.nodeid)
 
 
 class FileByFile:
-    """A plugin of a process that runs tests."""
+    """The plugin of a process that runs tests."""
 
     def __init__(self) -> None:
         self._items: dict[Turn, list[pytest.Item]] = {}
@@ -46,7 +46,7 @@ class FileByFile:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Generator[None, object, object]:
-        """Keep the files from those that choose among tests, and bring them into one order."""
+        """Hide the files from plugins that select tests, and sort them."""
         turns = {item.nodeid: item for item in items if isinstance(item, Turn)}
         items[:] = [item for item in items if not isinstance(item, Turn)]
         result = yield
@@ -73,7 +73,7 @@ class FileByFile:
         return True
 
     def _collected(self, turn: Turn) -> list[pytest.Item]:
-        """Return the tests of a file, those alone that are chosen. Collect them when asked for the first time."""
+        """Return the selected tests of a file, collecting them on the first call."""
         if turn not in self._items:
             later, session = turn.getparent(_Later), turn.session
             assert later is not None
@@ -95,7 +95,7 @@ class FileByFile:
 
 
 class FilesDone:
-    """A plugin of the process that reports: shows how many files are done, as nobody knows the number of tests."""
+    """The plugin of the reporting process: it shows the number of files done, as that of tests is unknown."""
 
     def __init__(self) -> None:
         self._files = self._done = self._tests = 0
@@ -131,9 +131,7 @@ def add_option(parser: pytest.Parser) -> None:
 
 
 def install(config: pytest.Config) -> None:
-    """Collect files later if that is asked for, and possible: not where tests are named, or chosen among those of all
-    files.
-    """
+    """Install the plugins if requested and possible: not if tests are named, or selected among those of all files."""
     named = any("::" in argument for argument in config.args)
     chosen = any(config.getoption(name, False) for name in ("lf", "failedfirst", "newfirst"))
     if not config.getoption("--file-by-file") or named or chosen:
@@ -146,7 +144,7 @@ def install(config: pytest.Config) -> None:
 
 @contextmanager
 def without_collector() -> Iterator[None]:
-    """Keep the garbage collector from looking again and again at modules, which stay until the end of the run."""
+    """Keep the garbage collector from repeatedly scanning modules, which stay until the end of the run."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

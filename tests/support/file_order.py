@@ -1,8 +1,8 @@
-"""The order in which processes that run tests together take their files.
+"""The order in which parallel test processes take files.
 
-A process takes a file at a time. The longest come first, so that none is left to one process at the end. Files whose
-tests mostly wait, for brokers and workers in processes of their own, are spread among those that compute: else all
-processes would wait at one time, and compute at another.
+The longest come first, so that no long one is left for the end. Files whose tests mostly wait, for brokers and workers
+in processes of their own, are spread among those that compute: otherwise all processes would wait at one time and
+compute at another.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ LONGEST: Final = (
         f"tests/interop/test_{name}.py"  # on Apache Kafka; few tests, so that pytest-xdist would take most of them last
         for name in (
             *("dead_letters_in_trouble", "kafka_tools_side_by_side", "celery_suite", "transactional_producers"),
+            "dramatiq_suite",
             *("security_matrix", "every_client", "oauth_clients", "classic_consumers", "taskiq", "celery", "worker"),
             *("frameworks", "dead_letters", "aio", "cli"),
         )
@@ -41,7 +42,7 @@ AMONG: Final = 0.8
 
 
 def in_order(files: Sequence[str]) -> list[str]:
-    """The same files, each once."""
+    """Return the same files in order, each once."""
     longest = [file for prefix in LONGEST for file in files if file.startswith(prefix)]
     others = [file for file in files if file not in set(longest)]
     waiting = [file for file in others if file.startswith(WAITING)]

@@ -15,11 +15,11 @@ _HEADER: Final = struct.Struct(">hhih")
 
 
 def raw_request(api_key: ApiKey, version: int, count: int, element: bytes, rest: bytes) -> bytes:
-    """The frame of a request whose first field is an array of equal elements."""
+    """Return the frame of a request whose first field is an array of equal elements."""
     header = _HEADER.pack(api_key, version, 7, 1) + b"x\0"
     return frame(header + uvarint(count + 1) + element * count + rest)
 
 
 def describe_groups(count: int) -> DescribeConfigsRequest:
-    """The properties of so many groups, with synonyms and documentation."""
+    """Return a request for the properties of so many groups, with synonyms and documentation."""
     return DescribeConfigsRequest([DescribeConfigsResource(_GROUP, f"group-{i}") for i in range(count)], True, True)

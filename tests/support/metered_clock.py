@@ -1,4 +1,4 @@
-"""Virtual time that measures what each tick of the loop takes: of this thread's CPU, or in calls."""
+"""Virtual time that measures each tick of the loop, in this thread's CPU time or in calls."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from devtools.in_memory.virtual_clock import VirtualClock, VirtualTimer
 
 
 class MeteredClock(VirtualClock):
-    """`longest_ns` is the CPU of the longest tick, timer or `measured` call since it was set to 0.
+    """A clock with the CPU of the longest tick, timer or `measured` call since `longest_ns` was set to 0.
 
-    CPU, not time: other work on the machine does not count.
+    CPU, not elapsed time: other work on the machine does not count.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class MeteredClock(VirtualClock):
         self.longest_ns = 0
 
     def measured(self, call: Callable[[], object]) -> None:
-        """Make a call, as the loop makes it when a socket has something."""
+        """Make a call as the loop does when a socket is ready."""
         before = time.thread_time_ns()
         call()
         self.longest_ns = max(self.longest_ns, time.thread_time_ns() - before)
@@ -39,8 +39,9 @@ class MeteredClock(VirtualClock):
 
 
 class CountingClock(MeteredClock):
-    """`longest` is the most calls of Python functions that were made in one tick, the same on every machine; `ticks`
-    is how many ticks there were.
+    """A clock that counts calls of Python functions, the same on every machine.
+
+    `longest` is the most calls in one tick, `ticks` the number of ticks.
     """
 
     longest = 0

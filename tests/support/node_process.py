@@ -1,4 +1,4 @@
-"""Nodes in processes of their own, as users start them, and what clients do by way of them."""
+"""Nodes in processes of their own, as users start them, and clients that use them."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class NodeProcess:
 
 @contextlib.contextmanager
 def node_process(tmp_path: Path, cluster: str) -> Iterator[NodeProcess]:
-    """A node before the cluster at an address."""
+    """Run a node in front of the cluster at an address."""
     with command_line(tmp_path, ["serve", "--cluster", cluster, "--listen", "127.0.0.1:0"]) as node:
         yield node
 
 
 @contextlib.contextmanager
 def command_line(tmp_path: Path, arguments: Sequence[str]) -> Iterator[NodeProcess]:
-    """A node that is started by this command line."""
+    """Run a node by this command line."""
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
     log = folder.with_suffix(".log")
     with log.open("w") as errors:
@@ -101,7 +101,7 @@ def number(node: NodeProcess) -> int:
 
 
 def configure(bootstrap: str, group: str) -> None:
-    """Have a group begin with the first record, as an operator does."""
+    """Make a group begin with the first record, as an operator does."""
     shareq("configs", "alter", "group", group, "--set", "share.auto.offset.reset=earliest", "-b", bootstrap)
 
 
@@ -119,7 +119,7 @@ def shareq(*arguments: str) -> str:
 
 
 def owner_first(first: NodeProcess, second: NodeProcess) -> tuple[NodeProcess, NodeProcess]:
-    """The node that serves all slots once both are members, and the other one."""
+    """Return the node that serves all slots once both are members, then the other one."""
 
     def owners() -> list[NodeProcess]:
         return [node for node in (first, second) if "2 nodes, 96 slots here" in node.log]

@@ -1,4 +1,4 @@
-"""Both forms of the passes: what tests of them run on."""
+"""Both forms of the passes, for their tests."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from devtools.pass_forms import as_python, compiled
+from shareq.protocol.records.record_codec import Headers
 
 __all__ = ["CHAIN_FORMS", "FORMS", "OFFSET_FORMS", "RUN_FORMS", "RecordWalk"]
 
@@ -29,9 +30,36 @@ class RecordWalk(Protocol):
         self, data: bytes, pos: int, count: int, base_offset: int, base_time: int, append_time: int | None, /
     ) -> list[tuple[int, int, bytes | None, bool, int, int, int]] | None: ...
 
+    def columns(
+        self,
+        data: bytes,
+        pos: int,
+        count: int,
+        base_offset: int,
+        base_time: int,
+        append_time: int | None,
+        low: int,
+        high: int,
+        errors: str,
+        /,
+    ) -> tuple[list[int], list[int], list[bytes | None], list[bytes | None], list[Headers]] | None: ...
+
     def pick(
         self, data: bytes, pos: int, end: int, count: int, wanted: list[int], index: int = 0, /
     ) -> tuple[int, list[bytes]] | None: ...
+
+    def header_values(
+        self,
+        data: bytes,
+        pos: int,
+        end: int,
+        count: int,
+        base_offset: int,
+        name: bytes,
+        offsets: list[int],
+        values: list[bytes],
+        /,
+    ) -> bool: ...
 
     def key_hashes(
         self, data: bytes, pos: int, end: int, count: int, base_offset: int, offsets: list[int], hashes: list[int], /

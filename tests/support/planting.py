@@ -1,4 +1,4 @@
-"""Faults to plant in the product, so that a harness can show that it notices them."""
+"""Faults to plant in the product, to show that a harness notices them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 @contextmanager
 def replaced(*places: tuple[object, str, Function | property]) -> Iterator[None]:
-    """`setattr` for a while."""
+    """Set attributes for the duration of the block."""
     with ExitStack() as stack:
         for owner, name, new in places:
             stack.callback(setattr, owner, name, getattr(owner, name))
@@ -26,7 +26,9 @@ def replaced(*places: tuple[object, str, Function | property]) -> Iterator[None]
 
 
 def in_place_of(owner: object, name: str) -> Callable[[Function], Fault]:
-    """Make a fault of a function that is called in place of `owner`'s `name`, with that one as its first argument."""
+    """Return a decorator that makes a fault of a function: it replaces `owner`'s `name`, which is its first
+    argument.
+    """
 
     def decorate(faulty: Function) -> Fault:
         @wraps(faulty)

@@ -1,4 +1,4 @@
-"""Other processes of this machine: commands that end, and what Linux shows of the rest."""
+"""Other processes of this machine: commands run to their end, and information from /proc."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def finished(
     stdin: str | None = None,
     timeout_s: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, whatever its exit code; what it printed is in the result."""
+    """Run a command to its end, whatever its exit code; the result has its output."""
     return subprocess.run(
         command, cwd=cwd, env=env, input=stdin, timeout=timeout_s, capture_output=True, text=True, check=False
     )
 
 
 def runs(pid: int) -> bool:
-    """Return True if the process exists, and is no zombie."""
+    """Return whether the process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except _ENDED:
@@ -35,7 +35,7 @@ def runs(pid: int) -> bool:
 
 
 def children(pid: int) -> list[int]:
-    """Processes that any thread of this one has started and that have not been reaped; none of one that has ended."""
+    """Return the children of any thread of this process that are not reaped; none if it has ended."""
     found: list[int] = []
     with suppress(*_ENDED):
         for thread in Path(f"/proc/{pid}/task").iterdir():

@@ -1,4 +1,4 @@
-"""Statuses that are shared by all records, while a fault is planted that changes new ones."""
+"""Statuses shared by all records, and a way to plant a fault that changes new ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shareq.broker.share.core.window.key_order import waiting
 
 @contextmanager
 def new_statuses() -> Iterator[None]:
-    """Run the block without known statuses. Then restore those of before, which constants of modules hold."""
+    """Run the block without known statuses, then restore the previous ones, which module constants hold."""
     before = dict(SETTLED)
     SETTLED.clear()
     waiting.cache_clear()

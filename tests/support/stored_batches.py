@@ -1,4 +1,4 @@
-"""Record batches as a cluster's log has them."""
+"""Record batches as stored in a cluster's log."""
 
 from __future__ import annotations
 

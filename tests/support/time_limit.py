@@ -1,4 +1,4 @@
-"""A plugin of pytest for `make quick`: no test begins after so many seconds, and the end says how many did not."""
+"""A pytest plugin for `make quick`: after a time limit no test starts, and the summary says how many did not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Shorten the list that pytest goes through, once the time is up."""
+    """Shorten pytest's list of tests once the time is up."""
     result = yield
     items = item.session.items
     if time.monotonic() - _BEGAN > item.config.getoption("--begin-within"):

@@ -1,4 +1,4 @@
-"""Waiting in real time for what another process, thread or task does; long enough for a machine that has much to do."""
+"""Waiting in real time for another process, thread or task; long enough for a busy machine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PATIENCE_S: Final = 60.0
 
 
 def until(condition: Callable[[], T], what: str = "") -> T:
-    """Ask again and again until the result is true, and return it. AssertionError, with `what`, after `PATIENCE_S`."""
+    """Poll until the result is true, and return it. AssertionError, with `what`, after `PATIENCE_S`."""
     return wait_until(condition, PATIENCE_S, what)
 
 
 async def comes_true(condition: Callable[[], object]) -> None:
-    """Give the loop its turns until the condition holds. TimeoutError after `PATIENCE_S`."""
+    """Yield to the loop until the condition holds. TimeoutError after `PATIENCE_S`."""
     pause_s = 0.001
     async with asyncio.timeout(PATIENCE_S):
         while not condition():

@@ -1,4 +1,4 @@
-"""`docs/evidence/aio-scenarios.md`: each scenario has a test or a reason, each test its result on both brokers."""
+"""`docs/evidence/aio-scenarios.md`: each scenario has a test or a reason, and each test a result on both brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python processes that the product starts: none looks for modules in the working directory."""
+"""Python processes started by the product never import modules from the working directory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRODUCT = (
 
 
 def sources() -> Iterator[tuple[str, ast.Module]]:
-    """Yield each file of the product that names the interpreter: where it is, and what it says."""
+    """Yield path and syntax tree of each file of the product that names the interpreter."""
     for folder in PRODUCT:
         for path in sorted((ROOT / folder).rglob("*.py")):
             source = path.read_bytes()
@@ -40,7 +40,7 @@ def is_interpreter(node: ast.AST) -> bool:
 
 
 def starts() -> Iterator[tuple[str, list[object]]]:
-    """Yield each command of `sys.executable`: where it is, and its words, None for one that is computed."""
+    """Yield place and arguments of each command of `sys.executable`; a computed argument is None."""
     for path, module in sources():
         for node in ast.walk(module):
             if isinstance(node, ast.List) and node.elts and is_interpreter(node.elts[0]):
@@ -61,6 +61,6 @@ def test_no_other_way_to_name_the_interpreter_is_used() -> None:
 
 @pytest.mark.parametrize("path", ["", ":", "/a:", ":/a", "/a::/b"])
 def test_an_empty_entry_of_pythonpath_is_not_handed_on(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
-    """Python takes it for the working directory."""
+    """Drop it, because Python treats it as the working directory."""
     monkeypatch.setenv("PYTHONPATH", path)
     assert "" not in child_environment()["PYTHONPATH"].split(":")

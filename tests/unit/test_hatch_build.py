@@ -1,4 +1,4 @@
-"""The modules that an installation compiles, each by itself, and the rest runs as Python. Without a compiler."""
+"""Modules that an installation compiles one by one, while the rest runs as Python; without a compiler."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES: Final = {"one", "two", "three"}
 
 
 class _Hook:
-    """hatchling's own, which is installed for a build alone."""
+    """A replacement of hatchling's class, which is installed only for a build."""
 
     def __init__(self, root: Path) -> None:
         self.root = str(root)
@@ -28,7 +28,7 @@ class _Hook:
 
 
 class Build:
-    """A checkout in which some modules cannot be compiled, and the build of it that hatchling would ask for."""
+    """A checkout in which some modules cannot be compiled, and its build as run by hatchling."""
 
     def __init__(self, root: Path, script: ModuleType, hook: Callable[[Path], Any]) -> None:
         self.root, self.script, self.hook = root, script, hook
@@ -52,11 +52,11 @@ class Build:
         hook.finalize(version, self.data, "")
 
     def in_checkout(self) -> set[str]:
-        """Return the modules that are compiled in the checkout of the sources as they are."""
+        """Return the modules compiled in the checkout from the current sources."""
         return {file.name.removesuffix(self.script.SUFFIX) for file in self.script.place(self.root).glob("*")}
 
     def in_wheel(self) -> set[str]:
-        """Return the modules that are compiled in the wheel, where they are looked for."""
+        """Return the modules compiled in the wheel, at the place where they are imported from."""
         place = f"shareq/{self.script.place(self.root).relative_to(self.root)}/"
         paths: list[str] = list(self.data["force_include"].values())
         assert all(path.startswith(place) for path in paths)
@@ -83,7 +83,7 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
 
 
 def said(capsys: pytest.CaptureFixture[str]) -> str:
-    """Return the installation's message, in one line if anything."""
+    """Return the installation's message, which has at most one line."""
     text = capsys.readouterr().err
     assert text.count("\n") <= 1
     return text
@@ -180,7 +180,7 @@ def test_a_source_that_is_edited_while_it_is_compiled_is_not_what_was_compiled(
 
 
 def test_what_a_build_imports_is_in_an_sdist_and_in_the_context_of_the_image() -> None:
-    """An sdist has what git has, but for what is excluded; the image what `.dockerignore` lets in."""
+    """Include them: an sdist has all files of git except excluded ones, the image those that `.dockerignore` admits."""
     needed = ["hatch_build.py", "scripts/compile_passes.py", "protocol/passes", "pyproject.toml", "README.md"]
     needed += ["src/shareq/__init__.py"]  # has the version
     hatch = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
@@ -192,15 +192,15 @@ def test_what_a_build_imports_is_in_an_sdist_and_in_the_context_of_the_image() -
         assert not any(fnmatch(path, pattern) or path.startswith(f"{pattern}/") for pattern in excluded), path
         assert any(f"!{part}" in ignored for part in (path, *map(str, Path(path).parents))), path
         assert path not in ignored
-    for path in hatch["targets"]["wheel"]["only-include"]:  # hatchling leaves out what is missing without a word
+    for path in hatch["targets"]["wheel"]["only-include"]:  # hatchling silently leaves out missing files
         assert f"!{Path(path).parts[0]}" in ignored, path
     links = {str(path.relative_to(ROOT)) for path in (ROOT / "src" / "shareq").iterdir() if path.is_symlink()}
     assert links <= {*ignored}
-    assert "protocol/passes/compiled" in ignored  # of the machine that builds the image: not those
+    assert "protocol/passes/compiled" in ignored  # those of the machine that builds the image are excluded
 
 
 def test_a_module_is_whole_as_soon_as_it_is_there(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes that run meanwhile import it."""
+    """Write it atomically, because running processes may import it."""
     cut_off: list[Path] = []
 
     def copy(source: Path, target: Path) -> Path:

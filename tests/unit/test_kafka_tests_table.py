@@ -1,4 +1,4 @@
-"""`docs/evidence/kafka-tests.md` has what both files of expected verdicts have, and nothing fails here alone."""
+"""`docs/evidence/kafka-tests.md` matches both files of expected verdicts, and no test fails here alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places of packages: folders at the root, to which `src/shareq/` has links."""
+"""Packages are folders at the root, to which `src/shareq/` links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OWN: Final = {"__init__.py", "__main__.py", "py.typed", "__pycache__"}
 
 
 def has_python(path: Path) -> bool:
-    """Return whether it is a module or a package, and not what an earlier build has left."""
+    """Return whether it is a module or a package, and not left by an earlier build."""
     return path.suffix == ".py" or any(path.rglob("*.py"))
 
 

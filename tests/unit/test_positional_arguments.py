@@ -1,4 +1,4 @@
-"""No call passes more than six arguments by position: what the seventh is, no reader could say."""
+"""No call passes more than six positional arguments, because no reader would know what the seventh is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_MANY: Final = {"Table", "chain"}
 
 
 def long_calls(source: str) -> Iterator[tuple[int, str]]:
-    """Yield line and name of the calls with too many arguments. What is spread out (`*rest`) does not count."""
+    """Yield line and name of the calls with too many arguments, not counting `*rest`."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and sum(not isinstance(each, ast.Starred) for each in node.args) > MOST:
             name = ast.unparse(node.func)

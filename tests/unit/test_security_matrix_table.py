@@ -1,4 +1,4 @@
-"""`docs/evidence/security-matrix.md` says what the matrix of all clients tests, no more and no less."""
+"""`docs/evidence/security-matrix.md` lists exactly what the matrix of all clients tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.interop.support.security_matrix import (
 
 
 def test_the_results_are_what_the_suite_makes_when_everything_passes() -> None:
-    """Clients, their pinned versions, ways in, and what a client lacks: a change of any needs the table made again."""
+    """Require new results after a change of clients, their pinned versions, login methods or known gaps."""
     assert results() == Results(headings(), {kind: everything_passes() for kind in BROKERS})
 
 

@@ -1,4 +1,4 @@
-"""`docs/evidence/suites-by-node.md` has what `by_node.json` has, and the Makefile runs the suites that it names."""
+"""`docs/evidence/suites-by-node.md` matches `by_node.json`, and the Makefile runs the suites that it names."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def test_outcomes_are_counted_by_suite_and_reason() -> None:
 
 
 def of_the_makefile(*names: str) -> list[str]:
-    """Return the values of its variables of these names."""
+    """Return the values of the Makefile's variables of these names."""
     text = (ROOT / "Makefile").read_text()
     return [re.findall(rf"^{name} +:= (.*)$", text, re.MULTILINE)[0] for name in names]

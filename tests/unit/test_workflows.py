@@ -1,4 +1,4 @@
-"""The hosting site's files: workflows parse, run targets that exist, and name actions by their commit."""
+"""The hosting site's files: workflows parse, run existing targets, and pin actions by commit."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_actions_are_named_by_their_commit(path: Path) -> None:
 
 
 def test_an_action_has_one_commit_everywhere() -> None:
-    """Files below a repository (`codeql-action/init`) are of one commit, too."""
+    """Pin paths below a repository (`codeql-action/init`) to the same commit, too."""
     found: dict[str, set[str]] = {}
     for path in WORKFLOWS:
         for owner, name, commit in re.findall(r"uses: ([\w-]+)/([\w-]+)[\w/-]*@(.*)", path.read_text()):

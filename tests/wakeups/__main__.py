@@ -2,8 +2,9 @@
 when one is later than `--within` milliseconds.
 
 200 records of one group are released one after the other, each when the one before has come back: alone, beside 100,000
-ranges of another group that wait for longer, and beside as many of the same share partition. Lateness is what the
-member sees, its request's way there and back included.
+ranges of another group that wait for longer, and beside as many of the same share partition. As many records with times
+of their own come beside others that wait for theirs (`dated.py`). Lateness is what the member sees, its request's way
+there and back included.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from devtools.provenance import machine
 from shareq.testing import Broker
 from tests.interop.support.share_wire import ACCEPT, RELEASE, Member, append
 from tests.interop.test_delayed_redelivery import member_of
+from tests.wakeups.dated import dated
 
 BEGIN: Final = "<!-- wake-ups: begin -->"
 END: Final = "<!-- wake-ups: end -->"
@@ -62,9 +64,14 @@ def main(arguments: Sequence[str]) -> int:
     lines += ["| beside it wait | delays | median, ms late | p99 | longest |", "| --- | --- | --- | --- | --- |"]
     print(*lines, sep="\n", flush=True)
     found = measured(options.delays, options.others)
+    with Broker(config=CONFIG) as own:
+        of_their_own = dated(own, options.delays, options.others)
+    found.append(Lateness.of(f"{options.others:,} records with times of their own", of_their_own.late_s))
     for each in found:
         lines.append(f"| {each.what} | {each.delays} | {each.p50:.1f} | {each.p99:.1f} | {each.most:.1f} |")
         print(lines[-1], flush=True)
+    cost = f"{of_their_own.more_mb:.0f} MB, {of_their_own.loaded_s:.1f} s until they wait"
+    print(f"records with times of their own: {cost}, {of_their_own.loaded_again_s:.1f} s behind a kill", flush=True)
     if options.write is not None:
         write_between(options.write, BEGIN, END, lines)
     return int(any(each.most > options.within for each in found))

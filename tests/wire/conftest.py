@@ -15,14 +15,14 @@ _numbers = count(1)
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Broker]:
-    """A broker in a process of its own."""
+    """Run a broker in a process of its own."""
     with Broker() as running:
         yield running
 
 
 @pytest.fixture
 def connect(broker: Broker) -> Iterator[Callable[[], WireClient]]:
-    """Opens connections, and closes them after the test."""
+    """Return a function that opens connections, which are closed after the test."""
     clients: list[WireClient] = []
 
     def open_one() -> WireClient:
@@ -36,11 +36,11 @@ def connect(broker: Broker) -> Iterator[Callable[[], WireClient]]:
 
 @pytest.fixture
 def client(connect: Callable[[], WireClient]) -> WireClient:
-    """One connection."""
+    """Return one connection."""
     return connect()
 
 
 @pytest.fixture
 def topic() -> str:
-    """A topic name nobody has used yet."""
+    """Return an unused topic name."""
     return f"topic-{next(_numbers)}"

@@ -1,4 +1,4 @@
-"""docs/asyncio.md: its example prints what it shows, its snippets run, and what it says of defaults is so."""
+"""docs/asyncio.md: its example and snippets run as shown, and its defaults are the code's."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def test_the_example_prints_what_the_page_shows(broker: Broker) -> None:
 
 
 class Seen(Exception):
-    """Ends a snippet, which goes on for ever."""
+    """An exception that ends an endless snippet."""
 
 
 async def run(begin: str, changes: Mapping[str, str] | None = None, **names: object) -> object:
-    """Run the snippet that begins so, with these names, after these changes of its text; what its last line is."""
+    """Run the snippet that begins with this text, with these names and changes; return the value of its last line."""
     (snippet,) = [each for each in SNIPPETS if each.startswith(begin)]
     for before, after in (changes or {}).items():
         assert before in snippet
@@ -56,7 +56,7 @@ async def run(begin: str, changes: Mapping[str, str] | None = None, **names: obj
 
 
 def test_each_snippet_is_run() -> None:
-    begins = ("from shareq.aio import", "async with (\n", "ShareConsumer(\n")
+    begins = ("from shareq.aio import", "async with (\n", "async for batch in", "ShareConsumer(\n")
     assert [sum(each.startswith(begin) for each in SNIPPETS) for begin in begins] == [1] * len(SNIPPETS)
 
 
@@ -101,6 +101,25 @@ async def test_the_worker_of_the_page_works_on_four_at_a_time() -> None:
             await run("async with (\n", bootstrap=broker.bootstrap, work=work)
         assert ended.group_contains(Seen)
         await broker.aio.assert_acknowledged("packers", "parcels", 6)
+
+
+async def test_the_batches_of_the_page_are_accepted_when_the_next_is_asked_for() -> None:
+    seen: list[bytes | None] = []
+
+    async def store(values: list[bytes | None]) -> None:
+        seen.extend(values)
+        if len(seen) == 6:
+            raise Seen
+
+    with Broker(mode="thread") as broker:
+        broker.topic("parcels")
+        broker.share_group("packers")
+        broker.produce("parcels", *"abcdef")
+        async with ShareConsumer(broker.bootstrap, "packers", ["parcels"]) as consumer:
+            with pytest.raises(Seen):
+                await run("async for batch in", {"500": "5"}, consumer=consumer, store=store)
+        assert seen == [each.encode() for each in "abcdef"]
+        assert consumer.metrics.accepted == 5
 
 
 @pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))

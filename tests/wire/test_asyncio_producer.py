@@ -1,4 +1,4 @@
-"""`shareq.aio.Producer` on a broker in this process: what it counts, and what it warns of."""
+"""`shareq.aio.Producer` on a broker in this process: its counts and warnings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import gc
 import pytest
 
 from devtools.clients.admin import create_topic
-from shareq.aio import BrokerError, Producer, ProducerMetrics, ShareConsumer
+from shareq.aio import BrokerError, ConfigError, Producer, ProducerMetrics, ShareConsumer
 from shareq.testing import Broker
 
 
@@ -28,10 +28,40 @@ async def test_what_was_sent_appended_failed_and_waits_is_counted(broker: Broker
         assert producer.metrics == ProducerMetrics(sent=4, appended=3, failed=1, requests=2)
 
 
+async def test_a_batch_is_written_as_a_whole_in_order(broker: Broker) -> None:
+    create_topic(broker.bootstrap, "together")
+    records = [(b"k", b"%d" % number) for number in range(2_000)]
+    async with Producer(broker.bootstrap, batch_bytes=10_000, buffer_bytes=30_000) as producer:
+        assert await (await producer.send_batch("together", records)) == 2_000
+        assert await (await producer.send_batch("together", [])) == 0
+        assert (producer.metrics.appended, producer.metrics.buffered_bytes) == (2_000, 0)
+    assert [each.value for each in broker.records("together")] == [value for _, value in records]
+
+
+async def test_a_batch_with_what_no_record_has_is_not_sent_at_all(broker: Broker) -> None:
+    create_topic(broker.bootstrap, "refused")
+    async with Producer(broker.bootstrap, max_request_bytes=1_000) as producer:
+        with pytest.raises(TypeError, match="value is str"):
+            await producer.send_batch("refused", [(None, b"fine"), (None, "text")])  # type: ignore[list-item]
+        with pytest.raises(ConfigError, match="max_request_bytes allows 1000"):
+            await producer.send_batch("refused", [(None, b"fine"), (None, bytes(2_000))])
+        assert producer.metrics.sent == 0
+
+
+async def test_a_batch_raises_the_first_error_when_all_of_it_is_answered(broker: Broker) -> None:
+    create_topic(broker.bootstrap, "partly", max_message_bytes="2000")
+    async with Producer(broker.bootstrap, linger_ms=60_000) as producer:
+        written = await producer.send_batch("partly", [(None, b"small"), (None, bytes(3_000)), (None, b"small")])
+        await producer.flush()
+        with pytest.raises(BrokerError, match="MESSAGE_TOO_LARGE"):
+            await written
+        assert (producer.metrics.appended, producer.metrics.failed) == (2, 1)
+
+
 async def test_a_topic_that_does_not_exist_is_logged_once_while_it_is_waited_for(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A minute without a word looks like a producer that hangs."""
+    """Log it: a silent minute looks like a hanging producer."""
     with Broker(mode="thread", config={"auto.create.topics.enable": "false"}) as broker:
         async with Producer(broker.bootstrap, max_block_ms=600, properties={"retry.backoff.ms": "10"}) as producer:
             with pytest.raises(BrokerError, match="topic absent: UNKNOWN_TOPIC_OR_PARTITION"):
@@ -73,7 +103,7 @@ def test_a_producer_that_is_never_closed_warns_of_what_it_holds(broker: Broker) 
 
 
 def test_producer_and_share_consumer_run_on_uvloop(broker: Broker) -> None:
-    """Servers of applications and other libraries' workers bring this loop, which lacks some of asyncio's options."""
+    """Run on uvloop, which other libraries install and which lacks some of asyncio's options."""
     uvloop = pytest.importorskip("uvloop")
     topic = broker.topic()
     group = broker.share_group()

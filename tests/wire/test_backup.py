@@ -1,4 +1,4 @@
-"""`shareq backup` beside a running broker, `shareq restore`, and a start on what it made."""
+"""`shareq backup` beside a running broker, `shareq restore`, and a start with the result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE_MIB = str(1 << 20)
 
 
 def done(*arguments: object) -> str:
-    """Call a command in this process, which has to end well; what it prints."""
+    """Call a command in this process, which must succeed; return its output."""
     result = Shell("unused:1").run(*map(str, arguments))
     assert result.code == 0, result.err
     return result.out
@@ -99,7 +99,7 @@ def test_backups_are_listed_checked_and_removed(tmp_path: Path) -> None:
 
 
 def test_a_topic_that_was_deleted_is_not_in_the_backup(tmp_path: Path) -> None:
-    """A folder that the broker could not remove, say: its topic does not come back."""
+    """Leave out a folder that the broker could not remove, so that its topic does not come back."""
     data, dest = tmp_path / "data", tmp_path / "backups"
     with Broker(data_dir=data) as broker:
         make(broker)
@@ -160,7 +160,7 @@ def manifest_of(data: Path) -> dict[tuple[str, int], LogRow]:
 
 
 def test_a_restored_folder_has_a_manifest_of_what_is_in_it(tmp_path: Path) -> None:
-    """Otherwise a start takes bytes that were lost since for a write that was cut off."""
+    """Write one: otherwise a start takes later losses for an unfinished write."""
     data, dest, new = tmp_path / "data", tmp_path / "backups", tmp_path / "new"
     with Broker(data_dir=data) as broker:
         make(broker)

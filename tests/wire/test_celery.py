@@ -1,4 +1,4 @@
-"""Celery over share groups: workers in processes of their own at a real broker."""
+"""Celery over share groups: workers in processes of their own, on a real broker."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def kill_broker(cluster: Broker) -> Callable[[], None]:
 
 
 class TestCelery(CeleryScenarios):
-    """The scenarios, and what is of our broker alone."""
+    """The common scenarios, and those of our broker alone."""
 
     def test_one_slow_task_delays_nobody(self, celery: Callable[..., CeleryWorkers]) -> None:
-        """One partition, two workers: with positions, what comes after the slow task would wait or be lost with it."""
+        """Use one partition and two workers: with committed positions, later tasks would wait or be lost."""
         running = celery()
         running.start()
         running.start()

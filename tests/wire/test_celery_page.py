@@ -1,4 +1,4 @@
-"""docs/celery.md: its example does what it shows, its options are those of the code."""
+"""docs/celery.md: its example runs as shown, and its options are the code's."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHELL = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
 
 @contextmanager
 def worker(folder: Path, *command: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A command of Celery's in a folder, where its output is `log`."""
+    """Run a Celery command in a folder, with its output in `log`."""
     with open(folder / "log", "wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", *command],

@@ -1,4 +1,4 @@
-"""`shareq check` with properties of a client: behind TLS and with a login, by its exit code and one line."""
+"""`shareq check` with a client's properties (TLS and a login): its exit code and one line."""
 
 from __future__ import annotations
 

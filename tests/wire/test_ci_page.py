@@ -1,4 +1,4 @@
-"""docs/ci.md and action.yml: a broker for the tests of a job, started by the action's own steps."""
+"""docs/ci.md and action.yml: a broker for a job's tests, started by the action's own steps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BIN: Final = Path(sys.executable).parent
 
 @pytest.fixture
 def runner(tmp_path: Path) -> Path:
-    """A runner's folder in which the first step has installed what is in this environment."""
+    """Return a runner's folder in which the first step has installed this environment's packages."""
     (tmp_path / "shareq").mkdir()
     (tmp_path / "shareq" / "bin").symlink_to(BIN)
     return tmp_path
@@ -59,7 +59,7 @@ def test_a_broker_that_does_not_start_fails_the_step_with_its_log(runner: Path) 
 
 
 def test_inputs_reach_the_steps_by_the_environment_alone() -> None:
-    """Else a caller's text would be a part of the script."""
+    """Keep a caller's text out of the script."""
     for step in STEPS.values():
         assert "${{" not in step["run"]
         assert step["env"].keys() <= {"VERSION", "PORT"}

@@ -1,4 +1,4 @@
-"""The client with a broker of ours in a process of its own: what it asks, logins, a broker that goes and comes back."""
+"""The client on a broker of ours in a process of its own: requests, logins, restarts of the broker."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_broker_that_goes_and_comes_back(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """PLAIN and SCRAM for carol."""
+    """Run a broker with PLAIN and SCRAM for carol."""
     folder = tmp_path_factory.mktemp("sasl")
     (folder / "password").write_text(PASSWORD + "\n")
     (folder / "server.properties").write_text(

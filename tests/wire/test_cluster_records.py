@@ -1,4 +1,4 @@
-"""The records of a node over real connections, with shareq itself as the cluster: another implementation of brokers."""
+"""A node's records over real connections, with shareq itself as the cluster, a separate broker implementation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BUDGET = 400_000
 
 
 class Node:
-    """A node that reads of a cluster, on the running event loop."""
+    """A node that reads from a cluster, on the running event loop."""
 
     def __init__(self, bootstrap: str) -> None:
         loop = asyncio.get_running_loop()

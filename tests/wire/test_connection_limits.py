@@ -1,4 +1,4 @@
-"""The limits of connections: their number, their rate, and what few open files leave for them."""
+"""The limits of connections: their number, their rate, and the share of scarce file descriptors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Connect = Callable[[tuple[str, int]], WireClient]
 
 @pytest.fixture
 def connect() -> Iterator[Connect]:
-    """Opens a connection that is answered; ConnectionClosed for one that is refused."""
+    """Return a function that opens a working connection; ConnectionClosed if it is refused."""
     with contextlib.ExitStack() as stack:
 
         def open_one(address: tuple[str, int]) -> WireClient:
@@ -132,7 +132,7 @@ def serve_with_files(limit: int, data_dir: Path, *, synced: bool = False) -> sub
 @pytest.mark.parametrize("limit", [64, 80, 128])
 @pytest.mark.parametrize("every_message", [False, True])
 def test_few_files_are_shared_by_connections_and_logs(tmp_path: Path, limit: int, every_message: bool) -> None:
-    """Nothing could be accepted, written or imported any more at the limit: with more logs than files, for ever."""
+    """Keep some free: at the limit nothing could be accepted, written or imported, with many logs for ever."""
     allowed = (limit - 40) // 2
     with serve_with_files(limit, tmp_path, synced=every_message) as process, contextlib.ExitStack() as stack:
         stack.callback(process.kill)  # harmless when it has ended

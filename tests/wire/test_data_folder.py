@@ -1,4 +1,4 @@
-"""A real broker on data folders that are not its own, that lost a file, or that a file was damaged in."""
+"""A real broker on data folders that are not its own, or that lack a file or have a damaged one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOPICS: Final = 3
 
 
 def refused(data_dir: Path) -> str:
-    """The one line with which it does not start."""
+    """Return the one line with which the broker refuses to start."""
     command = [sys.executable, "-m", "shareq", "serve", "--data-dir", str(data_dir), "--listen", "127.0.0.1:0"]
     result = finished(command, env=child_environment(), timeout_s=30)
     assert result.returncode == 1, result
@@ -32,7 +32,7 @@ def refused(data_dir: Path) -> str:
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """Every name below a folder, links as such, and the contents of files."""
+    """Return every name below a folder with its content; links as such."""
     return {
         str(path.relative_to(folder)): f"-> {os.readlink(path)}" if path.is_symlink() else _content(path)
         for path in sorted(folder.rglob("*"))
@@ -45,7 +45,7 @@ def _content(path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A data folder as kill -9 leaves it: a record in each of three topics. And its cluster's id."""
+    """Return a data folder after kill -9, with a record in each of three topics, and its cluster id."""
     data_dir = tmp_path_factory.mktemp("killed") / "data"
     with Broker(data_dir=data_dir) as broker:
         with WireClient(broker.address) as client:
@@ -60,7 +60,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 
 def look(data_dir: Path) -> tuple[str | None, list[str], list[int]]:
-    """The cluster's id, its topics, and the high watermarks of `t0` to `t2`."""
+    """Return the cluster id, the topics, and the high watermarks of `t0` to `t2`."""
     with Broker(data_dir=data_dir, mode="thread") as broker, WireClient(broker.address) as client:
         answer = client.call(MetadataRequest(None), 9, MetadataResponse)
         assert all(topic.error_code == ErrorCode.NONE for topic in answer.topics)
@@ -90,7 +90,7 @@ def test_a_folder_that_is_there_keeps_its_mode_and_a_line_says_who_can_read_it(t
 
 
 def test_a_folder_with_other_things_in_it_is_refused_and_not_touched(tmp_path: Path) -> None:
-    """`photos-2024/` was removed, `*-delete/` too, a link's target emptied, `nginx-1/` renamed; nothing was logged."""
+    """Keep everything: once files and link targets were deleted, and `nginx-1/` renamed, without a log line."""
     precious, folder = tmp_path / "precious", tmp_path / "home"
     (precious / "sub").mkdir(parents=True)
     (precious / "a.txt").write_text("a")
@@ -126,7 +126,7 @@ def test_other_things_that_come_later_are_left_alone(tmp_path: Path, killed: tup
 
 @pytest.mark.parametrize("size", [0, 20])
 def test_a_partition_metadata_that_a_loss_of_power_has_cut(tmp_path: Path, killed: tuple[Path, str], size: int) -> None:
-    """It did not start, though `meta.db` knows the ids all the time."""
+    """Start with it, because `meta.db` has the ids."""
     data_dir = tmp_path / "data"
     shutil.copytree(killed[0], data_dir)
     for number in range(TOPICS):
@@ -153,7 +153,7 @@ def test_logs_without_any_metadata_are_refused_and_left_alone(tmp_path: Path, ki
 
 
 def test_metadata_that_is_older_than_the_logs_is_refused(tmp_path: Path) -> None:
-    """An older copy of everything but the logs: their topics are in no record."""
+    """Restore old metadata beside newer logs, whose topics it lacks."""
     data_dir, older = tmp_path / "data", tmp_path / "older"
     with Broker(data_dir=data_dir) as broker:
         broker.stop()

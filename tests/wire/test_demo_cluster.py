@@ -1,4 +1,4 @@
-"""`make demo-cluster` without Java, with made-up flights: a node and the cluster's broker are killed."""
+"""`make demo-cluster` without Java, on invented flights: a node and the cluster's broker are killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page that shows commands has a test that runs them; a new page needs one, or a reason here."""
+"""A check that every page with commands has a test that runs them, or a reason here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ ROOT: Final = DOCS.parent
 TOOLS: Final = "tests/interop/test_documented_tools.py"
 DOCUMENTS: Final = "tests/wire/test_documents.py"
 PAGES: Final = "tests/wire/test_pages.py"
+HOWTO: Final = "tests/wire/test_howto_pages.py"
 RUN_BY: Final = {
+    "airflow.md": "tests/wire/test_airflow.py",
     "asyncio.md": "tests/wire/test_asyncio_page.py",
     "celery.md": "tests/wire/test_celery_page.py",
     "cli.md": "tests/unit/docs/test_cli.py",
@@ -26,6 +28,17 @@ RUN_BY: Final = {
     "concepts/record.md": PAGES,
     "console.md": DOCUMENTS,
     "dead-letters.md": TOOLS,
+    "delays.md": "tests/wire/test_queues.py",
+    "dramatiq.md": "tests/wire/test_dramatiq_page.py",
+    "faststream.md": "tests/interop/test_frameworks.py",
+    "howto/celery-redis-stops-consuming.md": HOWTO,
+    "howto/kafka-dead-letter-queue-python.md": HOWTO,
+    "howto/kafka-retry-with-backoff-python.md": HOWTO,
+    "howto/kafka-share-group-lag-prometheus.md": HOWTO,
+    "howto/kafka-share-groups-ui.md": HOWTO,
+    "howto/local-queue-for-tests.md": HOWTO,
+    "howto/parallel-consumer-alternative.md": HOWTO,
+    "howto/pyspark-kafka-without-a-jar.md": HOWTO,
     "kafka-4.4.md": TOOLS,
     "kafka-tools.md": "tests/unit/docs/test_kafka_tools.py",
     "maintenance.md": DOCUMENTS,
@@ -55,7 +68,6 @@ NOT_RUN: Final = {
     ("operating.md", "useradd --system"): "needs systemd as process 1",
     ("operating.md", "kubectl apply"): "no cluster: tests/unit/docker/test_services.py checks the file",
     ("spark.md", "pip install '.[spark,jre]'"): "make .venv-spark/.ready",
-    ("spark.md", "make demo-spark"): "tests/spark/test_demo.py",
     ("testing.md", "shareq serve --ephemeral"): "tests/wire/test_testing_modes.py",
 }
 """Blocks of these pages that their tests leave out, by how they begin, and what was done instead."""
@@ -65,7 +77,7 @@ _COMMAND: Final = re.compile(r"^(?:\$ \S|(?:shareq|curl|kcat|openssl|make|python
 
 
 def pages_with_commands() -> set[str]:
-    """But for evidence (campaigns, below), the reference (made from the code), and benchmarks."""
+    """Return them, without evidence (see below), the generated reference, and benchmarks."""
     found = set()
     for page in DOCS.glob("**/*.md"):
         name = str(page.relative_to(DOCS))
@@ -83,7 +95,7 @@ def test_every_page_with_commands_has_a_test_that_runs_them() -> None:
 
 @pytest.mark.parametrize("page", sorted(RUN_BY))
 def test_the_test_of_a_page_reads_it(page: str) -> None:
-    """A name in a map alone runs nothing."""
+    """Check that the named test reads the page."""
     text = (ROOT / RUN_BY[page]).read_text()
     assert Path(page).name in text, f"{RUN_BY[page]} does not name {page}"
 
@@ -96,7 +108,7 @@ def test_what_is_left_out_is_still_shown_and_is_done_elsewhere(page: str, begin:
 
 
 def test_the_commands_of_campaigns_exist() -> None:
-    """Evidence takes hours to make again: what is asked here is whether its commands are still there."""
+    """Check only that they exist: running them takes hours."""
     targets = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     shown = 0
     for page in [*DOCS.glob("evidence/*.md"), DOCS / "benchmarks.md"]:

@@ -1,4 +1,4 @@
-"""The commands and files that an operator copies from the documents, except for names, ports and folders."""
+"""The commands and files that operators copy from the documents; only names, ports and folders are changed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENVIRONMENT: Final = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.
 
 
 class Document:
-    """Its blocks with ports that are free here; `broker.example.com` is this machine."""
+    """A document's blocks with free ports; `broker.example.com` is this machine."""
 
     def __init__(self, name: str, *ports: int) -> None:
         self.port = {port: free_port() for port in ports}
@@ -35,25 +35,25 @@ class Document:
         self.text = text
 
     def block(self, begin: str) -> str:
-        """The one block that begins so."""
+        """Return the only block with this beginning."""
         (found,) = [body for _, body in _BLOCK.findall(self.text) if body.startswith(begin)]
         return str(found)
 
     def command(self, begin: str) -> str:
-        """The one line of a block that begins so."""
+        """Return the only line of a block with this beginning."""
         (found,) = {
             line for _, body in _BLOCK.findall(self.text) for line in body.splitlines() if line.startswith(begin)
         }
         return str(found)
 
     def inline(self, begin: str) -> str:
-        """The one command between backquotes that begins so."""
+        """Return the only command in backquotes with this beginning."""
         (found,) = set(re.findall(rf"`({re.escape(begin)}[^`]*)`", self.text))
         return str(found)
 
 
 def sh(command: str, folder: Path, **environment: str) -> str:
-    """Run it as it is written, with these variables beside the others; its output."""
+    """Run a command as written, with these additional variables; return its output."""
     done = finished(["sh", "-e", "-c", command], cwd=folder, env=ENVIRONMENT | environment, timeout_s=60)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     return done.stdout
@@ -61,7 +61,7 @@ def sh(command: str, folder: Path, **environment: str) -> str:
 
 @contextmanager
 def serving(command: str, folder: Path, says: str = "listening on") -> Iterator[None]:
-    """Serve until the block ends; it has to end with 0 then. `says`: in its first line."""
+    """Run a server during the block; it must then exit with 0. `says`: part of its first line."""
     broker = subprocess.Popen(["sh", "-c", f"exec {command}"], cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE)
     try:
         assert broker.stdout is not None
@@ -107,7 +107,7 @@ def test_a_broker_with_certificates(tmp_path: Path) -> None:
 
 
 def test_an_upgrade_and_the_way_back(tmp_path: Path) -> None:
-    """But for pip: there is no other release here."""
+    """Skip only pip, as there is no other release here."""
     document = Document("maintenance.md")
     serve = document.command("shareq serve --data-dir shareq-data") + f" --listen 127.0.0.1:{free_port()}"
     with serving(serve, tmp_path):
@@ -167,7 +167,7 @@ def test_the_log_of_share_groups_alone(tmp_path: Path) -> None:
 
 
 def test_backups_and_what_comes_of_them(tmp_path: Path) -> None:
-    """Each command of the page's blocks, in their order: beside the broker, and after it."""
+    """Run the page's blocks in order: beside the broker, and after it."""
     document = Document("maintenance.md")
 
     def run(begin: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The reach of a broker without authentication, the addresses that clients connect to, and containers' properties."""
+"""The exposure of a broker without authentication, its advertised addresses, and containers' properties."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LONG_MS = 20_000  # no test waits for that
 
 
 def values(records: bytes | memoryview | None) -> list[bytes | None]:
-    """The values of all records in a fetched partition."""
+    """Return the values of all records in a fetched partition."""
     assert records is not None
     data = bytes(records)
     return [

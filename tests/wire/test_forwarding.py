@@ -1,6 +1,4 @@
-"""The forwarding of a node, over real connections, with shareq itself as the cluster: another implementation of
-brokers.
-"""
+"""A node's forwarding over real connections, with shareq itself as the cluster, a separate broker implementation."""
 
 from __future__ import annotations
 
@@ -19,8 +17,8 @@ from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.process.server import Server
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.client.config import ClientConfig
-from shareq.cluster.forward.batches import Batches
 from shareq.cluster.forward.forwarding import Forwarding
+from shareq.cluster.forward.produce_by_leader import Batches
 from shareq.cluster.link.network import NetworkLink
 from shareq.cluster.link.versions import served_by_all
 from shareq.cluster.mirror.topics import TopicMirror
@@ -46,11 +44,11 @@ NODE_ID = 1_000_000
 
 
 class ForwardingFolder(DataFolderGround):
-    """A data folder with a node's table; what is forwarded goes to the cluster."""
+    """A data folder with a node's handler table, which forwards to the cluster."""
 
     @classmethod
     async def before(cls, bootstrap: str, env: Environment, config: BrokerConfig) -> ForwardingFolder:
-        """Return one before the cluster at an address."""
+        """Return one in front of the cluster at an address."""
         link = NetworkLink(ClientConfig.from_properties({"bootstrap.servers": bootstrap}))
         answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         link.send(None, ApiVersionsRequest("shareq", "1")).on_complete(answer.set_result)
@@ -69,14 +67,14 @@ class ForwardingFolder(DataFolderGround):
     topics: TopicMirror
 
     def close(self, *, clean: bool) -> None:
-        """End the link, too."""
+        """Close the folder and the link."""
         self.topics.close()
         self.link.close()
         super().close(clean=clean)
 
 
 async def forwarded(cluster: str, folder: Path) -> None:
-    """Run a node before a cluster, and let a client do everything by its address alone."""
+    """Run a node in front of a cluster, and let a client use only its address."""
     grounds: list[ForwardingFolder] = []
     config = BrokerConfig.load(
         {"node.id": str(NODE_ID), "listeners": "PLAINTEXT://127.0.0.1:0", "log.dirs": str(folder)}

@@ -48,7 +48,7 @@ NONE, STORAGE_ERROR = ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """An empty file system of 64 MB."""
+    """Mount an empty file system of 64 MB."""
     if os.name != "posix" or os.geteuid() != 0:
         pytest.skip("mounting a file system needs root")
     if shutil.which("mkfs.ext4") is None:
@@ -69,13 +69,13 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def broker(disk: Path) -> Iterator[Broker]:
-    """A broker on that file system; its log is shown when the test fails."""
+    """Run a broker on that file system; its log is shown if the test fails."""
     with Broker(config=PROPERTIES, data_dir=disk) as running:
         yield running
 
 
 def fill(client: WireClient, topic: str) -> int:
-    """Produce until it is refused; how many records were taken."""
+    """Produce until refused; return the number of accepted records."""
     for sent in range(10_000):
         error = produce(client, topic, batch(RECORD)).error_code
         if error != NONE:
@@ -85,7 +85,7 @@ def fill(client: WireClient, topic: str) -> int:
 
 
 def hog_the_rest(folder: Path) -> None:
-    """Take every block that is left, as another program may, before the broker meets the full disk."""
+    """Take every remaining block, as another program may, before the broker meets the full disk."""
     with (folder / "lost+found" / "hog").open("wb", buffering=0) as hog:
         space, end = os.statvfs(folder), 0
         for size in (space.f_bavail * space.f_frsize, 1 << 20, 4096):
@@ -155,7 +155,7 @@ def keep_bytes(client: WireClient, topic: str, size: int) -> None:
 
 
 def test_a_disk_that_the_broker_has_filled(disk: Path, broker: Broker) -> None:
-    """Records are refused first; the broker goes on with what is kept back, without touching its reserve."""
+    """Refuse records first, then continue without touching the reserve."""
     with WireClient(broker.address) as client:
         topic_id = create_topic(client, "t", configs=SMALL_SEGMENTS)
         until((disk / "reserve").exists)
@@ -177,7 +177,7 @@ def test_a_disk_that_the_broker_has_filled(disk: Path, broker: Broker) -> None:
 @pytest.mark.parametrize("ends", ["stopped", "killed"])
 @pytest.mark.parametrize("frees", ["DeleteRecords", "DeleteTopics", "retention"])
 def test_a_disk_without_a_byte_left(disk: Path, broker: Broker, frees: str, ends: str) -> None:
-    """Measured: 0 bytes free, and retention, DeleteRecords and DeleteTopics failed."""
+    """Free space with 0 bytes left, where retention, DeleteRecords and DeleteTopics once failed."""
     with WireClient(broker.address) as client:
         topic_id = create_topic(client, "t", configs=SMALL_SEGMENTS)
         create_topic(client, "other", configs=SMALL_SEGMENTS)

@@ -1,4 +1,4 @@
-"""A client that makes groups without end, and one that needs a single group."""
+"""A client that creates groups endlessly, and one that needs a single group."""
 
 from __future__ import annotations
 

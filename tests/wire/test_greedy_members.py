@@ -1,4 +1,4 @@
-"""A client that joins without end, one that fills `group.share.max.groups`, and others beside them."""
+"""A client that joins endlessly, one that fills `group.share.max.groups`, and others beside them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_greedy_one_gets_no_more_members_and_others_do(by: str) -> None:
 
 
 def test_ids_that_a_client_makes_up_are_members_of_consumer_groups_too() -> None:
-    """KIP-848: a JoinGroup to a consumer group is taken with any id."""
+    """KIP-848: a JoinGroup to a consumer group is accepted with any member id."""
     with (
         Broker(config={"shareq.max.members.per.principal": str(MOST)}, mode="thread") as broker,
         WireClient(broker.address) as greedy,

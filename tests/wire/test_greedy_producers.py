@@ -1,4 +1,4 @@
-"""Clients that make transactional ids and producer ids without end; two users at one address."""
+"""Clients that create transactional and producer ids endlessly; two users at one address."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0
 
 
 def send(client: WireClient, topic: str, producer_id: int, sequence: int = 0, partition: int = 0) -> int:
-    """The first batch of a producer, or a later one."""
+    """Send a producer's first batch, or a later one."""
     records = numbered(b"x", producer_id=producer_id, sequence=sequence)
     return produce(client, topic, records, partition=partition).error_code
 

@@ -30,7 +30,7 @@ def run_check(*arguments: str) -> tuple[int, str, str]:
 
 @contextmanager
 def answering(answer: Callable[[socket.socket], None]) -> Iterator[tuple[str, int]]:
-    """A server that takes one connection, waits for a request and does with the connection what `answer` says."""
+    """Run a server that accepts one connection, waits for a request and then calls `answer`."""
 
     def serve() -> None:
         connection, _ = server.accept()
@@ -107,7 +107,7 @@ def test_a_server_that_does_not_answer_as_a_broker_is_unhealthy(answer: bytes, t
 
 
 def test_silence_ends_at_the_timeout() -> None:
-    """Nobody accepts, but the system takes the connection: a broker that hangs looks like this."""
+    """Connect to a port that the system accepts but no program serves, like a hanging broker."""
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         pytest.raises(UnhealthyError, match=r"no answer within 0\.2 s"),
@@ -116,7 +116,7 @@ def test_silence_ends_at_the_timeout() -> None:
 
 
 def test_an_answer_that_trickles_in_ends_at_the_timeout() -> None:
-    """The timeout bounds the whole answer, not each piece of it."""
+    """Apply the timeout to the whole answer, not to each piece."""
     unhealthy = threading.Event()
 
     def trickle(connection: socket.socket) -> None:

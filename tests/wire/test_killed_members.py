@@ -1,4 +1,4 @@
-"""Members of a share group in processes of their own, killed with `kill -9`: their partitions go to others soon."""
+"""Share-group members in processes of their own, killed with `kill -9`: others soon get their partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kombu over share groups at a real broker: acknowledgements, requeues, exchanges, what is transient, sizes."""
+"""Kombu over share groups on a real broker: acknowledgements, requeues, exchanges, transient messages, sizes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def send(connection: Connection, queue: Queue, *bodies: Any, **more: Any) -> Non
 
 
 class Taking:
-    """Consumes a queue; `messages` are what came, unacknowledged."""
+    """A consumer of a queue; `messages` are those received, unacknowledged."""
 
     def __init__(self, connection: Connection, *queues: Queue, prefetch: int = 0, no_ack: bool = False) -> None:
         self.connection = connection
@@ -174,7 +174,7 @@ def test_fanout_goes_to_all_who_listen(connect: Connect, name: str) -> None:
 
 
 def test_what_is_said_to_all_is_handed_on_before_messages(connect: Connect, name: str) -> None:
-    """Celery revokes a task that is sent next; its worker has to hear that first."""
+    """Deliver broadcasts first: Celery may revoke a task just before sending it."""
     connection, queue = connect(), queue_of(name)
     news = Queue(f"{name}-news", Exchange(f"{name}-news", type="fanout"), auto_delete=True)
     order: list[str] = []
@@ -262,7 +262,7 @@ def test_a_cancelled_consumer_releases_what_it_was_not_handed(connect: Connect, 
 
 
 def test_a_cancelled_consumer_takes_nothing_that_comes_later(connect: Connect, name: str) -> None:
-    """Its last fetch waits at the broker when it is cancelled, and would have acquired what comes next."""
+    """End its fetch waiting at the broker, which would acquire the next messages."""
     connection, queue = connect(), queue_of(name)
     send(connection, queue, 0)
     taking = Taking(connection, queue)

@@ -48,7 +48,7 @@ def looked_up(
 
 
 def filled(client: WireClient, topic: str) -> None:
-    """Offsets 0, 1 at the base time, 2 an hour later, 3 half an hour later."""
+    """Write offsets 0, 1 at the base time, 2 an hour later, 3 half an hour later."""
     create_topic(client, topic)
     produce(client, topic, batch(b"a", b"b"))
     produce(client, topic, batch(b"c", timestamp_ms=TIMESTAMP_MS + 3_600_000))
@@ -77,7 +77,7 @@ def test_named_offsets(client: WireClient, topic: str) -> None:
 
 
 def test_the_largest_timestamp_stays_when_its_record_was_deleted(client: WireClient, topic: str) -> None:
-    """Apache Kafka 4.3.1 answers so as long as the record's segment is there: the start of the log does not count."""
+    """Keep it while the record's segment exists, as Apache Kafka 4.3.1 does, whatever the log start is."""
     filled(client, topic)
     for start in (2, 3, 4):
         deleted = client.call(delete_records_request(topic, {0: start}), 2, DeleteRecordsResponse)
@@ -116,7 +116,7 @@ def test_errors(client: WireClient, topic: str) -> None:
 
 @pytest.mark.parametrize("version", [2, 3, 4])
 def test_the_end_of_an_epoch(client: WireClient, topic: str, version: int) -> None:
-    """KIP-320; the one epoch there is ends at the end of the log."""
+    """KIP-320: the only epoch ends at the end of the log."""
     filled(client, topic)
     parts = [OffsetForLeaderPartition(0, leader_epoch=epoch) for epoch in (0, 7)]
     parts.append(OffsetForLeaderPartition(1, leader_epoch=0))

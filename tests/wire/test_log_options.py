@@ -1,4 +1,4 @@
-"""`--log-level` and `--log-format`, as a process has them."""
+"""The effect of `--log-level` and `--log-format` on a process."""
 
 from __future__ import annotations
 

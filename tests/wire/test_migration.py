@@ -1,4 +1,4 @@
-"""A topic that four workers drain moves to another broker under them; on the way commands and brokers are killed."""
+"""A topic that moves to another broker while four workers drain it, and commands and brokers are killed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.scenarios.migration import GROUP, TOPIC, drained, filled
 
 @pytest.mark.parametrize("victim", ["command", "source", "target"])
 def test_workers_that_go_on_lose_nothing_and_get_nothing_again_that_was_confirmed(victim: str) -> None:
-    """The old ones go on while it moves; nothing that they do after the cut-over is confirmed."""
+    """Let old workers continue during the move; after the cut-over none of their work is confirmed."""
     with Broker(config={"group.share.record.lock.duration.ms": "15000"}) as first, Broker() as second:
 
         def strike() -> None:
@@ -29,7 +29,7 @@ def test_workers_that_go_on_lose_nothing_and_get_nothing_again_that_was_confirme
 
 
 def test_a_group_may_go_on_at_the_old_cluster_after_all() -> None:
-    """docs/moving.md has these commands: after a cut-over nothing is confirmed there until its state is forgotten."""
+    """Run docs/moving.md: after a cut-over nothing is confirmed there until its state is forgotten."""
     with Broker() as first, Broker() as second:
         filled(first.bootstrap)
         old = Shell(first.bootstrap)

@@ -24,7 +24,7 @@ def cluster() -> Iterator[Broker]:
 
 
 async def rejected(bootstrap: str, group: str, topic: str, count: int) -> None:
-    """Receive and reject that many records, each confirmed."""
+    """Receive and reject this many records, each confirmed."""
     async with ShareConsumer(bootstrap, group, [topic], acknowledgement="explicit") as consumer:
         for _ in range(count):
             record = await consumer.getone(timeout_s=30)
@@ -33,7 +33,7 @@ async def rejected(bootstrap: str, group: str, topic: str, count: int) -> None:
 
 
 def letters_by_way_of(node: NodeProcess) -> None:
-    """Have records die in a group, and look at their letters, all by way of a node that may create the queue."""
+    """Reject records in a group, and read their letters, through a node that may create the queue."""
     address = ("-b", node.bootstrap)
     shareq("topics", "create", "orders", "--partitions", "1", *address)
     configure(node.bootstrap, "packers")

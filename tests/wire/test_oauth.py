@@ -1,4 +1,4 @@
-"""OAUTHBEARER, a broker as a process and our own client: who is let in, for how long, whose keys, refused starts."""
+"""OAUTHBEARER with a broker process and our client: accepted tokens, their lifetime, key sources, refused starts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def network_of(broker: Broker, token: Callable[[], str]) -> Network:
 
 
 def asks(network: Network) -> bool:
-    """Return True if the broker says that this user may alter the cluster, as a super user may."""
+    """Return whether the broker lets this user alter the cluster, as a super user may."""
     answer = network.request(None, DescribeClusterRequest(include_cluster_authorized_operations=True))
     assert isinstance(answer, DescribeClusterResponse)
     assert answer.error_code == 0
@@ -95,7 +95,7 @@ def test_a_token_lets_in(broker: Broker, folder: Path) -> None:
 
 @pytest.mark.skipif(why_unavailable() is not None, reason=str(why_unavailable()))
 def test_keys_of_a_server(tmp_path: Path) -> None:
-    """One that is down at first: the broker starts, refuses tokens, and takes them when the keys can be had."""
+    """Start while the key server is down: tokens are refused until the keys are available."""
     authority = Authority(tmp_path)
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Keys)
     context = authority.server_context(authority.sign("server", "DNS:localhost"))

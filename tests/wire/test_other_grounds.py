@@ -1,4 +1,4 @@
-"""A server on another ground than a data folder: when it opens, who knows of a stop, what its probes say."""
+"""A server on another ground than a data folder: its opening, its stop, its probes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LISTENERS = {"listeners": "PLAINTEXT://127.0.0.1:0"}
 
 
 class Grounds:
-    """Makes grounds in memory; `waits_for` is awaited first."""
+    """A maker of grounds in memory, each of which first awaits `waits_for`."""
 
     def __init__(self) -> None:
         self.config = BrokerConfig.load(LISTENERS)
@@ -106,7 +106,7 @@ async def test_a_start_that_fails_leaves_no_ground_open(monkeypatch: pytest.Monk
 
 
 def test_a_signal_ends_a_start_that_waits_for_its_ground() -> None:
-    """The exit is that of a stop: nothing has failed."""
+    """Exit as after a stop: nothing has failed."""
     grounds = Grounds()
 
     async def for_ever() -> None:

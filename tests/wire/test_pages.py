@@ -1,4 +1,4 @@
-"""Pages for readers who are new: every command and snippet of them is run as it stands, and prints what they show."""
+"""Pages for new readers: all their commands and snippets run as written, and print what the page shows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def blocks(page: str) -> list[tuple[str, str]]:
 
 
 def commands(page: str, bootstrap: str) -> Iterator[tuple[str, str]]:
-    """Each block of shell, for this broker, with the output that the next block shows, empty if it shows none."""
+    """Yield each shell block, adapted to this broker, with the output shown in the next block, or ""."""
     found = [*blocks(page), ("", "")]
     for (language, text), (shown_as, shown) in pairwise(found):
         if language == "sh" and not text.startswith((_SET_UP, _SERVE)):
@@ -60,7 +60,7 @@ def run(block: str, bootstrap: str = "") -> list[str]:
     if block.startswith("python "):
         return sh(block, ROOT, SHAREQ_BOOTSTRAP_SERVERS=bootstrap).splitlines()
     shell, printed = Shell(bootstrap), list[str]()
-    for line in block.splitlines():
+    for line in block.replace(" && ", "\n").splitlines():
         before, _, call = line.rpartition(" | ")
         stdin = subprocess.run(["sh", "-c", before], capture_output=True, text=True, check=True).stdout
         name, *words = shlex.split(call)
@@ -92,8 +92,24 @@ def test_the_commands_of_a_page_run_and_print_what_it_shows(page: str) -> None:
     assert ran
 
 
+@pytest.mark.parametrize(
+    ("page", "ends_before"),
+    [
+        ("../README.md", "## More"),  # a first accepted record
+        ("start/python.md", "## Further"),  # a first retried job
+        ("howto/local-queue-for-tests.md", None),  # a first test with virtual time
+        ("celery.md", "## How it works"),  # a first task of Celery
+        ("start/spark.md", "## Further"),  # a first batch of Spark
+    ],
+)
+def test_first_minutes_take_five_commands_at_most(page: str, ends_before: str | None) -> None:
+    text = (DOCS / page).read_text().partition(ends_before or "\0")[0]
+    lines = [line for language, block in _BLOCK.findall(text) if language == "sh" for line in block.splitlines()]
+    assert 1 <= len([*lines, *re.findall(r"`(pip install [^`]*|python \S+)`", text)]) <= 5
+
+
 def run_moving(section: str, old: Broker, new: Broker, folder: str = "") -> list[str]:
-    """Run the commands of a section of moving.md. Of the old cluster's topic a group has done one record of two."""
+    """Run the commands of a section of moving.md. A group has done one of two records of the old topic."""
     run(
         "shareq topics create orders\n"
         "shareq configs alter group packers --set share.auto.offset.reset=earliest\n"
@@ -144,9 +160,9 @@ def test_the_broker_of_a_page_starts(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", ["start/python.md", "start/shell.md"])
 def test_what_a_page_installs_is_what_the_tests_use(page: str) -> None:
-    """pip itself is not run: it would fetch the same again."""
+    """Check without running pip, which would only fetch it again."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    ((what,),) = [re.findall(r"^pip install (.*)$", text, re.MULTILINE) for _, text in blocks(page)[:1]]
+    ((what,),) = [re.findall(r"pip install (.*)$", text, re.MULTILINE) for _, text in blocks(page)[:1]]
     for each in what.split():
         extra = re.fullmatch(r"'\.\[(\w+)\]'", each)
         assert (

@@ -1,4 +1,4 @@
-"""The plugin's effects on a run of pytest in a user's project."""
+"""The plugin's effects on a pytest run in a user's project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""examples/testing: each recipe passes for its right code and fails for its wrong one; docs/testing.md has them all."""
+"""examples/testing: each recipe passes for correct code and fails for wrong code; docs/testing.md contains them all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ WRONG: Final = {
 
 
 class Recipes:
-    """A run of all of them, in the background."""
+    """A background run of all recipes."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self._report = folder / "report.xml"
@@ -50,7 +50,7 @@ class Recipes:
         )
 
     def outcomes(self) -> dict[str, str]:
-        """Return by module why its test failed, or nothing if it passed."""
+        """Return by module the failure of its test, or ""."""
         printed, _ = self._pytest.communicate(timeout=300)
         found = {}
         for case in ElementTree.parse(self._report).iter("testcase"):

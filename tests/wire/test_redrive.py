@@ -1,4 +1,4 @@
-"""`shareq dlq redrive` with a broker in a process of its own, which is killed in the middle."""
+"""`shareq dlq redrive` on a broker process that is killed meanwhile."""
 
 from __future__ import annotations
 

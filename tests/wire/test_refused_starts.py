@@ -1,4 +1,4 @@
-"""Every reason to refuse a start: the command in the refusal is run as it stands, and the next start works."""
+"""Every reason to refuse a start: the command in the message, run as written, makes the next start work."""
 
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ LOST_PARTITION: Final = "the folder of a partition is missing"
 
 
 class Folders(NamedTuple):
-    """Data folders of stopped brokers: one with topics `kept` and `late`; before `late` was made; with `other` made
-    instead of it; of another cluster.
+    """Data folders of stopped brokers.
+
+    One has topics `kept` and `late`; others are from before `late` was created, have `other` in its place, or belong to
+    another cluster.
     """
 
     whole: Path
@@ -64,7 +66,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def take(data: Path, source: Path, *names: str) -> None:
-    """Take these files, and what SQLite keeps beside them, as they are in another folder."""
+    """Copy these files, and SQLite's side files, from another folder."""
     for name in names:
         for path in data.glob(f"{name}*"):
             path.unlink()

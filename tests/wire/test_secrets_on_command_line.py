@@ -1,4 +1,4 @@
-"""A command line can be read by every user of the machine: what is there of a broker that runs, and what is refused."""
+"""Secrets and command lines, which every user of the machine can read: what a running broker shows, and refusals."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_secret_in_an_option_is_refused_in_one_line(tmp_path: Path, setting: s
 def test_the_ways_that_are_named_leave_nothing_in_the_list_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file, a variable, references, a password's file: all at once, and all in use."""
+    """Use a file, a variable, references and a password file at once."""
     (tmp_path / "token").write_text(SECRET)
     (tmp_path / "password").write_text(SECRET)
     (tmp_path / "server.properties").write_text(

@@ -1,4 +1,4 @@
-"""taskiq over share groups at a real broker: the scenarios, and dead letters."""
+"""Taskiq over share groups on a real broker: the scenarios, and dead letters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def restart(cluster: Broker) -> Callable[[], object]:
 
 
 class TestTaskiq(TaskiqScenarios):
-    """The scenarios, and what is of our broker alone."""
+    """The common scenarios, and those of our broker alone."""
 
     async def test_a_rejected_task_is_a_dead_letter(self, cluster: Broker, name: str) -> None:
         letters = {
@@ -43,7 +43,7 @@ class TestTaskiq(TaskiqScenarios):
     async def test_what_taskiq_cannot_begin_is_given_up_and_the_next_task_is_done(
         self, cluster: Broker, name: str, caplog: pytest.LogCaptureFixture
     ) -> None:
-        """No task at all, a task that the worker does not know, a label that taskiq cannot use."""
+        """Send no task at all, an unknown task, and an unusable label."""
         letters = {"errors.deadletterqueue.topic.name": f"dlq.{name}", "share.delivery.count.limit": "2"}
         hall = Hall(cluster, name, group_config=letters)
         sender = hall.app()

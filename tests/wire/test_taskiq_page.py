@@ -1,4 +1,4 @@
-"""docs/taskiq.md: its example does what it shows, its options are those of the code."""
+"""docs/taskiq.md: its example runs as shown, and its options are the code's."""
 
 from __future__ import annotations
 

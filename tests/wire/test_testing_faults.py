@@ -1,4 +1,4 @@
-"""Faults, time and the transcript of `shareq.testing`, in a thread and in a process, with clients of all kinds."""
+"""Faults, time and the transcript of `shareq.testing`, in a thread and in a process, with all kinds of clients."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_share_fetch_is_refused_and_its_session_goes_on(
 
 
 def test_a_fetch_of_a_session_is_refused_once_its_partitions_are_named_again(broker: Broker) -> None:
-    """A fetch within a session names no partitions: the client has to begin a new session first, and that is no hit."""
+    """Make the client open a new session, which does not count as a hit: fetches in a session name no partitions."""
     topic = broker.topic()
     with KafkaConsumer(
         topic, bootstrap_servers=broker.bootstrap, auto_offset_reset="earliest", fetch_max_wait_ms=50
@@ -269,7 +269,7 @@ def test_a_crash_is_waited_for_and_the_broker_restarted_at_once(broker: Broker, 
 
 
 def test_helpers_of_a_broker_that_is_away_fail_at_once(broker: Broker) -> None:
-    """They tried for a minute, and only the test could have started it again."""
+    """Fail without retries: only the test itself could restart the broker."""
     topic = broker.topic()
     with broker.faults.on("Produce").crash() as fault:
         with WireClient(broker.address) as client, suppress(ConnectionClosed, ConnectionError):
@@ -288,7 +288,7 @@ def test_helpers_of_a_broker_that_is_away_fail_at_once(broker: Broker) -> None:
 
 
 def test_a_broker_is_restarted_while_a_fault_ends_it(broker: Broker) -> None:
-    """The test does not wait: the process ends while it is asked to stop."""
+    """Restart without waiting: the process ends while it is being stopped."""
     topic = broker.topic()
     for _ in range(5):
         fault = broker.faults.on("Produce").crash()
@@ -309,7 +309,7 @@ def test_faults_of_a_stopped_broker_say_how_often_they_were_applied(broker: Brok
 
 
 def test_a_queue_that_would_get_no_letters_is_refused_by_the_helper(broker: Broker) -> None:
-    """Apache Kafka takes the property, and then archives what is dead without a letter."""
+    """Refuse a property that Apache Kafka accepts, archiving dead records without letters."""
     with pytest.raises(ValueError, match=r"dead_letters='dlq': must begin with 'dlq\.'"):
         broker.share_group(dead_letters="dlq")
     assert broker.share_group("g", dead_letters="dlq.t") == "g"
@@ -349,7 +349,7 @@ def test_a_lost_leader_takes_the_locks_with_it(broker: Broker, group: str, membe
 
 
 def test_what_a_partition_without_a_leader_refuses(broker: Broker) -> None:
-    """The other partition refuses nothing."""
+    """Refuse nothing for the other partition."""
     topic = broker.topic(partitions=2)
     broker.produce(topic, "x", partition=0)
     broker.produce(topic, "y", partition=1)
@@ -370,7 +370,7 @@ def test_what_a_partition_without_a_leader_refuses(broker: Broker) -> None:
 
 
 def test_a_lost_leader_comes_back_in_an_epoch_that_clients_believe(broker: Broker) -> None:
-    """Clients drop metadata in which a leader's epoch is older than one that they have seen anywhere."""
+    """Raise the leader epoch: clients drop metadata with an older one than they have seen."""
     topic = broker.topic()
 
     def epoch() -> int:
@@ -410,7 +410,7 @@ def test_clients_wait_for_a_lost_leader_and_go_on(broker: Broker) -> None:
 
 
 def test_a_transaction_ends_when_its_leader_is_back(broker: Broker) -> None:
-    """Decided is decided: the marker is written as soon as it can be."""
+    """Write the decided marker as soon as possible."""
     topic = broker.topic()
     producer = ConfluentProducer({"bootstrap.servers": broker.bootstrap, "transactional.id": "t", "log_level": 0})
     producer.init_transactions(20)

@@ -1,4 +1,4 @@
-"""docs/testing.md: what it shows is run. Recipes: test_recipes.py; frameworks: tests/interop/test_frameworks.py."""
+"""docs/testing.md: its code runs. Recipes: test_recipes.py; frameworks: tests/interop/test_frameworks.py."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def place_order():
 
 
 def snippet(begin: str) -> str:
-    """The one that begins so."""
+    """Return the snippet with this beginning."""
     (found,) = [each for each in SNIPPETS if each.startswith(begin)]
     return str(found)
 
 
 def pytest_of(folder: Path, *texts: str, code: int = 0) -> str:
-    """Return pytest's output for tests, in its default mode and without a configuration."""
+    """Return pytest's output for tests, in default mode without a configuration."""
     for number, text in enumerate(texts):
         (folder / f"test_shown_{number}.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "shareq.testing.plugin", "-p", "no:cacheprovider"]
@@ -80,7 +80,7 @@ def test_the_tests_pass(tmp_path: Path) -> None:
 
 
 def test_a_failure_shows_the_line_that_the_page_shows(tmp_path: Path) -> None:
-    """But for the time, the connection's number and what of the client's versions is in it."""
+    """Ignore the time, the connection's number and the client's versions."""
     ((heading, line),) = re.findall(r"^(-+ shareq broker: transcript -+)\n +\S+ (#.*)$", PAGE, re.MULTILINE)
     failing = snippet("import pytest\n").replace('["a vase"]', '["another vase"]')
     shown = pytest_of(tmp_path, failing, code=1)

@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures by scope, the marker, and what a failure shows. Each test runs a small suite."""
+"""The pytest plugin: fixtures by scope, the marker, and a failure's output. Each test runs a small suite."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_it(shareq_broker):
 
 @pytest.mark.parametrize("mode", ["thread", "process"])
 def test_a_failure_shows_what_was_asked_before_the_helpers_polled(tmp_path: Path, mode: str) -> None:
-    """More often than requests are kept."""
+    """Poll more often than the number of requests kept."""
     suite = """
 from confluent_kafka.admin import AdminClient, NewTopic
 

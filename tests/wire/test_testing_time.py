@@ -1,4 +1,4 @@
-"""The timeouts in a broker of `shareq.testing` end when its time is moved, and not before."""
+"""The timeouts in a broker of `shareq.testing`, which end when its time is moved, and not before."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_silent_member_of_a_share_group_is_removed(broker: Broker, client: Wir
 
 
 def test_a_delay_of_redelivery_ends(broker: Broker) -> None:
-    """Three hours after the first failure, six after the second."""
+    """Redeliver three hours after the first failure, six after the second."""
     hours = {"shareq.redelivery.backoff.ms": "10800000", "shareq.redelivery.backoff.max.ms": "86400000"}
     topic, group = broker.topic(), broker.share_group(config=hours)
     broker.produce(topic, "a vase")
@@ -68,7 +68,7 @@ def test_a_delay_of_redelivery_ends(broker: Broker) -> None:
 
 
 def release(settings: dict[str, str], topic: str, delivery: int) -> None:
-    """Take the record, which has to come as its `delivery`th, and give it back."""
+    """Receive the record as its `delivery`th delivery, and release it."""
     with ShareConsumer({**settings, "log_level": 0}) as member:
         member.subscribe([topic])
         for _ in range(50):
@@ -81,9 +81,7 @@ def release(settings: dict[str, str], topic: str, delivery: int) -> None:
 
 
 def no_record(broker: Broker, settings: dict[str, str], topic: str) -> bool:
-    """Return True if a member gets nothing though the broker has had its fetch: an answer with
-    records leaves at once.
-    """
+    """Return whether a member gets nothing although the broker has its fetch: records would be returned at once."""
 
     def fetches() -> int:
         return sum(" ShareFetch v" in line for line in broker.transcript())

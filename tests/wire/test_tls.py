@@ -1,4 +1,4 @@
-"""A broker with a listener of TLS as a process: refused starts, certificates that are renewed, who is let in."""
+"""A broker process with a TLS listener: refused starts, renewed certificates, client authentication."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LOCATION = "listener.name.ssl.ssl.keystore.location"
 
 
 class Pki:
-    """`path` is the file that brokers read; `server` and `again` are certificates of the same names."""
+    """Certificates: `path` is the broker's file; `server` and `again` have the same names."""
 
     def __init__(self, folder: Path) -> None:
         names = ("DNS:localhost", "IP:127.0.0.1")
@@ -58,7 +58,7 @@ class Pki:
         shutil.copy(self.server.both, self.path)
 
     def trusting(self, authority: Authority | None = None, client: Signed | None = None) -> ssl.SSLContext:
-        """A client that trusts one authority, and shows a certificate."""
+        """Return a client that trusts one authority, and presents a certificate."""
         context = ssl.create_default_context(cafile=str((authority or self.authority).certificate))
         if client is not None:
             context.load_cert_chain(client.certificate, client.key)
@@ -76,7 +76,7 @@ def pki(tmp_path: Path) -> Pki:
 
 
 def broker_of(pki: Pki, **more: str) -> Broker:
-    """One listener, SSL, and a data folder beside the certificates. Dots in names are underscores."""
+    """Return a broker with one SSL listener and a data folder beside the certificates; underscores for dots."""
     config = {"listeners": "SSL://127.0.0.1:0", "ssl.keystore.type": "PEM", "ssl.keystore.location": str(pki.path)}
     config |= {name.replace("_", "."): text for name, text in more.items()}
     return Broker(config=config, data_dir=pki.folder / "data", metrics="127.0.0.1:0")
@@ -130,7 +130,7 @@ def described(client: WireClient) -> dict[str, DescribeConfigsResourceResult]:
 
 
 def test_certificates_are_renewed_by_alter_configs(pki: Pki, broker: Broker) -> None:
-    """Kafka's dynamic configuration of one listener; the answer comes when new connections get the new one."""
+    """Answer once new connections get the new certificate (dynamic listener configuration)."""
     key = {LOCATION: str(pki.again.both)}
     with WireClient(broker.address, tls=pki.trusting()) as admin:
         assert alter(admin, key).error_code == ErrorCode.NONE
@@ -162,7 +162,7 @@ def test_the_same_file_given_again_is_read_again(pki: Pki, broker: Broker) -> No
 
 
 def test_keys_as_texts_are_never_shown(pki: Pki) -> None:
-    """They take the place of a file: the whole store of the listener is in texts."""
+    """Configure the listener's whole key store as text instead of a file."""
     static = {
         "ssl_keystore_location": "",
         "listener_name_ssl_ssl_keystore_certificate_chain": pki.server.certificate.read_text(),

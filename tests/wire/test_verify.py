@@ -20,7 +20,7 @@ ORDERS = "orders-0/00000000000000000000.log"
 
 
 def use(broker: Broker) -> None:
-    """Records over three segments, and a transactional id, so that there is a coordinator's log."""
+    """Write records over three segments and a transactional id, for a coordinator's log."""
     with WireClient(broker.address) as client:
         create_topic(client, "orders", configs={"segment.bytes": str(1 << 20)})
         for number in range(40):
@@ -42,7 +42,7 @@ def data(original: Path, tmp_path: Path) -> Path:
 
 
 def verify(data: Path, *options: str, code: int) -> str:
-    """Call the command in this process; `run`, which starts one, shows that it is the same there."""
+    """Call the command in this process; `run` checks that a process does the same."""
     result = Shell("unused:1").run("verify", str(data), *options)
     assert result.code == code, result.out + result.err
     assert "Traceback" not in result.err

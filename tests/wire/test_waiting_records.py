@@ -1,4 +1,4 @@
-"""Records with times far ahead, at a real broker: they are given up, or make way for what is behind them."""
+"""Records with times far ahead on a real broker: they are rejected, or make way for later records."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def send(broker: Broker, topic: str, *rows: Row) -> None:
 
 
 async def test_what_is_behind_more_waiting_records_than_the_window_takes_goes_on(broker: Broker) -> None:
-    """Each keeps its time, its key and its headers, and none is lost or begun."""
+    """Keep each record's time, key and headers; lose or start none."""
     topic = "crowded"
     await asyncio.to_thread(broker.topic, topic)
     due = b"%d" % round((time.time() + 3_600) * 1000)

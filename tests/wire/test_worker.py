@@ -1,4 +1,4 @@
-"""Workers in processes of their own at a real broker: accepted, retried, given up, kept, stopped, killed."""
+"""Workers in processes of their own on a real broker: accepted, retried, given up, kept, stopped, killed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def broker() -> Iterator[Broker]:
 
 
 class Running:
-    """`shareq worker run` in a folder of its own. `seen` is what its handlers wrote: the words of each line."""
+    """`shareq worker run` in a folder of its own. `seen` has the words of each line its handlers wrote."""
 
     def __init__(self, broker: Broker, folder: Path, code: str, *options: str) -> None:
         self.topic = f"jobs-{next(_numbers)}"
@@ -91,7 +91,7 @@ class Running:
         return [line.split() for line in path.read_text().splitlines()] if path.exists() else []
 
     def until(self, condition: Callable[[list[list[str]]], object]) -> list[list[str]]:
-        """Wait for what the handlers wrote."""
+        """Wait for lines that the handlers write."""
         deadline = time.monotonic() + PATIENCE_S
         while not condition(self.seen):
             assert time.monotonic() < deadline, f"{self.seen}\n{self.log}"

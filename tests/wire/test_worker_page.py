@@ -1,4 +1,4 @@
-"""docs/worker.md: its ten minutes, done as written; its other snippets are workers; its defaults are so."""
+"""docs/worker.md: its ten minutes run as written; its snippets are valid workers; its defaults are the code's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from shareq.client.aio.early import NOT_BEFORE, not_before_s
+from shareq.client.aio.early import not_before_s
+from shareq.protocol.names import NOT_BEFORE
 from shareq.testing import Broker
 from shareq.worker import Retry, Worker
 from tests.support.processes import finished

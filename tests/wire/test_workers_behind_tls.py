@@ -1,4 +1,4 @@
-"""kafka-share://, workers and taskiq at a broker whose only listener is SASL_SSL."""
+"""kafka-share://, workers and taskiq on a broker whose only listener is SASL_SSL."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_worker_and_its_sender(guarded: Guarded) -> None:
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
 def test_a_task_of_taskiq(guarded: Guarded, run: Callable[[Coroutine[Any, Any, None]], None]) -> None:
-    """`taskiq worker` takes uvloop where it is installed."""
+    """Run `taskiq worker`, which uses uvloop if installed."""
     properties = {**security(guarded), "sasl.username": "alice", "sasl.password": "wonderland"}
 
     async def send_and_work() -> None:

@@ -1,4 +1,4 @@
-"""Records as the bytes in a log, read without the product's codec of records: it is what is judged here."""
+"""Records as bytes of a log, read without the product's codec, which is under test here."""
 
 from __future__ import annotations
 

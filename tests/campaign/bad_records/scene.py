@@ -1,4 +1,4 @@
-"""One broker, and a topic of bad records among which stand good ones, for one surface at a time."""
+"""One broker and a topic of bad and good records, for one surface at a time."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class RawRecord(NamedTuple):
 
 
 class StandsStill(AssertionError):
-    """A surface made no progress for `STILL_S`, or its process ended."""
+    """An error: a surface made no progress for `STILL_S`, or its process ended."""
 
 
 @dataclass
 class Scene:
-    """A broker with what a surface needs, as a context manager; `folder` takes files and logs of the surface."""
+    """A broker prepared for a surface, as a context manager; `folder` holds the surface's files and logs."""
 
     broker: Broker
     console_url: str
@@ -67,7 +67,7 @@ class Scene:
     def fill(self, topic: str, bad: Iterator[RawRecord], send_good: Callable[[int], object], *, last: int = 5) -> range:
         """Write `count` bad records, a good one after each `EVERY` and `last` at the end.
 
-        Return the numbers that `send_good` was called with.
+        Return the numbers passed to `send_good`.
         """
         number = 0
         left = self.count
@@ -113,7 +113,7 @@ class Scene:
         assert answer.error_code == 0, f"{topic}: error {answer.error_code}: {answer.error_message}"
 
     def topic(self, name: str) -> str:
-        """Create a topic with one partition that takes records of any time, and return its name."""
+        """Create a topic with one partition that accepts any timestamp, and return its name."""
         return self.broker.topic(name, config={"message.timestamp.after.max.ms": str(2**63 - 1)})
 
     def group(self, name: str, **config: str) -> str:
@@ -123,7 +123,7 @@ class Scene:
         return queue
 
     def until_done(self, group: str, topic: str, alive: Callable[[], object]) -> None:
-        """Wait until the group is done with every record. Raises StandsStill when it gets no further, or by `alive`."""
+        """Wait until the group is done with every record. StandsStill without progress, or from `alive`."""
         left = self.broker.undone(group, topic)
         moved = time.monotonic()
         while left:
@@ -142,7 +142,7 @@ class Scene:
         return answer.topics[0].partitions[0].offset
 
     def letters(self, queue: str, count: int) -> int:
-        """Wait for `count` letters in a queue and return how many it has. Raises StandsStill when no more come."""
+        """Wait for `count` letters in a queue and return its number. StandsStill if no more come."""
         found = self.end(queue)
         moved = time.monotonic()
         while found < count:

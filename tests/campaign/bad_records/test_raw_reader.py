@@ -1,4 +1,4 @@
-"""The judge's own reader of records sees the bytes that were written."""
+"""The judge's own record reader, which must return the bytes that were written."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Celery workers and their broker are killed (-9) under load, in turns; the journal of the tasks is judged.
 
-    python -m tests.campaign.celery_kills --kills 20
+    python -m tests.campaign.celery_kills --kills 20 --of dramatiq
 
 Tasks are acknowledged late. Exit code 1: a task was lost, or done again without a kill that explains it: one of the
 worker that was at it, or one of the broker while a worker had it. With --plant tasks that one worker is at are sent
@@ -18,7 +18,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -35,17 +37,28 @@ DRAIN_S: Final = 180.0
 SENDS_TO_START: Final = 20
 
 
-class Workers:
-    """`celery worker` processes, each in a session of its own, so that a kill takes its children, too."""
+MODULES: Final = {
+    "celery": "tests.campaign.celery_kills.tasks",
+    "dramatiq": "tests.campaign.celery_kills.dramatiq_tasks",
+}
 
-    def __init__(self, environment: dict[str, str], log: Path) -> None:
+
+class Workers:
+    """Worker processes, each in a session of its own, so that a kill includes its children."""
+
+    def __init__(self, of: str, environment: dict[str, str], log: Path) -> None:
+        self._of = of
         self._environment = environment
         self._log = log
         self._running: list[subprocess.Popen[bytes]] = []
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "celery", "-A", "tests.campaign.celery_kills.tasks", "worker", "-P", "prefork"]
-        command += ["-c", str(CONCURRENCY), "-n", f"w{time.monotonic_ns()}@kills", "-l", "INFO"]
+        command = [sys.executable, "-m", self._of]
+        if self._of == "celery":
+            command += ["-A", MODULES[self._of], "worker", "-P", "prefork", "-c", str(CONCURRENCY)]
+            command += ["-n", f"w{time.monotonic_ns()}@kills", "-l", "INFO"]
+        else:
+            command += [MODULES[self._of], "--processes", "1", "--threads", str(CONCURRENCY)]
         with self._log.open("ab") as log:
             process = subprocess.Popen(
                 command, cwd=ROOT, stdout=log, stderr=log, env=self._environment, start_new_session=True
@@ -53,7 +66,7 @@ class Workers:
         self._running.append(process)
 
     def kill_one(self, chance: random.Random) -> Kill:
-        """The process and all of its children at once."""
+        """Kill a worker and all of its children at once."""
         process = self._running.pop(chance.randrange(len(self._running)))
         since = time.monotonic()
         os.killpg(process.pid, signal.SIGKILL)
@@ -71,24 +84,23 @@ class Workers:
 
 
 class Load(threading.Thread):
-    """Sends tasks until it is stopped; `sent` are the numbers of those that were confirmed."""
+    """A sender of tasks until it is stopped; `sent` are the confirmed numbers."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, send: Callable[[int, float], None], chance: random.Random) -> None:
         super().__init__(daemon=True)
+        self._send = send
         self.sent: list[int] = []
         self.failed = 0
         self.stopping = threading.Event()
         self._chance = chance
 
     def run(self) -> None:
-        from tests.campaign.celery_kills.tasks import work
-
         number = 0
         while not self.stopping.wait(1 / PER_SECOND):
             number += 1
             seconds = SLOW_S if number % 50 == 0 else self._chance.uniform(0.01, 0.1)
             try:
-                work.delay(number, seconds)
+                self._send(number, seconds)
             except Exception:  # it may be in the log: neither sent nor not sent
                 self.failed += 1
             else:
@@ -97,7 +109,7 @@ class Load(threading.Thread):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`planted` are the numbers of the tasks that were sent again on purpose."""
+    """The result of a run. `planted` are the tasks sent again on purpose."""
 
     verdict: Verdict
     failed_sends: int
@@ -106,14 +118,14 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        """True if nothing is wrong; or if something planted was found, and nothing else."""
+        """True if nothing is wrong, or only planted faults were found."""
         if not self.planted:
             return self.verdict.good
         found = set(self.verdict.unexplained)
         return not self.verdict.lost and bool(found) and found <= self.planted
 
 
-def campaign(kills: int, seed: int, pause_s: float, folder: Path, plant: bool) -> Outcome:
+def campaign(of: str, kills: int, seed: int, pause_s: float, folder: Path, plant: bool) -> Outcome:
     chance = random.Random(seed)
     journal = folder / "journal"
     journal.touch()
@@ -123,10 +135,11 @@ def campaign(kills: int, seed: int, pause_s: float, folder: Path, plant: bool) -
     with Broker(mode="command", data_dir=folder / "data") as broker:
         environment = {"CELERY_KILLS_BROKER": broker.bootstrap, "CELERY_KILLS_JOURNAL": str(journal)}
         os.environ.update(environment)
-        workers = Workers({**os.environ, **environment}, folder / "workers.log")
+        send: Callable[[int, float], None] = import_module(MODULES[of]).send  # it reads the environment
+        workers = Workers(of, {**os.environ, **environment}, folder / "workers.log")
         for _ in range(WORKERS):
             workers.start()
-        load = Load(chance)
+        load = Load(send, chance)
         load.start()
         wait_for(lambda: journal.read_text().count("end") > SENDS_TO_START, DRAIN_S)
         for number in range(kills):
@@ -139,7 +152,7 @@ def campaign(kills: int, seed: int, pause_s: float, folder: Path, plant: bool) -
             else:
                 done.append(workers.kill_one(chance))
                 if plant:
-                    planted |= send_again(journal, done[-1])
+                    planted |= send_again(send, journal, done[-1])
                 workers.start()
             print(f"kill {number + 1}: {'broker' if number % 2 else 'worker'}, {len(load.sent)} sent", flush=True)
         time.sleep(pause_s)
@@ -153,25 +166,23 @@ def campaign(kills: int, seed: int, pause_s: float, folder: Path, plant: bool) -
     return Outcome(verdict, load.failed, time.monotonic() - began, frozenset(planted))
 
 
-def send_again(journal: Path, kill: Kill) -> set[int]:
-    """The fault that the judge has to find: a task that another worker was at during this kill is done again."""
-    from tests.campaign.celery_kills.tasks import work
-
+def send_again(send: Callable[[int, float], None], journal: Path, kill: Kill) -> set[int]:
+    """Plant the fault that the judge must find: repeat a task that another worker ran during this kill."""
     for number, task in read(journal.read_text().splitlines()).items():
         run = task.runs[-1] if task.runs else None
         if run is not None and run.worker != kill.worker and run.end is None and len(task.runs) == 1:
-            work.delay(number, 0.01)
+            send(number, 0.01)
             return {number}
     return set()
 
 
 def ended(journal: Path) -> set[int]:
-    """The numbers of the tasks that were done."""
+    """Return the numbers of finished tasks."""
     return {int(line.split()[1]) for line in journal.read_text().splitlines() if line.startswith("end ")}
 
 
 def wait_for(condition: object, seconds: float) -> None:
-    """Wait until the condition holds, or the time is over: the judge says what is missing."""
+    """Wait until the condition holds or the time is over: the judge reports what is missing."""
     assert callable(condition)
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:
@@ -180,6 +191,7 @@ def wait_for(condition: object, seconds: float) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign.celery_kills", description=__doc__)
+    parser.add_argument("--of", choices=MODULES, default="celery", help="whose workers")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--pause", type=float, default=6.0, help="seconds between kills, on average")
@@ -189,7 +201,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="celery-kills-") as temporary:
         folder = given.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        outcome = campaign(given.kills, given.seed, given.pause, folder, given.plant)
+        outcome = campaign(given.of, given.kills, given.seed, given.pause, folder, given.plant)
     verdict = outcome.verdict
     print(
         f"{given.kills} kills, {outcome.seconds:.0f} s:",

@@ -1,4 +1,4 @@
-"""A campaign's judgement by its journal: no task is lost, one is repeated only after a kill of what had it. Pure."""
+"""The judge of a campaign's journal: no task is lost, and one repeats only after a kill that explains it. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """It happened between these two times. `worker` is the process group that was killed; None: it was the broker."""
+    """A kill between these two times. `worker` is the killed process group; None: the broker."""
 
     since: float
     until: float
@@ -18,7 +18,7 @@ class Kill:
 
 @dataclass(slots=True)
 class Run:
-    """One execution. `received` is when its worker got the task from the broker, `end` None if it never ended."""
+    """One execution. `received` is when its worker got the task; `end` is None if it never ended."""
 
     worker: int
     received: float
@@ -28,9 +28,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`again`: executions after the first, of all tasks. `unexplained`: tasks of which one came without a kill that
-    explains it.
-    """
+    """`again`: repeated executions of all tasks. `unexplained`: tasks with a repetition that no kill explains."""
 
     sent: int
     lost: tuple[int, ...]
@@ -44,13 +42,13 @@ class Verdict:
 
 @dataclass(slots=True)
 class Task:
-    """Its executions, in the order in which they began."""
+    """A task's executions, in the order in which they began."""
 
     runs: list[Run] = field(default_factory=list)
     _received: dict[int, float] = field(default_factory=dict)
 
     def note(self, word: str, worker: int, at: float) -> None:
-        """A line of the journal."""
+        """Add a line of the journal."""
         if word == "got":
             self._received[worker] = at
         elif word == "begin":
@@ -60,7 +58,7 @@ class Task:
 
 
 def read(lines: Iterable[str]) -> dict[int, Task]:
-    """Lines are "got|begin|end NUMBER WORKER TIME"; the worker is its process group."""
+    """Read lines "got|begin|end NUMBER WORKER TIME"; the worker is its process group."""
     tasks: dict[int, Task] = {}
     for line in lines:
         word, number, worker, at = line.split()
@@ -69,8 +67,9 @@ def read(lines: Iterable[str]) -> dict[int, Task]:
 
 
 def judge(lines: Iterable[str], sent: Iterable[int], kills: Sequence[Kill], ack_s: float) -> Verdict:
-    """Times are on one clock. A task that has ended is acknowledged within `ack_s` seconds: a kill later than that is
-    no reason to do it again.
+    """Return the verdict. Times are on one clock.
+
+    A finished task is acknowledged within `ack_s` seconds: a later kill does not explain a repetition.
     """
     tasks = read(lines)
     for number in sent:
@@ -88,8 +87,10 @@ def judge(lines: Iterable[str], sent: Iterable[int], kills: Sequence[Kill], ack_
 
 
 def _explains(kill: Kill, before: Run, after: Run, ack_s: float) -> bool:
-    """A worker's kill explains what that worker was at, or had ended and not acknowledged yet; the broker's what a
-    worker had received, which may have been under way to it for `ack_s` seconds.
+    """Return whether a kill explains a repetition.
+
+    A worker's kill explains its tasks in progress, or finished but not acknowledged; the broker's those that a worker
+    had received, or that were on their way to it for at most `ack_s` seconds.
     """
     if kill.worker is not None and kill.worker != before.worker:
         return False

@@ -1,4 +1,4 @@
-"""The Celery application of the campaign. Its broker, and the file that tasks write to, are in the environment."""
+"""The campaign's Celery application. The environment names its broker and the file that tasks write to."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from celery import Celery
 from celery.signals import task_received
 
 import shareq.kombu
+from tests.campaign.celery_kills.journal import note
 
 shareq.kombu.register()
 
@@ -26,15 +27,9 @@ app.conf.update(
 )
 
 
-def note(word: str, number: int) -> None:
-    """One line; lines of several processes do not mix. The process group is what a kill of the worker kills."""
-    with open(os.environ["CELERY_KILLS_JOURNAL"], "ab", buffering=0) as file:
-        file.write(f"{word} {number} {os.getpgrp()} {time.monotonic()}\n".encode())
-
-
 @task_received.connect  # type: ignore[untyped-decorator]
 def received(request: Any, **_: Any) -> None:
-    """The worker has the task; one of its processes begins it later."""
+    """Note that the worker has the task; one of its processes begins it later."""
     note("got", ast.literal_eval(request.argsrepr)[0])
 
 
@@ -43,3 +38,8 @@ def work(number: int, seconds: float) -> None:
     note("begin", number)
     time.sleep(seconds)
     note("end", number)
+
+
+def send(number: int, seconds: float) -> None:
+    """Send one task, with the broker's exceptions."""
+    work.delay(number, seconds)

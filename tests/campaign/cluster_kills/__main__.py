@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final
 
 from devtools.documents import add_write_option, show_and_write
-from devtools.kafka.apache_kafka import CACHE
 from tests.campaign import results
 from tests.campaign.cluster_kills.brokers import OURS
 from tests.campaign.cluster_kills.campaign import Rounds
@@ -42,7 +41,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--at-once", type=int, default=2, help="scenes side by side (default 2)")
     parser.add_argument("--minutes", type=float, default=120.0, help="begin no round later (default 120)")
     parser.add_argument("--late-again", action="store_true", help="rounds with too long a pause do not count")
-    parser.add_argument("--results", type=Path, default=CACHE / "cluster-kills.jsonl", metavar="FILE")
+    parser.add_argument("--results", type=Path, default=Path(__file__).with_name("rounds.jsonl"), metavar="FILE")
     add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     until = [time.monotonic() + options.minutes * 60]
@@ -63,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class _Campaign:
-    """The missing rounds of one cell before one cluster."""
+    """The missing rounds of one cell with one cluster."""
 
     def __init__(
         self, cell: Cell, cluster: str, options: argparse.Namespace, known: Sequence[Row], in_time: Callable[[], bool]
@@ -75,7 +74,7 @@ class _Campaign:
         self._in_time = in_time
 
     def run(self) -> None:
-        """Run the rounds that are missing, in a new scene after one that broke."""
+        """Run the missing rounds, in a new scene after a broken one."""
         rounds = Rounds(self._cell, self._cluster, self._options.seed)
         failures = 0
         while failures < MOST_BROKEN and self._goes_on():

@@ -1,7 +1,7 @@
-"""A consumer of ours: `python -m tests.campaign.cluster_kills.aio_consumer BOOTSTRAP GROUP TOPIC JOURNAL`.
+"""Our own consumer: `python -m tests.campaign.cluster_kills.aio_consumer BOOTSTRAP GROUP TOPIC JOURNAL`.
 
-It writes the journal of `consumer.py`. It goes to another node when a request is not answered in time; librdkafka's
-waits for one that stands still.
+It writes the journal of `consumer.py`. It changes the node when a request is not answered in time; librdkafka's waits
+for one that hangs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The cluster before which nodes run: one broker of ours, or three of Apache Kafka, with a listener for each node."""
+"""The cluster behind the nodes: one broker of ours, or three of Apache Kafka, with a listener for each node."""
 
 from __future__ import annotations
 
@@ -51,12 +51,22 @@ _GUARDED: Final = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
 }
+_GUARDED_CONTROLLERS: Final = {
+    "super.users": "User:controller",
+    "sasl.mechanism.controller.protocol": "PLAIN",
+    "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.controller.plain.sasl.jaas.config": (
+        "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        'username="controller" password="of-controllers" user_controller="of-controllers";'
+    ),
+}
+"""Controllers elect their leader before any rule has been read, when super users alone are let in."""
 
 
 class Brokers:
     """All brokers of one cluster. `cuts` has one for each node; with `by_proxies` they lie between node and brokers.
 
-    `guarded`: there are rights, and everything is allowed to which none refers.
+    `guarded`: there are ACLs, and whatever has none is allowed.
     """
 
     def __init__(self, folder: Path, kind: str, cuts: Sequence[Cuts], *, by_proxies: bool, guarded: bool) -> None:
@@ -67,7 +77,7 @@ class Brokers:
         self.processes: Final[Mapping[int, OurProcess | ApacheKafka]] = (
             self._ours(folder, settings, by_proxies)
             if kind == OURS
-            else self._apache(folder, kind, settings, by_proxies)
+            else self._apache(folder, kind, settings, by_proxies, guarded)
         )
 
     def _ours(self, folder: Path, settings: Mapping[str, str], by_proxies: bool) -> dict[int, OurProcess | ApacheKafka]:
@@ -76,7 +86,7 @@ class Brokers:
         return {1: OurProcess(at, {**settings, **self._listeners(port, by_proxies)}, port)}
 
     def _apache(
-        self, folder: Path, version: str, settings: Mapping[str, str], by_proxies: bool
+        self, folder: Path, version: str, settings: Mapping[str, str], by_proxies: bool, guarded: bool
     ) -> dict[int, OurProcess | ApacheKafka]:
         controllers = {number: free_port() for number in (1, 2, 3)}
         voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in controllers.items())
@@ -87,8 +97,8 @@ class Brokers:
             own = {"node.id": str(number), "controller.quorum.voters": voters}
             listeners = self._listeners(port, by_proxies)
             listeners["listeners"] += f",CONTROLLER://127.0.0.1:{controller}"
-            listeners["listener.security.protocol.map"] += ",CONTROLLER:PLAINTEXT"
-            every = {**settings, **_APACHE, **own, **listeners}
+            listeners["listener.security.protocol.map"] += f",CONTROLLER:{'SASL_' if guarded else ''}PLAINTEXT"
+            every = {**settings, **_APACHE, **(_GUARDED_CONTROLLERS if guarded else {}), **own, **listeners}
             at = folder / f"broker-{number}"
             made[number] = ApacheKafka(at, every, _JVM, port, options, cluster_id, version=version)
         return made
@@ -122,23 +132,23 @@ class Brokers:
     # -- life
 
     def start(self, numbers: Iterable[int] = ()) -> None:
-        """Start some brokers, or all of them: all at once, for one alone answers nothing."""
+        """Start some brokers, or all, at once, because one alone answers nothing."""
         chosen = [self.processes[number] for number in numbers or self.processes]
         with ThreadPoolExecutor(len(chosen)) as pool:
             list(pool.map(lambda process: process.start(_STARTS_S), chosen))
 
     def kill(self) -> None:
-        """End all by SIGKILL."""
+        """Kill all with SIGKILL."""
         for process in self.processes.values():
             process.kill()
 
     def pause(self) -> None:
-        """Have all of them stand still."""
+        """Pause all of them."""
         for process in self.processes.values():
             stop(process.process)
 
     def resume(self) -> None:
-        """Have those go on that stand still."""
+        """Resume the paused ones."""
         for each in self.processes.values():
             if each.process is not None and each.process.poll() is None:
                 each.process.send_signal(signal.SIGCONT)
@@ -172,7 +182,7 @@ class Brokers:
         return found.node_id
 
     def in_sync(self) -> bool:
-        """Return whether every replica has all that its partition's leader has."""
+        """Return whether every replica has all of its leader's records."""
         topics = self._admin().list_topics(timeout=20).topics.values()
         partitions = [each for topic in topics for each in topic.partitions.values()]
         return all(len(each.isrs) == len(each.replicas) == len(self.processes) for each in partitions)

@@ -31,7 +31,7 @@ GOES_ON_S: Final = 0.3
 
 
 class Rounds:
-    """The rounds of one cell before one cluster. Each shows what has changed since the one before it."""
+    """The rounds of one cell with one cluster. Each reports what has changed since the last."""
 
     def __init__(self, cell: Cell, cluster: str, seed: int) -> None:
         self._cell = cell
@@ -41,8 +41,8 @@ class Rounds:
     def run(self, first: int, goes_on: Callable[[int], bool]) -> Iterator[Row]:
         """Yield a row for each round in one scene, from number `first` on, while `goes_on(number)`.
 
-        A round that breaks something, or in which consumers stood still, is the last one; its journals and logs are
-        kept, as all are with SHAREQ_KEEP_DATA, and it is said where.
+        It ends with a round that breaks something or in which consumers hang; its journals and logs are kept, as all
+        are with SHAREQ_KEEP_DATA, and their path is printed.
         """
         folder = Path(tempfile.mkdtemp(prefix="shareq-cluster-kills-"))
         cell = self._cell
@@ -102,7 +102,7 @@ class Rounds:
         return row, after
 
     def _disturb(self, scene: Scene, fault: Fault) -> float:
-        """Have one thing happen; return when all was well again."""
+        """Cause the fault; return when all was well again."""
         scene.produce_again()
         time.sleep(fault.rng.uniform(0.5, 1.5))
         self._cell.disturb(scene, fault)
@@ -127,7 +127,7 @@ def _verdict(scene: Scene) -> Verdict:
 
 
 def _when_done(scene: Scene) -> Verdict:
-    """Return the verdict when nothing is lost by it, or nothing more is confirmed."""
+    """Return the verdict once it shows no loss, or no more records are confirmed."""
     produced, journals, began = scene.produced(), scene.journals, time.monotonic()
 
     def quiet_s() -> float:

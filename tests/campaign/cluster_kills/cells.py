@@ -1,4 +1,4 @@
-"""The ways to disturb, one for each row of the table. What is left to chance is the round's own."""
+"""The faults, one for each row of the table. Each round makes its own random choices."""
 
 from __future__ import annotations
 
@@ -30,20 +30,21 @@ BROKER_MISSED_S: Final = SESSION_MS / 1000
 
 @dataclass
 class Fault:
-    """A round's fault. `at`: when the clock for the next confirmation starts; `note`: a remark for the report."""
+    """A round's fault. `at`: from when the time to the next confirmation counts; `note`: a remark for the report."""
 
     rng: Random
     at: float = 0.0
     note: str = ""
 
     def now(self) -> None:
-        """Start the clock."""
+        """Count the time from now."""
         self.at = time.monotonic()
 
 
 class Cell(NamedTuple):
-    """One way to disturb, which returns when all processes run again. The longest time without a confirmation is to be
-    `within_s`.
+    """One fault, which returns when all processes run again.
+
+    The longest time without a confirmation should be `within_s`.
     """
 
     name: str
@@ -63,13 +64,13 @@ def _owner(scene: Scene) -> OurProcess:
 
 
 def _recovers(scene: Scene, at: float) -> None:
-    """Wait until records are confirmed that no owner before the fault can have confirmed."""
+    """Wait until records are confirmed that no owner from before the fault can have confirmed."""
     journals = scene.journals
     scene.wait_for(lambda: journals.seen().last > at + SURELY_NEW_S, "a confirmation", RECOVERS_S)
 
 
 def _ends(number: int, *, owner: bool) -> Callable[[Scene, Fault], None]:
-    """Return a fault that ends the owner, or the other node, by a signal, and starts it again."""
+    """Return a fault that ends the owner, or the other node, by a signal, and restarts it."""
 
     def disturb(scene: Scene, fault: Fault) -> None:
         leads = _owner(scene)
@@ -85,7 +86,7 @@ def _ends(number: int, *, owner: bool) -> Callable[[Scene, Fault], None]:
 
 
 def _owner_stops(scene: Scene, fault: Fault) -> None:
-    """It is a zombie when it goes on."""
+    """Stop the owner, which is a zombie when it resumes."""
     node = _owner(scene)
     fault.now()
     stop(node.process)
@@ -113,7 +114,7 @@ def _cut_off(*, there: bool, back: bool) -> Callable[[Scene, Fault], None]:
 
 
 def _cut_off_from_clients(scene: Scene, fault: Fault) -> None:
-    """It stays the owner: nobody but clients can know."""
+    """Cut the owner off from clients only: it stays the owner, because no node can know."""
     cuts = scene.client_cuts[scene.nodes.index(_owner(scene))]
     cuts.there.clear()
     cuts.back.clear()
@@ -124,7 +125,7 @@ def _cut_off_from_clients(scene: Scene, fault: Fault) -> None:
 
 
 def _heir_dies(scene: Scene, fault: Fault) -> None:
-    """Kill the owner, and the node that takes over, while it does."""
+    """Kill the owner, and the node that is taking over."""
     owner = _owner(scene)
     others = [node for node in scene.nodes if node is not owner]
     owner.kill()
@@ -142,7 +143,7 @@ def _heir_dies(scene: Scene, fault: Fault) -> None:
 
 
 def _both_die(scene: Scene, fault: Fault) -> None:
-    """One after the other, and both are started again. The clock starts when the first one listens."""
+    """Kill both, one after the other, and restart them. The time counts from when the first one listens."""
     first = _owner(scene)
     second = next(node for node in scene.nodes if node is not first)
     first.kill()
@@ -170,7 +171,7 @@ def _cluster_is_killed(scene: Scene, fault: Fault) -> None:
 
 
 def _right_is_taken(scene: Scene, fault: Fault) -> None:
-    """Describe on the topic, of the node's user, for longer than a deleted topic is doubted."""
+    """Revoke the nodes' right to describe the topic, for longer than a deletion is doubted."""
     take_away(scene.cluster.processes[1].port, TOPIC)
     time.sleep(WITHOUT_RIGHT_S + fault.rng.uniform(0, 5))
     give_back(scene.cluster.processes[1].port, TOPIC)
@@ -205,7 +206,7 @@ def _broker_dies(chosen: Callable[[Scene, Fault], int]) -> Callable[[Scene, Faul
 
 
 def _brokers_restart(scene: Scene, fault: Fault) -> None:
-    """One after the other, as an upgrade does it."""
+    """Restart the brokers one after the other, as an upgrade does."""
     numbers = list(scene.cluster.processes)
     fault.rng.shuffle(numbers)
     fault.now()

@@ -1,8 +1,8 @@
 """A consumer of the campaign: `python -m tests.campaign.cluster_kills.consumer BOOTSTRAP GROUP TOPIC JOURNAL`.
 
-All records of a poll are accepted, confirmed by `commit_sync`, and written down (`journal.py`).
+All records of a poll are accepted, confirmed by `commit_sync`, and recorded (`journal.py`).
 
-A call that does not return in `HANGS_S` ends the process (SIGALRM): another one goes on.
+A call that takes longer than `HANGS_S` ends the process (SIGALRM), and another one takes over.
 """
 
 from __future__ import annotations

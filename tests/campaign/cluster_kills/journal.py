@@ -21,7 +21,7 @@ from tests.campaign.cluster_kills.judge import Place, Seen, by_partition
 
 
 class Journal:
-    """A file that has each line as soon as it is written."""
+    """A file to which each line is written at once."""
 
     def __init__(self, path: str) -> None:
         self._file = open(path, "a", buffering=1)  # noqa: SIM115 - closed by `__exit__`
@@ -43,7 +43,7 @@ class Journal:
         self.note("D", f"{partition} {offset}")
 
     def tried(self, places: Iterable[Place]) -> None:
-        """Note records that are about to be confirmed."""
+        """Note records whose confirmation is about to be requested."""
         self._note_all("A", places)
 
     def confirmed(self, places: Iterable[Place]) -> None:
@@ -56,7 +56,7 @@ class Journal:
 
 
 class Journals:
-    """All journals of a folder, read on each time that they are asked for."""
+    """All journals of a folder, read further on each access."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -64,7 +64,7 @@ class Journals:
         self._read: dict[Path, int] = {}
 
     def seen(self) -> Seen:
-        """Return the entries of all journals by now; the same object each time."""
+        """Return the entries of all journals so far, always in the same object."""
         for path in sorted(self._folder.glob("journal-*.txt")):
             with path.open("rb") as file:
                 file.seek(self._read.get(path, 0))

@@ -1,4 +1,4 @@
-"""The judgement of the journals: nothing is lost or comes again after its confirmation, the states agree. Pure."""
+"""The judge of the journals: no record is lost or repeated after its confirmation, and the states agree. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Seen:
     by_client: dict[str, list[float]] = field(default_factory=dict)
 
     def read(self, lines: Iterable[str], client: str = "") -> None:
-        """Take lines of one journal, of a consumer of this kind; see `journal.py`."""
+        """Add lines of one journal (see `journal.py`) of this kind of consumer."""
         for line in lines:
             kind, time, *words = line.split(" ")
             if kind == "E":
@@ -58,7 +58,7 @@ class Verdict:
     unknown: int
 
     def since(self, before: Verdict) -> Verdict:
-        """Return the part of this verdict that an earlier one had not."""
+        """Return what this verdict adds to an earlier one."""
         return Verdict(
             records=self.records - before.records,
             lost=sorted(set(self.lost) - set(before.lost)),
@@ -83,10 +83,9 @@ def judged(
     produced: Collection[Place],
     is_finished: Callable[[Place], bool],
 ) -> Verdict:
-    """Return the verdict on records that were produced. `is_finished` returns whether a record is finished with by the
-    state topic.
+    """Return the verdict on produced records. `is_finished`: whether the state topic has a record as finished.
 
-    A record that was acknowledged and whose answer nobody got is not lost if the state has it as finished.
+    An acknowledged record without an answer is not lost if the state has it as finished.
     """
     unconfirmed = set(produced) - seen.confirmed.keys()
     unknown = {each for each in unconfirmed & seen.tried if is_finished(each)}
@@ -106,10 +105,10 @@ def judged(
 
 
 def longest_pause(confirmations: Iterable[float], at: float, until: float) -> float:
-    """Return the longest time without a confirmation that begins between a fault and `until`. Infinite if none came
-    behind `until`, so that work had not gone on.
+    """Return the longest time without a confirmation that begins between a fault and `until`.
 
-    It is not the time until the next confirmation: what a killed owner had answered before may be read behind its end.
+    It is infinite if none came after `until`, because the work did not resume. It is not the time to the next
+    confirmation: answers of a killed owner may be read after its end.
     """
     times = sorted(each for each in confirmations if each > at)
     behind = next((each for each in times if each >= until), float("inf"))

@@ -1,4 +1,4 @@
-"""Connections that can be cut as a network is: nothing is closed, and what was sent waits until the cut is over."""
+"""Connections that can be cut like a network: nothing is closed, and what was sent waits until the cut ends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _CHUNK: Final = 1 << 16
 
 
 class Cuts:
-    """The two ways of some connections: each is open, or holds back what comes."""
+    """The two directions of some connections: each is open, or holds data back."""
 
     def __init__(self) -> None:
         self.there = threading.Event()
@@ -25,9 +25,9 @@ class Cuts:
 
 
 class Proxy:
-    """A listener at 127.0.0.1 that hands each connection on to 127.0.0.1:`target`, as a client at the address `source`.
+    """A proxy on 127.0.0.1 for 127.0.0.1:`target`, which it connects to from the address `source`.
 
-    `cuts.there` is the way to the target.
+    `cuts.there` is the direction to the target.
     """
 
     def __init__(self, target: int, cuts: Cuts, source: str = "127.0.0.1") -> None:
@@ -77,7 +77,7 @@ class Proxy:
 
 
 def _copy(source: socket.socket, target: socket.socket, is_open: threading.Event) -> None:
-    """Hand on what comes, and the end of it."""
+    """Forward data and its end."""
     with suppress(OSError):  # one side is gone, which the other one sees
         while data := source.recv(_CHUNK):
             is_open.wait()

@@ -1,4 +1,4 @@
-"""The rounds as the document has them: a row for each cell and cluster."""
+"""The rounds as the document shows them: a row for each cell and cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.campaign.cluster_kills.rows import Row, of
 
 
 def markdown(rows: Sequence[Row], cells: Iterable[str]) -> list[str]:
-    """Return the table, a column for each cluster, and what is to be said beside it.
+    """Return the table, a column for each cluster, and its remarks.
 
     Cells and clusters without a round have no row or column.
     """
@@ -29,12 +29,12 @@ def markdown(rows: Sequence[Row], cells: Iterable[str]) -> list[str]:
 
 
 def _order(cluster: str) -> tuple[bool, list[int]]:
-    """Ours first, then the newest."""
+    """Sort ours first, then the newest."""
     return cluster != OURS, [] if cluster == OURS else [-int(part) for part in cluster.split(".")]
 
 
 def _reported(rows: Sequence[Row]) -> str:
-    """Return how many rounds, what was wrong in all of them, the median and the longest pause, and which were late."""
+    """Return the number of rounds, their faults, the median and longest pause, and the late ones."""
     if not rows:
         return ""
     wrong = "/".join(str(sum(getattr(row, name) for row in rows)) for name in ("lost", "again", "unlike"))

@@ -1,4 +1,4 @@
-"""The right of nodes to describe a topic, taken away from where they come, and given back."""
+"""The nodes' right to describe a topic, revoked for their addresses and granted again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DENY, _ALLOW = 2, 3
 
 
 def take_away(port: int, topic: str) -> None:
-    """Deny Describe to who comes from the nodes' address; all else goes on being allowed."""
+    """Deny Describe to the nodes' address; everything else stays allowed."""
     rules = [
         AclCreation(_TOPIC, topic, _LITERAL, _ANYBODY, "*", _ALL, _ALLOW),
         AclCreation(_TOPIC, topic, _LITERAL, _ANYBODY, NODES_FROM, _DESCRIBE, _DENY),
@@ -29,7 +29,7 @@ def take_away(port: int, topic: str) -> None:
 
 
 def give_back(port: int, topic: str) -> None:
-    """Remove both rules. RuntimeError when there were none: nothing was denied."""
+    """Remove both ACLs; RuntimeError if there were none, so that nothing was denied."""
     both = DeleteAclsFilter(_TOPIC, topic, _LITERAL, None, None, _ANY, _ANY)
     with WireClient(("127.0.0.1", port), timeout_s=30) as client:
         answer = client.call(DeleteAclsRequest([both]), 3, DeleteAclsResponse)

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 class Row:
     """One round.
 
-    `hung`: consumers whose call did not return; `replaced`: 1 when all were replaced, since work stood still that was
-    not done. `pause_s`: the longest time without a confirmation, None when work did not go on; `pauses_s`: the same of
-    each kind of client alone. `load`: the machine's, over a minute, at the round's end. `broken`: what must not be, but
-    for a pause that was too long.
+    `hung`: consumers whose call did not return; `replaced`: 1 if all were replaced because unfinished work stood still.
+    `pause_s`: the longest time without a confirmation, None if the work never resumed; `pauses_s`: the same by kind of
+    client. `load`: the machine's, over a minute, at the end. `broken`: the faults, except for too long a pause.
     """
 
     cell: str
@@ -39,15 +38,15 @@ class Row:
 
     @property
     def was_carried_out(self) -> bool:
-        """Return whether records were sent and judged; else a process did not start in time, say."""
+        """Return whether records were sent and judged; if not, a process did not start in time, for example."""
         return self.records > 0
 
     @property
     def is_late(self) -> bool:
-        """Return whether work went on too late, or never."""
+        """Return whether work resumed too late, or never."""
         return self.pause_s is None or self.pause_s > self.within_s
 
 
 def of(rows: Iterable[Row], cell: str, cluster: str) -> list[Row]:
-    """Return the rounds of one cell before one cluster."""
+    """Return the rounds of one cell with one cluster."""
     return [row for row in rows if (row.cell, row.cluster) == (cell, cluster)]

@@ -1,4 +1,4 @@
-"""Nodes before a cluster, consumers and a producer at work: all of them processes."""
+"""Nodes in front of a cluster, consumers and a producer, all as processes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MAP: Final = re.compile(r"membership \S+: generation (\d+), (\d+) nodes, (\d+) 
 
 
 class Map(NamedTuple):
-    """A generation of the nodes as one of them has logged it."""
+    """A generation of the nodes, as one of them has logged it."""
 
     generation: int
     nodes: int
@@ -48,7 +48,7 @@ class Map(NamedTuple):
 class Scene:
     """All processes. `kind` is the cluster's: a version of Apache Kafka, or `ours`.
 
-    With `by_proxies` both ways of a node can be cut: `cuts[node]` to the cluster, `client_cuts[node]` of its clients.
+    With `by_proxies` both sides of a node can be cut: `cuts[node]` to the cluster, `client_cuts[node]` to its clients.
     """
 
     def __init__(self, folder: Path, kind: str, nodes: int, *, by_proxies: bool = False, guarded: bool = False) -> None:
@@ -95,7 +95,7 @@ class Scene:
         return sum("\nC " in journal for journal in journals) == CONSUMERS
 
     def _node(self, number: int) -> OurProcess:
-        """Return a node with a listener for its peers, which is the first one, and another one for clients."""
+        """Return a node with a listener for its peers (the first) and one for clients."""
         folder = self._folder / f"node-{number}"
         folder.mkdir()
         port, for_clients = free_port(), free_port()
@@ -115,11 +115,11 @@ class Scene:
         return OurProcess(folder, settings, port, where, has_data=False)
 
     def produce_again(self) -> None:
-        """Go on sending after `stop_producing`."""
+        """Resume sending after `stop_producing`."""
         self._produces = True
 
     def replace_consumers(self) -> None:
-        """End all consumers, and have others go on. What their connections did meanwhile is kept."""
+        """Replace all consumers; keep the records of their connections."""
         self.replaced += 1
         with (self._folder / f"stood-still-{self.replaced}.txt").open("ab") as file:
             for _ in range(2):
@@ -132,7 +132,7 @@ class Scene:
                 self._consumers[number] = self._consumer(number)
 
     def stop_producing(self) -> None:
-        """Send no more records for now, and wait until all that were sent are in the cluster."""
+        """Pause sending, and wait until all sent records are in the cluster."""
         self._is_flushed = self._produces = False
         self.wait_for(lambda: self._is_flushed, "the end of what was sent", 90)
 
@@ -156,7 +156,7 @@ class Scene:
 
     @property
     def owner(self) -> OurProcess | None:
-        """The node that leads the topic, as another one that answers says, or it itself."""
+        """The node that leads the topic, as another node, or itself, answers."""
         for node in self.nodes:
             leader = _leader(node.port)
             if leader is not None:
@@ -164,7 +164,7 @@ class Scene:
         return None
 
     def last_map(self, node: OurProcess) -> Map:
-        """Return the last map that a node has logged, in whichever of its lives."""
+        """Return the last map that a node has logged, also before a restart."""
         found = _MAP.findall((node.folder / "broker.log").read_text(errors="replace"))
         return Map(*map(int, found[-1])) if found else Map(-1, 0, 0)
 
@@ -180,7 +180,7 @@ class Scene:
 
     @property
     def state_partition(self) -> int:
-        """The partition of `__shareq_state` that has the states of the topic."""
+        """The partition of `__shareq_state` that holds the topic's states."""
         return slot_of(self.topic_id, SLOTS)
 
     def produced(self) -> set[Place]:
@@ -198,7 +198,7 @@ class Scene:
     def wait_for(
         self, condition: Callable[[], bool], what: str, within_s: float = STARTS_S, each_s: float = 0.1
     ) -> None:
-        """Wait until something is so. RuntimeError when it is not in time."""
+        """Wait until the condition holds; RuntimeError if it does not in time."""
         by = time.monotonic() + within_s
         while not condition():
             if time.monotonic() > by:
@@ -217,7 +217,7 @@ class Scene:
             return subprocess.Popen([*command, str(journal)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def _revive(self) -> None:
-        """Replace consumers that have ended: their client hung."""
+        """Replace consumers that have ended because their client hung."""
         while self._goes_on:
             with self._reviving:
                 for number, consumer in enumerate(self._consumers):
@@ -227,7 +227,7 @@ class Scene:
             time.sleep(0.2)
 
     def _produce(self) -> None:
-        """Send to the cluster itself: what a node forwards is not what is judged here."""
+        """Send directly to the cluster, because a node's forwarding is not judged here."""
         producer = Producer({"bootstrap.servers": self.cluster.bootstrap, "linger.ms": 2, "log_level": 0})
         number = 0
         while self._goes_on:
@@ -245,9 +245,7 @@ class Scene:
 
 
 def _leader(port: int) -> int | None:
-    """Return the node that leads the topic's partitions, as the node at a port says; None: it does not answer, or there
-    is none.
-    """
+    """Return the node that leads the topic's partitions, as the node at a port answers; None without one."""
     client = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", **QUIET})
     try:
         found = client.list_topics(TOPIC, timeout=1.0).topics[TOPIC].partitions

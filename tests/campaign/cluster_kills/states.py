@@ -1,4 +1,4 @@
-"""The state topic, read by rule (a): what counts, as the next owner would read it."""
+"""The state topic, read by rule (a) as the next owner would read it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from shareq.client.config import ClientConfig
 from shareq.cluster.link.network import NetworkLink, arrived
 from shareq.cluster.node.state_topics import STATES
-from shareq.cluster.state.rules import Counting, Verdict
+from shareq.cluster.state.fencing import Counting, Verdict
 from shareq.cluster.state.slot import Fetched, Refused, Slot, StateTopic
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.share.records import SHARE_STATE_SERDE
@@ -44,7 +44,7 @@ class States:
 
 
 def read_states(bootstrap: str, group: str, topic: str) -> States:
-    """Return a group's share states of a topic, read from the state topic. RuntimeError if it cannot be read."""
+    """Return a group's share states of a topic from the state topic; RuntimeError if it is unreadable."""
     return asyncio.run(_read(bootstrap, group, topic))
 
 
@@ -91,7 +91,7 @@ async def _replay(slot: Slot, shard: ShareCoordinatorShard) -> None:
 
 
 class _Images:
-    """`MetadataImage` of one topic."""
+    """A `MetadataImage` of one topic."""
 
     def __init__(self, image: TopicImage) -> None:
         self._image = image

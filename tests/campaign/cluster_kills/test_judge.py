@@ -1,4 +1,4 @@
-"""The judge of the campaign finds what must not be."""
+"""The judge of the campaign, which must find every fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cut holds back what is sent, in one way or both, and loses nothing."""
+"""A cut that holds back data in one direction or both, and loses none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cuts() -> Cuts:
 
 @pytest.fixture
 def both(cuts: Cuts) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """A client by way of a proxy, and the server's end."""
+    """Yield a client behind a proxy, and the server's end."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         proxy = Proxy(listener.getsockname()[1], cuts, "127.0.0.2")
         with socket.create_connection(("127.0.0.1", proxy.port), WAIT_S) as client:

@@ -1,4 +1,4 @@
-"""Rounds are kept, and the table shows all of them."""
+"""Stored rounds, and the table that shows all of them."""
 
 from __future__ import annotations
 

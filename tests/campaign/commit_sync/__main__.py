@@ -42,7 +42,7 @@ SETTLES_S: Final = 8.0
 
 
 class Scene:
-    """The brokers, a producer and consumers. `hung` counts processes of consumers that a watchdog ended."""
+    """The brokers, a producer and consumers. `hung` counts consumer processes ended by a watchdog."""
 
     def __init__(self, folder: Path, rate: int) -> None:
         self.hung = 0
@@ -130,7 +130,7 @@ def disturb(scene: Scene, how: str, rng: random.Random) -> None:
 
 
 def line_of(how: str, rounds: int, seen: Sequence[Call], hung: int) -> str:
-    """Return a row of the table: calls, those that waited, those that never came back."""
+    """Return a row of the table: calls, those that waited, those that never returned."""
     ended = [call for call in seen if call.took_s is not None]
     longest = max((call.took_s for call in ended if call.took_s is not None), default=0.0)
     errors = Counter(call.error for call in ended if call.error)

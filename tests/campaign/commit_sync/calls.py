@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Call(NamedTuple):
-    """A call: its beginning and duration in seconds (None: it never came back). `error` is "" without one."""
+    """A call: its start and duration in seconds (None: it never returned). `error` is "" without one."""
 
     began_s: float
     took_s: float | None
@@ -15,12 +15,12 @@ class Call(NamedTuple):
 
 
 def calls(journals: Iterable[str]) -> list[Call]:
-    """Return the calls of all journals (`cluster_kills/journal.py`), without one that was under way at the end."""
+    """Return the calls of all journals (`cluster_kills/journal.py`), except one in progress at the end."""
     return [call for journal in journals for call in _calls(journal)]
 
 
 def _calls(journal: str) -> Iterator[Call]:
-    """A call begins with its last A, and ends with the next C or E; the next D shows that it never came back."""
+    """Yield calls: each begins with its last A and ends with the next C or E; a D before shows it never returned."""
     began_s: float | None = None
     for line in journal.split("\n")[:-1]:
         kind, time, what = line.split(" ", 2)

@@ -1,4 +1,4 @@
-"""The calls that journals show."""
+"""The calls read from journals."""
 
 from __future__ import annotations
 

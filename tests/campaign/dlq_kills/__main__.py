@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def markdown_of_removals(result: Removed, seed: int) -> list[str]:
-    """Return the lines, like `markdown`, of operations that remove states."""
+    """Return lines like `markdown`'s about operations that remove states."""
     lines = [
         f"{result.kills} kills, {result.seen['records']:,} records, all of them rejected, seed {seed}, "
         f"{result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",
@@ -94,7 +94,7 @@ def markdown_of_removals(result: Removed, seed: int) -> list[str]:
 
 
 def markdown(result: Result, seed: int) -> list[str]:
-    """The result as it stands in the document."""
+    """Return the result as the document shows it."""
     lines = [
         f"{result.kills} kills, {len(GROUPS)} groups of {MEMBERS} members, {result.seen['records']:,} records, seed "
         f"{seed}, {result.took_s:,.0f} s; {machine()}. Broken: {len(result.broken)}.",
@@ -112,12 +112,12 @@ def _counted(named: Iterable[tuple[str, int]]) -> str:
 
 
 def _spread(times: Sequence[int]) -> str:
-    """Return how many kinds there are, and how often the rarest and the most frequent one came."""
+    """Return the number of kinds, and the counts of the rarest and the most frequent one."""
     return f"{len(times)} kinds, each {min(times)} to {max(times)} times"
 
 
 def _planted(seed: int) -> int:
-    """Short campaigns with each faulty broker, until the fault is found; 1 when one is not."""
+    """Run short campaigns with each faulty broker until the fault is found; return 1 if one is not."""
     faults = {name: partial(_found, name) for name in (*FAULTS, *REMOVAL_FAULTS)}
     return all_found(faults, seed, PLANTED_ROUNDS, PLANTED_KILLS)
 

@@ -1,9 +1,8 @@
 """A broker that dies at a chosen moment, or has a planted fault: `python -m tests.campaign.dlq_kills.broker serve ...`.
 
-SHAREQ_DIE_AT names the moment, SHAREQ_DIE_AFTER how many times it comes before that is the end (1: the first time),
-SHAREQ_DIE_IN_REMOVALS that it counts from the first operation on that removes a group's state;
-SHAREQ_PLANTED names a fault, SHAREQ_FAILING_QUEUES queues that cannot be written, with commas between,
-SHAREQ_HANDED_OUT a file that has a line for what was handed out, also in answers that nobody gets.
+SHAREQ_DIE_AT names the moment, SHAREQ_DIE_AFTER its number (1: the first time), SHAREQ_DIE_IN_REMOVALS counts it only
+from the first operation that removes a group's state; SHAREQ_PLANTED names a fault, SHAREQ_FAILING_QUEUES unwritable
+queues, comma-separated, SHAREQ_HANDED_OUT a file with a line for each delivery, also in answers that get lost.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ REMOVAL_FAULTS: Final[dict[str, Fault]] = {
 
 
 class Aim(Enum):
-    """The moment at which a broker dies."""
+    """The moment of a broker's death."""
 
     ANY = "any moment"
     DEATH = "before a death is written"
@@ -81,8 +80,9 @@ OF_REMOVALS: Final = frozenset({Aim.WAITS, Aim.GOES, Aim.GONE, Aim.NOTED})
 
 
 def die_at(aim: Aim, after: int, *, in_removals: bool = False) -> None:
-    """Have this process killed when that comes for the `after`-th time. `in_removals`: counted from the first operation
-    on that removes a state.
+    """Kill this process at the `after`-th time of the moment.
+
+    `in_removals`: counted from the first operation that removes a state.
     """
     left, counts = after, not in_removals
 
@@ -102,7 +102,7 @@ def die_at(aim: Aim, after: int, *, in_removals: bool = False) -> None:
 
 
 def fail_writes(queues: Sequence[str]) -> None:
-    """Appends to these queues fail, as if their disk did."""
+    """Fail appends to these queues, as a bad disk does."""
     original = BrokerQueues.append
 
     def append(self: BrokerQueues, name: str, partition: int, batch: bytearray, on_durable: Callable[..., None]) -> Any:
@@ -113,9 +113,7 @@ def fail_writes(queues: Sequence[str]) -> None:
 
 
 def note_handed_out(path: str) -> None:
-    """Write a line for each range before a fetch is answered: group, partition, first, last, for
-    the how manieth time.
-    """
+    """Write a line for each range before a fetch is answered: group, partition, first, last, delivery count."""
     original = ShareFetch._fetch_one
     journal = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 

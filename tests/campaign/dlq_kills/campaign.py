@@ -1,4 +1,4 @@
-"""Groups with dead-letter queues at work, redrives of what dies, and a broker that is killed under them."""
+"""Working groups with dead-letter queues, redrives of their letters, and a broker that is killed under them."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ Broken = (OSError, ConnectionClosed)
 class Result(NamedTuple):
     """The result of a campaign.
 
-    `met`: kills by their moment; `seen` of members, records and letters; `broken`: must be empty. `troubles`: lives by
-    what was wrong with queues.
+    `met`: kills by their moment; `seen`: members, records and letters; `broken`: must be empty. `troubles`: the
+    broker's lives by fault of the queues.
     """
 
     kills: int
@@ -96,7 +96,7 @@ class Result(NamedTuple):
 
 
 class DyingMember(Member):
-    """Accepts two in three, rejects, releases, and keeps records until their lock runs out."""
+    """A member that accepts two in three, rejects, releases, and holds some until their lock expires."""
 
     def verdict(self, place: Place) -> int | None:
         if self.draining:
@@ -106,7 +106,7 @@ class DyingMember(Member):
 
 
 class Campaign:
-    """`run` once. `planted`: the name of a fault in the broker, "" for none."""
+    """A campaign: `run` once. `planted`: the name of a fault in the broker, "" for none."""
 
     def __init__(self, kills: int, seed: int, *, planted: str = "", show: Callable[[str], None] = lambda _line: None):
         self._kills, self._seed, self._planted, self._show = kills, seed, planted, show
@@ -127,7 +127,7 @@ class Campaign:
         self._broken: list[str] = []
 
     def run(self) -> Result:
-        """Raises StartRefused; what else goes wrong is in the result."""
+        """Run it. Raises StartRefused; other faults are in the result."""
         began = time.monotonic()
         seen: Counter[str] = Counter()
         try:
@@ -167,7 +167,7 @@ class Campaign:
         self._end_of_life(Aim.ANY)
 
     def _one_kill(self, number: int) -> None:
-        """A life, and its end."""
+        """Run one life of the broker, to its kill."""
         with_redrive = number % REDRIVE_EVERY == REDRIVE_EVERY - 1 or (number % REDRIVE_EVERY == 0 and number > 0)
         aims = [aim for aim in Aim if aim not in OF_REMOVALS and (with_redrive or aim not in OF_REDRIVES)]
         aim = self._rng.choice([*OF_REDRIVES, *aims] if with_redrive else [Aim.ANY, *aims])
@@ -188,7 +188,7 @@ class Campaign:
             self._show(f"  kill {number + 1}: {over:,} ends answered, {len(self._redrives)} redrives begun")
 
     def _trouble_of(self, number: int) -> Trouble:
-        """One after the other, when the other groups' queues have been created: one kind keeps all from that."""
+        """Choose the faults in turn, once the other groups' queues exist: one kind prevents all creations."""
         return list(Trouble)[number % len(Trouble)] if self._all_exist else Trouble.NONE
 
     def _start(self, aim: Aim, trouble: Trouble = Trouble.NONE) -> None:
@@ -208,7 +208,7 @@ class Campaign:
                 raise
 
     def _end_of_life(self, aim: Aim) -> None:
-        """Wait for the moment, or a while; then the broker is dead."""
+        """Wait for the moment, or a while, until the broker is dead."""
         process = self._node.process
         if process is None:
             self._met[aim] += 1  # it died while it started
@@ -224,7 +224,7 @@ class Campaign:
     # -- redrives
 
     def _redrive(self, client: WireClient, name: str, *, to_group: bool) -> None:
-        """Some of the last letters of a partition of a queue go back, slowly."""
+        """Redrive some of the last letters of a queue's partition, slowly."""
         partition = 0  # queues are created with one
         end = _end_of(client, KEPT.queue, partition)
         if end <= 0:
@@ -270,7 +270,7 @@ class Campaign:
         return 20 if self._planted else 180
 
     def _drain(self) -> None:
-        """Redrives and groups come to their ends; then no member works."""
+        """Let redrives and groups finish; then no member works."""
         deadline = time.monotonic() + self._patience_s
         with WireClient(self._node.address) as client:
             self._queues.trouble(client, Trouble.NONE, self._kills)
@@ -314,7 +314,7 @@ class Campaign:
 
 
 def _end_of(client: WireClient, topic: str, partition: int) -> int:
-    """The end offset of a partition; -1 if it does not exist."""
+    """Return the end offset of a partition; -1 if it does not exist."""
     request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic(topic, [ListOffsetsPartition(partition, timestamp=-1)])])
     return client.call(request, 7, ListOffsetsResponse).topics[0].partitions[0].offset
 
@@ -325,7 +325,7 @@ def _state_of(client: WireClient, redrive: str) -> str:
 
 
 def _lag(client: WireClient, group: str) -> int:
-    """Records that are not over; of what is not known yet one."""
+    """Return the number of unfinished records; an unknown lag counts as one."""
     wanted = DescribeShareGroupOffsetsRequestTopic(TOPIC, list(range(PARTITIONS)))
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])
     answer = client.call(request, 1, DescribeShareGroupOffsetsResponse).groups[0]

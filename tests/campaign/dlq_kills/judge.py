@@ -1,4 +1,4 @@
-"""A group, its topic and its queue after all kills: is every record accounted for, and every letter right?"""
+"""The judge of a group, its topic and its queue after all kills: every record accounted for, every letter correct."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EXCEEDED: Final = b"Offset delivery count exceeded the threshold."
 
 
 class Group(NamedTuple):
-    """A group and its configuration. With `has_trouble` its queue refuses letters now and then."""
+    """A group and its configuration. With `has_trouble` its queue sometimes refuses letters."""
 
     name: str
     limit: int
@@ -54,7 +54,7 @@ class Group(NamedTuple):
 
 
 class Source(NamedTuple):
-    """The topic's records by place; which of them are of aborted transactions, and where markers are."""
+    """The topic's records by place, those of aborted transactions, and the markers' places."""
 
     records: Mapping[Place, Record]
     aborted: Collection[Place]
@@ -71,7 +71,7 @@ class Judged(NamedTuple):
 def judge(
     group: Group, topic: str, ledger: Ledger, source: Source, letters: Sequence[Record], starts_ms: list[int]
 ) -> Judged:
-    """`starts_ms`: when the lives of the broker began, by the wall clock, ascending."""
+    """Return the verdict. `starts_ms`: when the broker was started, by the wall clock, ascending."""
     seen: Counter[str] = Counter()
     broken = [f"{group.name}: {line}" for line in ledger.broken]
     by_place: dict[Place, list[Record]] = defaultdict(list)
@@ -98,7 +98,7 @@ def judge(
 
 
 def _end_of(ledger: Ledger, place: Place, has_letter: bool, group: Group) -> str:
-    """Return the outcome of a record that is over; with "!" if it must not be."""
+    """Return the outcome of a finished record; with "!" if it is a fault."""
     if place in ledger.accepted:
         return "!accepted, and has a letter" if has_letter else "accepted"
     if has_letter:
@@ -115,7 +115,7 @@ def _end_of(ledger: Ledger, place: Place, has_letter: bool, group: Group) -> str
 
 
 def _problem(group: Group, topic: str, ledger: Ledger, source: Source, place: Place, letter: Record) -> str:
-    """Return the fault of a letter; "" if it has none."""
+    """Return the fault of a letter, or ""."""
     record = source.records.get(place)
     if record is None:
         return "" if place in source.markers else "is of no record"
@@ -156,7 +156,7 @@ def _made_ms(letter: Record, group: Group) -> int:
 
 
 class Redriven(NamedTuple):
-    """One redrive, as it was begun: letters from `first` to `last` (inclusive) of one partition of a group's queue."""
+    """One redrive as requested: letters `first` to `last` (inclusive) of one partition of a group's queue."""
 
     name: str
     queue: str
@@ -170,8 +170,10 @@ class Redriven(NamedTuple):
 def judge_redrive(
     redrive: Redriven, state: str, letters: Callable[[str, int], Sequence[Record]], records: Sequence[Record]
 ) -> list[str]:
-    """Each letter has gone back once. `state`: as described at the end, "" for a redrive that is unknown; `letters` are
-    those of a partition of a queue, `records` all that there is in the topic that they go to.
+    """Check that each letter was sent back once.
+
+    `state`: as described at the end, "" for an unknown redrive; `letters` are those of a queue's partition, `records`
+    all of the topic they are sent to.
     """
     found: Counter[int] = Counter()
     for record in records:

@@ -1,4 +1,4 @@
-"""The ledger of one group with a dead-letter queue: what its members got and said, and what must be of it."""
+"""The ledger of one group with a dead-letter queue: its members' deliveries and acknowledgements, and their rules."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tests.campaign.order_kills.judge import ACCEPT, ENDS, REJECT, Place
 
 
 class Ledger:
-    """A `Witness` of one group. `broken` has what must never be.
+    """A `Witness` of one group. `broken` has the faults.
 
-    `accepted`, `rejected`: answered without an error. `open`: an end was sent, of this kind, and its outcome is not
-    known; what comes again after that has not ended. `counts`: the most deliveries that a member saw;
-    `handed_out`: the most that the broker made, also in answers that were lost.
+    `accepted`, `rejected`: answered without an error. `open`: an end of this kind was sent and its outcome is unknown;
+    a record delivered after that has not ended. `counts`: the most deliveries that a member saw; `handed_out`: the most
+    that the broker made, also in lost answers.
     """
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Ledger:
         self.broken: list[str] = []
 
     def delivered(self, member: str, place: Place, count: int, now_s: float, until_s: float) -> None:
-        """The member has the record, for the `count`-th time."""
+        """Record the `count`-th delivery of a record to the member."""
         with self._lock:
             self.seen["deliveries"] += 1
             self.seen["redeliveries"] += place in self.counts
@@ -39,11 +39,11 @@ class Ledger:
                 self.broken.append(f"{place} came to {member} after the answer that it is {end}")
 
     def has_handed_out(self, place: Place, count: int) -> None:
-        """The broker was about to answer with the record, for the `count`-th time."""
+        """Record that the broker was about to deliver it for the `count`-th time."""
         self.handed_out[place] = max(count, self.handed_out.get(place, 0))
 
     def sends(self, place: Place, kind: int) -> None:
-        """The holder acknowledges it."""
+        """Record that the holder acknowledges it."""
         with self._lock:
             if kind in ENDS:
                 self.open[place] = kind
@@ -51,7 +51,7 @@ class Ledger:
                 self.reject_sent.add(place)
 
     def answered(self, place: Place, kind: int, accepted: bool) -> None:
-        """The broker's answer to that."""
+        """Record the broker's answer to that."""
         with self._lock:
             self.seen["acknowledgements"] += 1
             self.seen["acknowledgements refused"] += not accepted
@@ -62,4 +62,4 @@ class Ledger:
                 (self.accepted if kind == ACCEPT else self.rejected).add(place)
 
     def lost(self, member: str) -> None:
-        """The member's connection is lost: what it held is free, which no rule here needs."""
+        """Record that the member's connection is lost, which releases its records; no rule here needs it."""

@@ -1,4 +1,4 @@
-"""The campaign's own writes and reads: records of all kinds, redrives, whole topics."""
+"""The campaign's writes and reads: records of all kinds, redrives, whole topics."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ CODECS: Final = tuple(Compression)
 
 
 class Load:
-    """Writes to the topic, a life at a time; what the broker's death cuts off may be there or not."""
+    """A writer to the topic, once per life of the broker; what a kill cuts off may exist or not."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
         self._values = 0
 
     def write(self, client: WireClient, batches: int) -> None:
-        """Plain and compressed batches, and a transaction of two that is committed, aborted or left open."""
+        """Write plain and compressed batches, and a transaction of two that is committed, aborted or left open."""
         for _ in range(batches):
             batch = build_batch(
                 [RecordData(b"key", value, self._own()) for value in self._next()],
@@ -48,7 +48,7 @@ class Load:
             transactor.end(commit=end < 0.6)
 
     def end_transactions(self, client: WireClient, transactor: Transactor | None = None) -> None:
-        """End what was left open: the next transaction aborts it."""
+        """End an open transaction: the next one aborts it."""
         transactor = transactor or Transactor(client, transactional_id="writer")
         deadline = time.monotonic() + 30
         while (error := transactor.init()) is not ErrorCode.NONE:
@@ -65,7 +65,7 @@ class Load:
 
 
 def batches(client: WireClient, topic: str, partition: int) -> Iterator[bytes]:
-    """All batches of a partition; none of a topic that does not exist."""
+    """Yield all batches of a partition; none if the topic does not exist."""
     offset = 0
     while True:
         row = fetch(client, fetch_request(topic, offset, partition=partition, partition_max_bytes=1 << 22))
@@ -81,7 +81,7 @@ def batches(client: WireClient, topic: str, partition: int) -> Iterator[bytes]:
 
 
 def plain_records(client: WireClient, topic: str, partition: int) -> list[Record]:
-    """All records of a partition but those of transactions."""
+    """Return all records of a partition except those of transactions."""
     found: list[Record] = []
     for batch in batches(client, topic, partition):
         ((_, header),) = batch_headers(batch)
@@ -91,7 +91,7 @@ def plain_records(client: WireClient, topic: str, partition: int) -> list[Record
 
 
 def source(client: WireClient, topic: str = TOPIC, partitions: int = PARTITIONS) -> Source:
-    """The topic as it is. No transaction is open."""
+    """Return the topic's current content; no transaction is open."""
     found: dict[Place, Record] = {}
     aborted: set[Place] = set()
     markers: set[Place] = set()

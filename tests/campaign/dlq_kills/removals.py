@@ -1,4 +1,4 @@
-"""Groups whose states are removed while they owe dead letters, and a broker that is killed while that is under way."""
+"""Groups whose states are removed while dead letters are owed, and a broker that is killed meanwhile."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Operation(Enum):
 class Removed(NamedTuple):
     """The result of a campaign.
 
-    `met`: kills by their moment; `operations`: those that were begun; `broken`: must be empty.
+    `met`: kills by their moment; `operations`: those begun; `broken`: must be empty.
     """
 
     kills: int
@@ -87,7 +87,7 @@ class Removed(NamedTuple):
 
 
 class Scene:
-    """A topic and a group that has rejected all of it, and what is done to the group then."""
+    """A topic, a group that has rejected all of it, and the operation on the group."""
 
     def __init__(self, number: int, operation: Operation) -> None:
         self.operation = operation
@@ -98,7 +98,7 @@ class Scene:
 
     @property
     def request(self) -> tuple[Message, int]:
-        """The operation, and its version."""
+        """The operation and its version."""
         name, topic = self.group.name, self.topic
         if self.operation is Operation.ALTER:
             rows = [AlterShareGroupOffsetsRequestPartition(number, 0) for number in range(PARTITIONS)]
@@ -108,7 +108,7 @@ class Scene:
         return DeleteGroupsRequest([name]), 2
 
     def reject_all(self, client: WireClient, address: tuple[str, int]) -> None:
-        """Up to the answer: a member joins, gets everything, rejects it and leaves."""
+        """Let a member join, acquire everything, reject it, and leave once that is answered."""
         topic_id = create_topic(client, self.topic, PARTITIONS)
         create_topic(client, self.group.queue, 1, QUEUE)
         configure_group(f"127.0.0.1:{address[1]}", self.group.name, self.group.properties)
@@ -152,14 +152,15 @@ class Scene:
             self.ledger.answered(place, REJECT, True)
 
     def owed(self, client: WireClient) -> int:
-        """Return how many records whose rejection was answered have no letter."""
+        """Return the number of records with an answered rejection and no letter."""
         letters = load.plain_records(client, self.group.queue, 0)
         written = {(header[1][1], header[2][1]) for header in (_dlq_headers(letter.headers) for letter in letters)}
         return len(self.ledger.rejected) - len(written)
 
     def answered(self, answer: Message, *, again: bool) -> ErrorCode:
-        """The operation's answer: it is done, to be tried again, or wrong, which is returned. `again`: what an earlier
-        try of it did may have been done already.
+        """Return an unexpected error of the operation; NONE if it is done or to be retried.
+
+        `again`: an earlier attempt may already have done it.
         """
         error = _error_of(answer)
         gone = again and error in {ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
@@ -168,7 +169,7 @@ class Scene:
 
 
 class Removals:
-    """`run` once. `planted`: the name of a fault in the broker, "" for none."""
+    """A campaign: `run` once. `planted`: the name of a fault in the broker, "" for none."""
 
     def __init__(self, kills: int, seed: int, *, planted: str = "", show: Callable[[str], None] = lambda _line: None):
         self._kills, self._planted, self._show = kills, planted, show
@@ -183,7 +184,7 @@ class Removals:
         self._broken: list[str] = []
 
     def run(self) -> Removed:
-        """Raises StartRefused; what else goes wrong is in the result."""
+        """Run it. Raises StartRefused; other faults are in the result."""
         began = time.monotonic()
         try:
             for number in range(self._kills):
@@ -204,7 +205,7 @@ class Removals:
         return [scene for scene in self._scenes if not scene.done]
 
     def _one_kill(self, number: int) -> None:
-        """A life: the operations that the last one left undone, whose states no leader has in memory, and a new one."""
+        """Run a life of the broker: operations left from the last, whose states no leader has loaded, and a new one."""
         operation = list(Operation)[number % len(Operation)]
         aim = self._rng.choice([each for each in AIMS if each is not Aim.NOTED or operation is not Operation.GROUP])
         self._start(aim)
@@ -222,7 +223,7 @@ class Removals:
             self._show(f"  kill {number + 1}: {self._seen['owed at kills']:,} letters were owed when it died")
 
     def _operate(self, stack: ExitStack, scenes: list[Scene], again: list[Scene], aim: Aim) -> None:
-        """Send all of it at once, and wait for the moment, or the answers and a while; then the broker is dead."""
+        """Send all at once, and wait for the moment, or for the answers and a while, until the broker is dead."""
         clients: list[tuple[Scene, WireClient]] = []
         with suppress(*Broken):
             for scene in scenes:
@@ -262,7 +263,7 @@ class Removals:
         self._node.start()
 
     def _note_owed(self, client: WireClient) -> None:
-        """No group has a member now: what is owed after a start was owed when the broker died."""
+        """Note what is owed after a start: without members it was owed when the broker died."""
         owed = [scene.owed(client) for scene in self._under_way]
         self._seen["owed at kills"] += sum(owed)
         self._seen["kills with letters owed"] += any(owed)
@@ -292,7 +293,7 @@ def _dlq_headers(headers: tuple[tuple[str, bytes | None], ...]) -> list[tuple[st
 
 
 def _error_of(answer: Message) -> ErrorCode:
-    """The first error of all rows."""
+    """Return the first error of all rows."""
     codes: list[int]
     if isinstance(answer, AlterShareGroupOffsetsResponse):
         codes = [answer.error_code, *(row.error_code for topic in answer.responses for row in topic.partitions)]

@@ -1,4 +1,4 @@
-"""Moments at which the broker of this campaign dies, and its faults, replace parts of the broker by their names."""
+"""The moments of death and the faults of this campaign's broker, which patch parts of it by name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ for fault in (FAULTS | REMOVAL_FAULTS).values():
 
 
 def test_every_moment_and_fault_finds_what_it_replaces(tmp_path: Path) -> None:
-    """The test runs in a process of its own: nothing is put back."""
+    """Run in a process of its own, because nothing is restored."""
     command = [sys.executable, "-c", PROGRAM, str(tmp_path / "handed-out")]
     done = finished(command)
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,4 +1,4 @@
-"""The judge of the kills notices what must never be."""
+"""The judge of the kills, which must notice every fault."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LETTER = Record(0, 12_000, b"k", b"v", SIX)
 
 
 def ledger(*said: tuple[int, bool | None], place: Place = (0, 0)) -> Ledger:
-    """Each time delivered, and acknowledged so, with this answer."""
+    """Return a ledger with these deliveries, acknowledgements and answers."""
     one = Ledger()
     for count, (kind, accepted) in enumerate(said, 1):
         one.has_handed_out(place, count)

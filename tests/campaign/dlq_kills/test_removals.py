@@ -1,4 +1,4 @@
-"""The campaign's reading of an operation's answer."""
+"""The campaign's interpretation of an operation's answer."""
 
 from __future__ import annotations
 

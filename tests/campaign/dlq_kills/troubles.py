@@ -1,4 +1,4 @@
-"""Queues that refuse letters, each life of the broker in another way, and queues that appear later."""
+"""Queues that refuse letters, for another reason after each start of the broker, and queues created late."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TAKES: Final = {ENABLE: "true", "max.message.bytes": "1048588"}
 
 
 class Trouble(Enum):
-    """The fault of the queues of the groups that have trouble, in one life of the broker."""
+    """The fault of some groups' queues in one life of the broker."""
 
     NONE = "works"
     MISSING = "is missing, and may not be created"
@@ -32,7 +32,7 @@ class Trouble(Enum):
 
 
 class Queues:
-    """The queues of those groups, of which letters may be in several: `topics`, by group."""
+    """The queues of those groups, each with letters perhaps in several: `topics`, by group."""
 
     def __init__(self, groups: list[Group]) -> None:
         self.groups = groups
@@ -40,7 +40,7 @@ class Queues:
         self._later: dict[str, str] = {}
 
     def begin(self, client: WireClient) -> None:
-        """Make what exists from the beginning."""
+        """Create the queues that exist from the beginning."""
         for group in self.groups:
             create_topic(client, group.queue, 1, _TAKES)
             other = f"zz.{group.name}"
@@ -48,7 +48,7 @@ class Queues:
             self.topics[group.name].append(other)
 
     def trouble(self, client: WireClient, trouble: Trouble, number: int) -> None:
-        """Have it from now on. A broker that dies meanwhile leaves part of it undone, which any rule has to bear."""
+        """Cause the fault from now on. If the broker dies meanwhile, it may be incomplete, as every rule allows."""
         if trouble is Trouble.APPEARS:
             self._appear(client)
             return
@@ -67,14 +67,14 @@ class Queues:
             _set(client, _GROUP, group.name, **{"errors.deadletterqueue.topic.name": name})
 
     def _appear(self, client: WireClient) -> None:
-        """Create what was missing in the life before; the groups still name it."""
+        """Create queues that were missing before; the groups still name them."""
         for name in self._later.values():
             if not exists(client, name):
                 create_topic(client, name, 1, _TAKES)
 
 
 def exists(client: WireClient, topic: str) -> bool:
-    """Return True if there is a topic of that name."""
+    """Return whether a topic of that name exists."""
     request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
     return client.call(request, 12, MetadataResponse).topics[0].error_code == ErrorCode.NONE
 

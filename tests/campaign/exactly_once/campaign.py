@@ -1,8 +1,7 @@
-"""A job at work, and a broker that is killed under it again and again: what became of the records.
+"""A job, and a broker that is killed under it repeatedly: the outcome for the records.
 
-A kill waits for its moment. The broker is stopped (SIGSTOP) at random times, looked at through its files, and killed
-when it stands where this kill is to find it, otherwise let go on. So moments that last for microseconds, such as that
-between the markers of two partitions, are met as well.
+The broker is stopped (SIGSTOP) at random times and its files examined; if it is at the moment that this kill waits for
+it is killed, otherwise resumed. So even moments of microseconds are hit, such as between the markers of two partitions.
 """
 
 from __future__ import annotations
@@ -50,14 +49,14 @@ class Aim(Enum):
 
 
 class HangingTransaction(Exception):
-    """The broker took a transaction for ended and has not written all of its markers: the job cannot go on."""
+    """An error: the broker ended a transaction without all markers, so the job cannot continue."""
 
 
 class Kill(NamedTuple):
-    """One kill -9. `at` is what the files say, `records` what was in the source by then.
+    """One kill -9. `at` is the moment by the files, `records` the number in the source by then.
 
     `start_s`: the broker's start, to its first answer. `back_s`: from the kill until the job ended a transaction again;
-    None when the next kill came first.
+    None if the next kill came first.
     """
 
     aim: Aim
@@ -67,7 +66,7 @@ class Kill(NamedTuple):
     back_s: float | None = None
 
     def reported(self) -> str:
-        """Its line."""
+        """Return its line of the report."""
         back = "not back before the next" if self.back_s is None else f"back after {self.back_s:.2f} s"
         aborting = " (abort)" if self.at.aborting else ""
         figures = f"in {self.at.records_in:,} of {self.records:,}, out {self.at.records_out:,}"
@@ -94,12 +93,12 @@ class Result:
         return not self.lost and not self.doubled
 
     def at(self, *moments: Moment) -> int:
-        """Return how many kills found the job at one of the moments."""
+        """Return how many kills hit one of these moments."""
         return sum(kill.at.moment in moments for kill in self.kills)
 
 
 def lost_and_doubled(count: int, values: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Return the numbers below `count` that are not among the values, and those that are there more than once."""
+    """Return the numbers below `count` that are missing, and those that are repeated."""
     times = Counter(values)
     return [number for number in range(count) if not times[number]], sorted(
         n for n, there in times.items() if there > 1
@@ -107,7 +106,7 @@ def lost_and_doubled(count: int, values: Iterable[int]) -> tuple[list[int], list
 
 
 def aims(kills: int, rng: random.Random, among: Iterable[Aim] = Aim) -> list[Aim]:
-    """Each of them equally often, as far as that goes; marker writing, what is hardest to survive, never left out."""
+    """Choose moments about equally often, always including marker writing, the hardest to survive."""
     rounds = list(among)
     rng.shuffle(rounds)
     rounds.sort(key=lambda aim: aim is not Aim.MARKING)
@@ -117,7 +116,7 @@ def aims(kills: int, rng: random.Random, among: Iterable[Aim] = Aim) -> list[Aim
 
 
 class Campaign:
-    """One client's job on one broker, which runs and is killed. `records` in all, the same share after each start."""
+    """One client's job on one broker, which is killed. `records` in total, the same share after each start."""
 
     def __init__(
         self, broker: BrokerUnderTest, client: Client, records: int, show: Callable[[str], None] = lambda _line: None
@@ -128,9 +127,9 @@ class Campaign:
         self._show = show
 
     def run(self, name: str, kills: int, seed: int, among: Iterable[Aim] = Aim) -> Result:
-        """`name` must be new to the broker. `among`: what kills may wait for.
+        """Run the job; `name` must be new to the broker. `among`: the moments of kills.
 
-        Raises what the job raised, HangingTransaction, and RuntimeError when the job ended too early.
+        Raises the job's error, HangingTransaction, and RuntimeError if the job ended too early.
         """
         source, target = f"{name}-source", f"{name}-target"
         create_topic(self._broker.bootstrap, source)
@@ -172,7 +171,7 @@ class Campaign:
 
 @dataclass(slots=True)
 class _Feed:
-    """Writes numbers from 0 up to the source, a share at a time."""
+    """A writer of numbers from 0 up to the source, in portions."""
 
     bootstrap: str
     source: str
@@ -186,7 +185,7 @@ class _Feed:
 
 @dataclass(slots=True)
 class _Killing:
-    """Kills the broker, each time at the moment that is aimed for, and starts it again."""
+    """A killer of the broker, at the chosen moments, which restarts it each time."""
 
     broker: BrokerUnderTest
     disk: JobOnDisk
@@ -216,7 +215,7 @@ class _Killing:
             self.show(f"kill {len(kills)}: {kills[-1].reported()}")
 
     def _next_end(self, before: int, since: float, within_s: float) -> float | None:
-        """Seconds from `since` until more than `before` transactions have ended; None: not `within_s` from now."""
+        """Return seconds from `since` until more than `before` transactions have ended; None if not in `within_s`."""
         deadline = time.monotonic() + within_s
         while self.disk.look().ended <= before:
             self._check_job()
@@ -237,7 +236,7 @@ class _Killing:
         return look
 
     def _stopped_at(self, aim: Aim) -> Look:
-        """Stop the broker at the moment, or wherever it is when the moment does not come in time."""
+        """Stop the broker at the moment, or anywhere if the moment does not come in time."""
         deadline = time.monotonic() + AIM_FOR_S
         last = self.disk.look()
         while True:

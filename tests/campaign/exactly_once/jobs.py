@@ -16,10 +16,9 @@ PATIENCE_S: Final = 8.0
 
 
 class Work(NamedTuple):
-    """Copy partition 0 of `source` to `target` until the group `name` has come to offset `records`.
+    """A job: copy partition 0 of `source` to `target` until the group `name` is at offset `records`.
 
-    The transactional id is `name`, too. TimeoutError when that takes longer than `timeout_s`. `over` ends it early
-    where it is set, with whatever error comes of that.
+    The transactional id is `name`, too. TimeoutError after `timeout_s`. Setting `over` ends it early, with any error.
     """
 
     bootstrap: str
@@ -32,7 +31,7 @@ class Work(NamedTuple):
 
 
 class Client(NamedTuple):
-    """`run` comes back when the work is done, and returns how often it had to start over with new clients."""
+    """A client. `run` returns, once the work is done, how often it had to start over with new clients."""
 
     name: str
     why_not_here: Callable[[], str | None]
@@ -40,7 +39,7 @@ class Client(NamedTuple):
 
 
 def run_java(work: Work) -> int:
-    """Apache Kafka's own clients, in transaction version 2; rebuilt after each exception."""
+    """Run Apache Kafka's own clients in transaction version 2, recreated after each exception."""
     clients = {"bootstrap.servers": work.bootstrap, "reconnect.backoff.max.ms": "200", "request.timeout.ms": "5000"}
     config = {**clients, "transactional.id": work.name, "max.block.ms": "20000", "delivery.timeout.ms": "20000"}
     consumer = {**clients, "group.id": work.name, "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
@@ -62,9 +61,10 @@ def run_java(work: Work) -> int:
 
 
 def run_librdkafka(work: Work) -> int:
-    """librdkafka, in transaction version 1: as many processes as it takes. Each gets PATIENCE_S and is killed then,
-    whatever it is doing: a job has to survive that as well, and some of them wait without end (see `librdkafka_copy`).
-    On a slow machine one may need longer to get anywhere, so a job that follows one that has not gets twice the time.
+    """Run librdkafka in transaction version 1, in as many processes as necessary.
+
+    Each is killed after PATIENCE_S, whatever it does: a job has to survive that, and some wait for ever (see
+    `librdkafka_copy`). After one without progress, which a slow machine may cause, the next gets twice the time.
     """
     command = [sys.executable, "-m", "tests.campaign.exactly_once.librdkafka_copy", *work[:4], str(work.records)]
     deadline = time.monotonic() + work.timeout_s

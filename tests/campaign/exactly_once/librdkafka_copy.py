@@ -18,7 +18,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 
 def copy(bootstrap: str, source: str, target: str, name: str, count: int, within_s: float) -> None:
-    """Raises KafkaException, whatever went wrong: then everything starts over."""
+    """Copy the records. Raises KafkaException on any error: then everything starts over."""
     clients = {"bootstrap.servers": bootstrap, "reconnect.backoff.max.ms": 200, "log_level": 0}
     producer = Producer({**clients, "transactional.id": name, "linger.ms": 0})
     producer.init_transactions(30)

@@ -1,7 +1,7 @@
-"""The progress of a transactional job, and its place in its transaction, read from the files of its broker.
+"""The progress of a transactional job, and the state of its transaction, read from its broker's files.
 
-Whole batches, as they are appended; a broker that is stopped or dead stands still between two of them. The files are
-Apache Kafka's, so either broker may have written them.
+Only whole batches count; a stopped or dead broker is between two of them. The files have Apache Kafka's format, so
+either broker may have written them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OFFSET_SERDE = TypedRecordSerde(OFFSET_RECORD_TYPES)
 
 
 class Moment(Enum):
-    """The place of a transactional id in its transaction. The value is what tables say."""
+    """The state of a transactional id in its transaction. The value is its name in tables."""
 
     BETWEEN = "between two transactions"
     OPEN = "in an open transaction"
@@ -42,9 +42,9 @@ ENDING = (Moment.DECIDED, Moment.MARKING, Moment.MARKED, Moment.ENDED)
 
 
 class Look(NamedTuple):
-    """`records_in`: offset that the group has committed in the source. `records_out`: committed in the target.
+    """`records_in`: the group's committed offset in the source. `records_out`: committed in the target.
 
-    `commits` and `aborts` are transactions that have ended; `aborting` says how the one that is ending ends.
+    `commits` and `aborts` are ended transactions; `aborting` is how the one being ended ends.
     """
 
     moment: Moment
@@ -60,20 +60,20 @@ class Look(NamedTuple):
 
     @property
     def is_ending(self) -> bool:
-        """The outcome is decided, and the end not noted yet."""
+        """True if the outcome is decided but its end is not yet written."""
         return self.moment in (Moment.DECIDED, Moment.MARKING, Moment.MARKED)
 
 
 @dataclass(slots=True)
 class LogTail:
-    """Each whole batch of a partition's log once, however often it is asked."""
+    """The batches of a partition's log, each returned once."""
 
     folder: Path
     _segment: str = ""
     _position: int = 0
 
     def read(self) -> Iterator[tuple[BatchHeader, bytes]]:
-        """Yield the batches that came since the last time; none while there is no such folder."""
+        """Yield the new batches; none while the folder is missing."""
         if not self.folder.exists():
             return
         for file in sorted(self.folder.glob("*.log")):
@@ -91,7 +91,7 @@ class LogTail:
 
 @dataclass(slots=True)
 class Committed:
-    """The transactional batches of one partition, handed out when their transactions commit."""
+    """The transactional batches of one partition, returned when their transactions commit."""
 
     tail: LogTail
     _open: dict[int, list[bytes]] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Committed:
                 self._open.setdefault(header.producer_id, []).append(batch)
 
     def is_open(self, producer_id: int) -> bool:
-        """Return True if the producer has written here, up to the last `read`, and no marker has followed."""
+        """Return whether the producer has written here, up to the last `read`, without a marker since."""
         return producer_id in self._open
 
 
@@ -131,9 +131,9 @@ class JobOnDisk:
         self._records_in = self._records_out = 0
 
     def look(self) -> Look:
-        """Look at the files. ENDED is for a caller that looks twice: an end comes and goes between two calls.
+        """Look at the files. ENDED is for a caller that looks twice: an end may pass between two calls.
 
-        A partition that belongs to a transaction and was never written to counts as one with its marker.
+        A partition in a transaction that was never written counts as having its marker.
         """
         self._read_transactions()
         for at in self._targets:
@@ -145,9 +145,9 @@ class JobOnDisk:
         return Look(self._moment(), aborting, commits, aborts, self._records_in, self._records_out)
 
     def hanging(self) -> list[TopicPartition]:
-        """Return where the job has written in a finished transaction without a marker: nobody will ever read that.
+        """Return partitions of a finished transaction without a marker, whose records stay unreadable.
 
-        It is as of the last look, at a broker that stood still. Kafka calls it a hanging transaction (KIP-664).
+        As of the last look, at a stopped broker. Kafka calls it a hanging transaction (KIP-664).
         """
         if self._state is TransactionState.ONGOING or self._state in PREPARING:
             return []

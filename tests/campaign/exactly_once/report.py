@@ -1,4 +1,4 @@
-"""The results of campaigns, as the table that is committed."""
+"""The results of campaigns as a table to commit."""
 
 from __future__ import annotations
 

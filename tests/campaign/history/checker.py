@@ -1,7 +1,7 @@
-"""Judges a history. Knows nothing of the broker: it imports no code of it, and no code that the broker imports.
+"""The judge of a history. It imports neither the broker's code nor any that the broker imports.
 
 The analyses of logs are those of jepsen.tests.kafka; registers (committed offsets, topics, configurations) and the
-rules of share groups come on top.
+rules of share groups are added.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.campaign.history.operations import History
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A promise of less than all that was answered: nothing that makes no sense, some values, some registers."""
+    """A weaker guarantee: nothing nonsensical, some values, some registers."""
 
     values: Container[str]
     registers: tuple[str, ...]
@@ -46,7 +46,7 @@ _SENSE: Final = frozenset(
 
 
 def check(history: History, promise: Promise | None = None) -> list[Anomaly]:
-    """All anomalies, or those that the promise forbids; empty for a sound history."""
+    """Return all anomalies, or those that the guarantee forbids; none for a sound history."""
     index = Index.of(history)
     return [one for one in _every(index) if promise is None or promise.covers(one)]
 

@@ -20,7 +20,7 @@ Edges = dict[int, list[int]]
 
 
 def cycles(index: Index) -> Iterator[Anomaly]:
-    """One anomaly for each knot of operations that come before each other."""
+    """Yield one anomaly for each set of operations that precede each other."""
     operations = [one for one in index.history.operations if _counts(one)]
     numbers = {id(one): number for number, one in enumerate(operations)}
     realtime = _realtime(operations)
@@ -52,7 +52,7 @@ def _merged(parts: Sequence[Edges]) -> Edges:
 
 
 def _realtime(operations: Sequence[Operation]) -> Edges:
-    """Operation i is node i; the moments of answers, in order, are the nodes from len(operations) on."""
+    """Return the realtime edges: operation i is node i; answers in order are the nodes from len(operations) on."""
     base = len(operations)
     answered = sorted((one.end, number) for number, one in enumerate(operations) if one.outcome is Outcome.OK)
     times = [end for end, _ in answered]

@@ -1,4 +1,4 @@
-"""A history looked up by value, place and offset: what the analyses share."""
+"""A history indexed by value, place and offset, for all analyses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.campaign.history.operations import (
 
 @dataclass(slots=True)
 class Log:
-    """The knowledge of one place. `order`: what stands at each offset, as first seen."""
+    """The knowledge about one place. `order`: the value at each offset, as first seen."""
 
     order: dict[int, str] = field(default_factory=dict)
     conflicts: list[tuple[int, str, str]] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Log:
 
 @dataclass(slots=True)
 class Index:
-    """Made once of a history; only read afterwards."""
+    """An index built once from a history and then only read."""
 
     history: History
     logs: dict[Place, Log] = field(default_factory=lambda: defaultdict(Log))
@@ -133,7 +133,7 @@ class Index:
         return None if writer is None else writer[1].key
 
     def _key_if_written(self, value: str) -> str | None:
-        """The key with which the record supersedes older ones; none of a transaction that was aborted."""
+        """Return the key by which the record supersedes older ones; None if its transaction was aborted."""
         writer = self.writers.get(value)
         return None if writer is None or writer[0].outcome is Outcome.FAIL else writer[1].key
 
@@ -146,9 +146,7 @@ class Index:
             )
 
     def is_durable(self, value: str) -> bool:
-        """Return True if the record must be in its log from now on: its writer was answered, or a reader saw it
-        committed.
-        """
+        """Return whether the record must stay in its log: its writer was answered, or it was read as committed."""
         writer = self.writers.get(value)
         return writer is not None and (writer[0].outcome is Outcome.OK or value in self.read_committed)
 
@@ -160,7 +158,7 @@ class Index:
         return key is not None and self.logs[place].last_of_key.get(key, -1) > offset
 
     def may_be_gone(self, place: Place, offset: int, value: str) -> bool:
-        """Return True if a client asked for something that removes it, or a later record has its key."""
+        """Return whether a request may have removed it, or a later record has its key."""
         return (
             bool(self.deleted.get(place.topic))
             or offset < self.logs[place].floor

@@ -1,6 +1,6 @@
-"""The analyses of jepsen.tests.kafka over logs: what is lost, doubled, out of order, or should never have been read.
+"""The analyses of jepsen.tests.kafka over logs: lost, duplicate, unordered and improper reads.
 
-As there, the offsets that clients received give each place's order, once all agree on what stands at an offset.
+As there, the offsets that clients received order each place, once all agree on the value at an offset.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Rule = Callable[[Index], Iterator[Anomaly]]
 
 
 def inconsistent_offsets(index: Index) -> Iterator[Anomaly]:
-    """Two values were seen at one offset."""
+    """Report two values at one offset."""
     for place, log in index.logs.items():
         for offset, known, value in log.conflicts:
             yield Anomaly(Analysis.INCONSISTENT_OFFSETS, f"{place} at {offset}: {known} and {value}")
 
 
 def duplicates(index: Index) -> Iterator[Anomaly]:
-    """One value at several offsets."""
+    """Report one value at several offsets."""
     for place, log in index.logs.items():
         offsets = defaultdict(list)
         for offset, value in log.order.items():
@@ -45,9 +45,9 @@ def duplicates(index: Index) -> Iterator[Anomaly]:
 
 
 def lost_writes(index: Index) -> Iterator[Anomaly]:
-    """A record that must be there is not among those read, though readers got past it.
+    """Report required records that readers have passed without reading.
 
-    With no drain of its place, as in Jepsen: below the highest offset that was read, and read by nobody.
+    Without a drain of its place, as in Jepsen: below the highest offset read, and read by nobody.
     """
     read = _read_values(index)
     for value, (_, record) in index.writers.items():
@@ -109,7 +109,7 @@ def _is_transactional(one: Operation) -> bool:
 
 
 def intermediate_reads(index: Index) -> Iterator[Anomaly]:
-    """A transaction is seen whole or not at all, when all of its places were drained."""
+    """Report partly visible transactions, if all of their places were drained."""
     for one, transfer in index.transfers():
         if not transfer.transactional or one.outcome is Outcome.FAIL:
             continue
@@ -129,7 +129,7 @@ def intermediate_reads(index: Index) -> Iterator[Anomaly]:
 
 
 def _uncertain_place(index: Index, transfer: Transfer) -> bool:
-    """Records of unknown offset in a place that lets records go: they may have gone."""
+    """Return whether records of unknown offset may have gone from a place that removes records."""
     return any(
         record.offset is None
         and (
@@ -142,7 +142,7 @@ def _uncertain_place(index: Index, transfer: Transfer) -> bool:
 
 
 def precommitted_reads(index: Index) -> Iterator[Anomaly]:
-    """A transaction never reads what it wrote itself."""
+    """Report a transaction that reads its own writes."""
     for one, transfer in index.transfers():
         if transfer.transactional and transfer.read_committed:
             own = {record.value for record in transfer.sends}
@@ -152,7 +152,7 @@ def precommitted_reads(index: Index) -> Iterator[Anomaly]:
 
 
 def polls_within(index: Index) -> Iterator[Anomaly]:
-    """The reads of one operation follow the log, and leave nothing out."""
+    """Report reads of one operation that do not follow the log, or leave records out."""
     for one, transfer in index.transfers():
         for place, reads in _by_place(transfer.reads).items():
             for before, after in pairwise(reads):
@@ -160,7 +160,7 @@ def polls_within(index: Index) -> Iterator[Anomaly]:
 
 
 def polls_across(index: Index) -> Iterator[Anomaly]:
-    """Each process goes on where its last read of the place ended, unless it sought or its transaction failed."""
+    """Report a process that does not continue where its last read ended, without a seek or failed transaction."""
     last: dict[tuple[str, Place], Record] = {}
     for one in index.history.operations:
         if isinstance(one.value, Seek):
@@ -186,7 +186,7 @@ def _step(
 
 
 def nonmonotonic_sends(index: Index) -> Iterator[Anomaly]:
-    """Check that a process's sends stand in the log in their order."""
+    """Report a process's sends that are out of order in the log."""
     last: dict[tuple[str, Place], int] = {}
     for one, transfer in index.transfers():
         for place, sends in _by_place(transfer.sends).items():
@@ -210,7 +210,7 @@ def _by_place(records: tuple[Record, ...]) -> dict[Place, list[Record]]:
 
 
 def deleted_reads(index: Index) -> Iterator[Anomaly]:
-    """Check that records whose deletion was answered are never read again."""
+    """Report reads of records whose deletion was answered."""
     for one in index.history.operations:
         for record in _reads(one):
             for deletion in index.deleted.get(record.place.topic, ()):
@@ -222,7 +222,7 @@ def deleted_reads(index: Index) -> Iterator[Anomaly]:
 
 
 def moved_starts(index: Index) -> Iterator[Anomaly]:
-    """The start of a log never goes back, and not below what was deleted."""
+    """Report a log start that goes back, or below a deletion."""
     known: dict[Place, list[tuple[Operation, int]]] = defaultdict(list)
     for place, trims in index.trims.items():
         known[place] += [(one, before) for one, before in trims if one.outcome is Outcome.OK]
@@ -234,7 +234,7 @@ def moved_starts(index: Index) -> Iterator[Anomaly]:
 
 
 def _moved_back(analysis: Analysis, what: str, seen: list[tuple[Operation, int]]) -> Iterator[Anomaly]:
-    """Each value is at least the greatest that had been answered before its operation began."""
+    """Report values below the greatest answered before their operation began."""
     ended = sorted((one.end, value) for one, value in seen)
     highest, upto = -1, 0
     for one, value in sorted(seen, key=lambda each: each[0].invoked):
@@ -246,7 +246,7 @@ def _moved_back(analysis: Analysis, what: str, seen: list[tuple[Operation, int]]
 
 
 def refusals(index: Index) -> Iterator[Anomaly]:
-    """An answer that only lost state explains."""
+    """Report answers that only lost state explains."""
     for one in index.history.operations:
         if isinstance(one.value, Refused):
             yield Anomaly(Analysis.REFUSED, f"{one.process}: {one.value.what}")

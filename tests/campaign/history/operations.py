@@ -52,7 +52,7 @@ class Delivery(NamedTuple):
 
 
 class AckType(Enum):
-    """A share group member's answer for a record that it acquired; GAP: none was at that offset.
+    """A share-group member's acknowledgement of an acquired record; GAP: there was no record at that offset.
 
     The numbers are KIP-932's, not the product's: histories are judged independently of it.
     """
@@ -64,7 +64,7 @@ class AckType(Enum):
 
 
 class Ack(NamedTuple):
-    """The answer to one record."""
+    """The acknowledgement of one record."""
 
     place: Place
     offset: int
@@ -79,7 +79,7 @@ FINAL: Final = frozenset({AckType.ACCEPT, AckType.REJECT})
 class Transfer:
     """Records sent and read by one operation, in order. `transactional`: all or nothing, with `writes`.
 
-    `writes` sets registers (a committed offset, say), `observed` is what reads of registers returned; None: not there.
+    `writes` sets registers (such as a committed offset), `observed` are the results of register reads; None: missing.
     `read_committed`: the isolation of the reads.
     """
 
@@ -93,14 +93,14 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Seek:
-    """The process reads these places from a new position on; what it read before does not count for its order."""
+    """New read positions of the process; earlier reads no longer count for its order."""
 
     places: tuple[Place, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """Records below `before` are deleted on request."""
+    """A requested deletion of the records below `before`."""
 
     place: Place
     before: int
@@ -119,7 +119,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """A topic, all of its partitions."""
+    """The deletion of a topic with all its partitions."""
 
     name: str
     topic: str
@@ -127,7 +127,7 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The start of a log as it was seen, and its end (exclusive)."""
+    """A log's observed start and end (exclusive)."""
 
     place: Place
     start: int
@@ -136,7 +136,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """All that a log has: every record that readers of committed records see, from its start to its end (exclusive)."""
+    """A whole log: every record that readers of committed records see, from its start to its end (exclusive)."""
 
     place: Place
     start: int
@@ -155,7 +155,7 @@ class Acquired:
 
 @dataclass(frozen=True, slots=True)
 class Acknowledged:
-    """The answers of a member, which the broker took (OK) or refused (FAIL)."""
+    """A member's acknowledgements, accepted (OK) or refused (FAIL) by the broker."""
 
     group: str
     member: str
@@ -164,7 +164,7 @@ class Acknowledged:
 
 @dataclass(frozen=True, slots=True)
 class Departed:
-    """The member's session ended: what it held is free again."""
+    """The end of a member's session, which releases its records."""
 
     group: str
     member: str
@@ -172,7 +172,7 @@ class Departed:
 
 @dataclass(frozen=True, slots=True)
 class ShareReset:
-    """An administrator set where the group goes on, or deleted that; `start` None: deleted."""
+    """An administrator's change of the group's start; `start` None: deleted."""
 
     group: str
     place: Place
@@ -181,7 +181,7 @@ class ShareReset:
 
 @dataclass(frozen=True, slots=True)
 class ShareStart:
-    """The start of the group as it was seen."""
+    """The observed start of the group."""
 
     group: str
     place: Place
@@ -190,7 +190,7 @@ class ShareStart:
 
 @dataclass(frozen=True, slots=True)
 class ShareDrained:
-    """The group was handed everything that it still had to do: nothing more comes."""
+    """The point after which the group has nothing left to receive."""
 
     group: str
     place: Place
@@ -198,12 +198,12 @@ class ShareDrained:
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """The broker's process ended without notice."""
+    """The sudden end of the broker's process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The broker answered something that only lost state explains; `what` says which."""
+    """An answer that only lost state explains; `what` names it."""
 
     what: str
 
@@ -243,7 +243,7 @@ class Operation:
         return float("inf") if self.completed is None or self.outcome is Outcome.INFO else self.completed
 
     def is_before(self, other: Operation) -> bool:
-        """Return True if it was answered before the other one began."""
+        """Return whether it was answered before the other began."""
         return self.end < other.invoked
 
 
@@ -257,17 +257,17 @@ class ShareRules:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Operations, by the time they began."""
+    """Operations in order of their start."""
 
     operations: Sequence[Operation]
     rules: Mapping[str, ShareRules] = field(default_factory=dict)
 
     def until(self, moment: int) -> History:
-        """Return the history with answers up to `moment`; operations under way are unknown, later ones never were."""
+        """Return the history with answers up to `moment`: unanswered operations are unknown, later ones removed."""
         return replace(self, operations=[_cut(one, moment) for one in self.operations if one.invoked <= moment])
 
     def then(self, later: Iterable[Operation]) -> History:
-        """Followed by more operations."""
+        """Return the history with more operations appended."""
         every = [*self.operations, *later]
         every.sort(key=lambda one: one.invoked)
         return replace(self, operations=every)
@@ -280,7 +280,7 @@ def _cut(one: Operation, moment: int) -> Operation:
 
 
 def _unanswered(value: Value) -> Value:
-    """Return the value without what only the answer said: a record's offset, what was read."""
+    """Return the value without what only the answer contained: a record's offset, read values."""
     if isinstance(value, Transfer):
         return replace(value, sends=tuple(one._replace(offset=None) for one in value.sends), reads=(), observed={})
     if isinstance(value, Acquired):

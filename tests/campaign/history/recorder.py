@@ -1,4 +1,4 @@
-"""Writes a history down while clients are at work, from any thread."""
+"""A recorder of clients' histories, usable from any thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.campaign.history.operations import Operation, Outcome, Value
 
 @dataclass(slots=True)
 class Recorder:
-    """Collects operations. `clock` in nanoseconds."""
+    """A collector of operations. `clock` in nanoseconds."""
 
     clock: Callable[[], int] = time.time_ns
     _operations: list[Operation] = field(default_factory=list)
@@ -22,7 +22,7 @@ class Recorder:
         return self.clock()
 
     def add(self, process: str, invoked: int, outcome: Outcome, value: Value) -> None:
-        """Note an operation that is over now. With INFO nobody knows when it is."""
+        """Add an operation that has ended; with INFO its actual end is unknown."""
         completed = None if outcome is Outcome.INFO else self.clock()
         with self._lock:
             self._operations.append(Operation(process, invoked, completed, outcome, value))
@@ -31,6 +31,6 @@ class Recorder:
         self.add(process, invoked, Outcome.OK, value)
 
     def operations(self) -> list[Operation]:
-        """All so far, by the time they began."""
+        """Return all operations so far in order of their start."""
         with self._lock:
             return sorted(self._operations, key=lambda one: one.invoked)

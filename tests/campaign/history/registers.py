@@ -1,4 +1,4 @@
-"""Registers: committed offsets, topics by name, configurations. A read returns the last write, or one that overlaps."""
+"""Registers: committed offsets, topics by name, configurations. A read returns the last or an overlapping write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Write(NamedTuple):
 
 
 def lost_updates(index: Index) -> Iterator[Anomaly]:
-    """Every read of a register is explained by a write that was not overwritten for certain before the read began."""
+    """Report register reads that no write explains which was not certainly overwritten before."""
     writes: dict[str, list[_Write]] = defaultdict(list)
     for one, transfer in index.transfers():
         if one.outcome is not Outcome.FAIL:

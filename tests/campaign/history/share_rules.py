@@ -64,7 +64,7 @@ class _Life:
 
 
 class _CutOff(NamedTuple):
-    """A fetch whose answer never came: it may have counted a delivery that nobody saw, up to `latest`."""
+    """A fetch without an answer, which may have counted an unseen delivery, up to `latest`."""
 
     process: str
     invoked: int
@@ -76,7 +76,7 @@ Lives = dict[int, _Life]
 
 @dataclass(slots=True)
 class Shares:
-    """The share groups of a history, looked up by group and place."""
+    """The share groups of a history, indexed by group and place."""
 
     index: Index
     lives: dict[tuple[str, Place], Lives] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Shares:
         return shares
 
     def _dead_after(self, moment: int) -> float:
-        """Return until when the broker may have lived that took a request of that moment; infinity without a kill."""
+        """Return until when the broker that received a request then may have lived; infinity without a kill."""
         at = bisect_left(self.deaths, moment)
         return self.deaths[at] if at < len(self.deaths) else float("inf")
 
@@ -142,7 +142,7 @@ class Shares:
         return bisect_left(self.kills, begin) < bisect_right(self.kills, end)
 
     def reset_between(self, group: str, place: Place, begin: float, end: float) -> bool:
-        """Return True if offsets may have been altered in that time."""
+        """Return whether offsets may have been altered in that time."""
         return any(one.invoked <= end and one.end >= begin for one in self.resets.get((group, place), ()))
 
 
@@ -161,7 +161,7 @@ def acknowledged_again(shares: Shares) -> Iterator[Anomaly]:
 
 
 def _is_after(shares: Shares, answer: _Answer, hold: _Hold, life: _Life) -> bool:
-    """Return True if the delivery certainly came after the answer: it was asked for later, or its count is greater."""
+    """Return whether the delivery certainly follows the answer: requested later, or with a greater count."""
     if answer.one.is_before(hold.one):
         return True
     if hold.one.end < answer.one.end or shares.killed_between(hold.one.invoked, hold.one.end):
@@ -192,7 +192,8 @@ def two_owners(shares: Shares) -> Iterator[Anomaly]:
 def _free_at(shares: Shares, group: str, life: _Life, hold: _Hold, lock_ns: int) -> float:
     """Return until when the record certainly belonged to the member.
 
-    Brokers count whole milliseconds from the last one that began: a lock that ends beside others may be so much short.
+    Brokers count whole milliseconds from the last one begun: a lock that ends together with others may be that much
+    short.
     """
     ends: list[float] = [hold.one.invoked + lock_ns - TICK_NS]
     ends += [
@@ -221,7 +222,7 @@ def undelivered(shares: Shares) -> Iterator[Anomaly]:
 
 
 def _lowest_start(shares: Shares, group: str, place: Place) -> int:
-    """Return from where on the group has to be handed everything: an administrator may have skipped records."""
+    """Return from which offset the group must receive everything: an administrator may have skipped records."""
     starts = [one.value.start for one in shares.resets.get((group, place), ()) if isinstance(one.value, ShareReset)]
     return max((start for start in starts if start is not None), default=0)
 
@@ -233,21 +234,19 @@ def _is_finished(shares: Shares, group: str, record: Record, life: _Life) -> boo
 
 
 def _most_deliveries(shares: Shares, group: str, record: Record, life: _Life) -> int:
-    """The highest delivery count that the record may have: the last one seen, and one more for each unseen one."""
+    """Return the highest possible delivery count: the last one seen, plus one for each unseen delivery."""
     if not life.holds:
         return len(_unseen(shares, group, _written(shares, record)))
     return max(hold.times + len(_unseen(shares, group, hold.one.invoked)) for hold in _last_holds(life))
 
 
 def _last_holds(life: _Life) -> list[_Hold]:
-    """Return the holds after which no other was certainly seen: a kill may have taken what an
-    earlier one had counted.
-    """
+    """Return the holds that no other certainly followed: a kill may have undone an earlier one's count."""
     return [hold for hold in life.holds if not any(hold.one.is_before(other.one) for other in life.holds)]
 
 
 def _unseen(shares: Shares, group: str, after: float) -> list[_CutOff]:
-    """The fetches without an answer that may have delivered a record after the moment, once each."""
+    """Return the unanswered fetches that may have delivered a record after the moment, once each."""
     return [one for one in shares.cut_off.get(group, ()) if one.latest >= after]
 
 
@@ -257,7 +256,7 @@ def _written(shares: Shares, record: Record) -> int:
 
 
 def _story_of(shares: Shares, group: str, record: Record, life: _Life) -> str:
-    """All that the history has of the record's way through the group: the cause is looked for in it."""
+    """Return the record's whole history in the group, for diagnosis."""
     last = max((hold.one.invoked for hold in life.holds), default=_written(shares, record))
     events = [(hold.one.invoked, f"{hold.member} got it x{hold.times}") for hold in life.holds]
     events += [
@@ -290,7 +289,7 @@ def delivery_counts(shares: Shares) -> Iterator[Anomaly]:
 
 
 def _least_count(shares: Shares, group: str, place: Place, life: _Life, hold: _Hold) -> int:
-    """One more than any delivery that certainly came before and still counts."""
+    """Return one more than any delivery that certainly came before and still counts."""
     least = 1
     for before in life.holds:
         if before.one.end >= hold.one.invoked or shares.reset_between(group, place, before.one.invoked, hold.one.end):
@@ -349,7 +348,7 @@ RULES = (
 
 
 def share_rules(index: Index) -> Iterator[Anomaly]:
-    """All of them."""
+    """Check all rules."""
     shares = Shares.of(index)
     for rule in RULES:
         yield from rule(shares)

@@ -1,8 +1,8 @@
-"""`make moving`: topics and what groups have done in them move from one cluster to another, by `shareq migrate`, under
-members at work, while the command, the source or the target is killed. Exit code 1 when a record was lost, came again
-after its confirmation, or is unlike what it was.
+"""`make moving`: `shareq migrate` moves topics, and the progress of groups, to another cluster while members work and
+the command, the source or the target is killed. Exit code 1 when a record was lost, came again after its confirmation,
+or is unlike what it was.
 
-Rounds are kept in a file, and those that it has are not run again.
+Rounds are kept in rounds.jsonl here, which is committed with the table, and those that it has are not run again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 
 from devtools.documents import add_write_option, show_and_write
-from devtools.kafka.apache_kafka import CACHE
 from tests.campaign import results
 from tests.campaign.command import show
 from tests.campaign.moving.campaign import rounds
@@ -38,7 +37,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--records", type=int, help="at most so many; those of the cell without")
     parser.add_argument("--seed", type=int, default=1, help="of the moments (default 1)")
     parser.add_argument("--minutes", type=float, default=120.0, help="begin no round later (default 120)")
-    parser.add_argument("--results", type=Path, default=CACHE / "moving.jsonl", metavar="FILE")
+    parser.add_argument("--results", type=Path, default=Path(__file__).with_name("rounds.jsonl"), metavar="FILE")
     add_write_option(parser, BEGIN, END)
     options = parser.parse_args(arguments)
     until = [time.monotonic() + options.minutes * 60]

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
+from typing import Final
 
+from devtools.provenance import last_change
 from examples.flights_demo import flights
 from tests.campaign.command import show
 from tests.campaign.moving.cells import Cell
 from tests.campaign.moving.rows import Row
 from tests.campaign.moving.scene import Round, Scene, Way
+
+CODE: Final = ("ops", "broker", "coordinator", "cluster", "client")
 
 
 def rounds(way: Way, seed: int, wanted: Sequence[tuple[Cell, int]], records: int | None) -> Iterator[Row]:
@@ -49,5 +54,6 @@ def _round(scene: Scene, at: int, cell: Cell, rng: Random, records: int | None) 
     try:
         row = cell.move(Round(scene, at, rng, folder, min(cell.records, records or cell.records)))
     except Exception as error:
-        row = Row(broken=[f"{type(error).__name__}: {error}".partition("\n")[0]])
-    return replace(row, at=datetime.now(UTC).isoformat(timespec="seconds"), load=round(os.getloadavg()[0], 1))
+        row = Row(broken=[f"{type(error).__name__}: {error}".partition("\n")[0].replace(sys.executable, "python")])
+    at_s, load = datetime.now(UTC).isoformat(timespec="seconds"), round(os.getloadavg()[0], 1)
+    return replace(row, at=at_s, load=load, code=last_change(*CODE))

@@ -26,7 +26,7 @@ WAYS: Final = {
 USUAL: Final = tuple(WAYS)[:4]
 ALL: Final = 336_776
 FEW: Final = 20_000
-CUT_OVER_S: Final = 5.0
+ALL_THREE: Final = ("command", "source broker", "target broker")
 
 
 class Cell(NamedTuple):
@@ -53,7 +53,9 @@ CELLS: Final = {
     for cell in (
         Cell("flights", partial(share_groups.move, victim=None), ALL),
         *map(_kills, ("command", "source broker", "target broker", "source node", "target node")),
-        Cell("consumer groups, and offsets in a checkpoint", consumer_groups.move, FEW),
-        Cell("a job in transactions", transactions.move, FEW // 4),
+        Cell("consumer groups", consumer_groups.move, FEW),
+        Cell("transactions", transactions.move, FEW // 4),
+        Cell("consumer groups, all three killed", partial(consumer_groups.move, victims=ALL_THREE), FEW),
+        Cell("transactions, all three killed", partial(transactions.move, victims=ALL_THREE), FEW // 4),
     )
 }

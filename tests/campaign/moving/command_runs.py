@@ -43,12 +43,18 @@ def _is_bad(row: dict[str, Any]) -> bool:
 
 @dataclass
 class Command:
-    """The command about one topic and what groups have done in it. `kills`: strikes while it was at work."""
+    """The command about one topic and what groups have done in it. `kills`: strikes while it was at work; `strikes`:
+    when what was struck was down; `cut_over_s`: the longest cut-over, as its runs say: one that was struck may have
+    ended it; `began`: when its last run did.
+    """
 
     words: tuple[str, ...]
     runs: int = 0
     kills: int = 0
     ends: Counter[str] = field(default_factory=Counter)
+    cut_over_s: float | None = None
+    began: float = 0.0
+    strikes: list[tuple[float, float]] = field(default_factory=list)
 
     def once(self, *words: str) -> Ran:
         """Run it to its end."""
@@ -70,15 +76,20 @@ class Command:
         try:
             out, err = process.communicate(timeout=after_s)
             if strike is not None:  # it was too fast: what is killed now is killed beside no work
-                strike()
+                self._strike(strike)
             return self._noted(process.returncode, out, err)
         except subprocess.TimeoutExpired:
             self.kills += 1
             if strike is None:
                 process.kill()
             else:
-                strike()
+                self._strike(strike)
             return self._ended(process)
+
+    def _strike(self, strike: Callable[[], None]) -> None:
+        struck_at = time.monotonic()
+        strike()
+        self.strikes.append((struck_at, time.monotonic()))
 
     def until_done(self, *words: str) -> Ran:
         """Run it until a run ends well, or once more does not help."""
@@ -90,6 +101,7 @@ class Command:
 
     def _begun(self, *words: str) -> subprocess.Popen[str]:
         self.runs += 1
+        self.began = time.monotonic()
         command = (sys.executable, "-m", "shareq", "migrate", *self.words, *words, "--json")
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -105,6 +117,8 @@ class Command:
 
     def _noted(self, code: int, out: str, err: str) -> Ran:
         ran = Ran(code, _rows(out), err.strip())
+        if ran.cut_over_s is not None:
+            self.cut_over_s = max(self.cut_over_s or 0.0, ran.cut_over_s)
         if code:
             last = ran.said.splitlines()[-1] if ran.said else ""
             self.ends[f"exit code {code}{f': {last}' if code > 0 and last else ''}"] += 1

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
@@ -14,12 +15,12 @@ from confluent_kafka import Producer
 from devtools.clients.admin import QUIET
 from examples.flights_demo import flights
 from tests.campaign.moving.command_runs import Command, Ran
-from tests.campaign.moving.judge import NEW, OLD, judged, pause_s
+from tests.campaign.moving.judge import NEW, OLD, judged, pause_parts_s, pause_s
 from tests.campaign.moving.members import Members
 from tests.campaign.moving.reader import read_offsets, write_offsets
 from tests.campaign.moving.rows import Row
 from tests.campaign.moving.scene import PARTITIONS, Round, create_topic, forget
-from tests.campaign.moving.share_groups import DRAINS_S, LASTS_S
+from tests.campaign.moving.share_groups import DRAINS_S, LASTS_S, disturb
 from tests.support.clients.shareq_cli import Shell
 
 CLIENTS: Final = ("librdkafka", "kafka-python")
@@ -29,8 +30,10 @@ TRANSACTION: Final = 250
 SLOW: Final = 100.0
 
 
-def move(this: Round) -> Row:
-    """Move a topic, and what two groups and a checkpoint have read of it."""
+def move(this: Round, victims: Sequence[str] = ()) -> Row:
+    """Move a topic, and what two groups and a checkpoint have read of it; all victims are killed in the copy, and again
+    in the cut-over.
+    """
     topic = f"read-{this.number}"
     old, new = this.scene.old, this.scene.new
     create_topic(old, topic)
@@ -54,9 +57,10 @@ def move(this: Round) -> Row:
             members.start(OLD, old.cluster)
         for members in groups.values():
             members.wait_for_confirmed(half // 2, DRAINS_S)
-            members.pace(OLD, min(SLOW, half / LASTS_S))
+            members.pace(OLD, min(SLOW, half / LASTS_S / (1 + 2 * len(victims))))  # so that something is left
         produce_in_transactions(old.cluster, topic, half, this.records)
         for command in moves:
+            disturb(this, command, topic, victims, ())
             done(command.until_done())
         broken = refused(moves[-1].once("--cut-over"), "has members")
         for members in groups.values():
@@ -64,7 +68,10 @@ def move(this: Round) -> Row:
             members.stop(OLD)
         drained = sum(len(members.seen().confirmed) for members in groups.values())
         _commit(old.cluster, groups[CHECKPOINT].group, topic, read_offsets(checkpoint))
-        rans = [done(command.until_done("--cut-over")) for command in moves]
+        began = time.monotonic()
+        for command in moves:
+            disturb(this, command, topic, victims, ("--cut-over",))
+            done(command.until_done("--cut-over"))
         moved_at = time.monotonic()
         done(moves[-1].once("--verify-only"))
         write_offsets(checkpoint, _committed(new.cluster, groups[CHECKPOINT].group, topic))
@@ -81,7 +88,7 @@ def move(this: Round) -> Row:
     counted: Counter[str] = Counter()
     for members in groups.values():
         counted += members.seen().errors
-    pauses = [pause for members in groups.values() if (pause := pause_s(members.seen())) is not None]
+    longest = max((members.seen() for members in groups.values()), key=lambda seen: pause_s(seen) or 0.0)
     return Row(
         records=this.records * len(groups),
         drained=drained,
@@ -90,9 +97,11 @@ def move(this: Round) -> Row:
         unknown=sum(each.unknown for each in verdicts.values()),
         twice=sum(each.twice for each in verdicts.values()),
         hung=sum(members.hung for members in groups.values()),
+        kills=sum(command.kills for command in moves),
         runs=sum(command.runs for command in moves),
-        cut_over_s=sum(ran.cut_over_s or 0.0 for ran in rans),
-        pause_s=max(pauses, default=None),
+        cut_over_s=sum(command.cut_over_s or 0.0 for command in moves),
+        pause_s=pause_s(longest),
+        pause_parts_s=pause_parts_s(longest, [], began, moved_at),
         counted=dict(counted),
         broken=[*broken, *(f"{client}: {line}" for client, each in verdicts.items() for line in each.broken[:10])],
     )

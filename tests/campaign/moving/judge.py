@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 RELEASE: Final = 2
@@ -125,3 +126,16 @@ def pause_s(seen: Seen) -> float | None:
     """Return the seconds between the last confirmation at the old side and the first at the new one; None: no such."""
     old, new = seen.confirmed_at[OLD], seen.confirmed_at[NEW]
     return min(new) - max(old) if old and new else None
+
+
+def pause_parts_s(seen: Seen, strikes: Sequence[tuple[float, float]], began: float, ended: float) -> list[float]:
+    """Return the parts of the pause: what was struck was down, the rest until the command's last run `began`, that run
+    while nothing was confirmed, and since it `ended`. Nothing where there is no pause.
+    """
+    old, new = seen.confirmed_at[OLD], seen.confirmed_at[NEW]
+    if not old or not new:
+        return []
+    last, first = max(old), min(new)
+    before, run, behind = (right - left for left, right in pairwise([last, max(last, began), max(last, ended), first]))
+    down = sum(max(min(up, began) - max(struck, last), 0.0) for struck, up in strikes)
+    return [round(each, 2) for each in (down, before - down, run, behind)]

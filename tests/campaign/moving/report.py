@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import median
 from typing import Final
@@ -20,7 +19,7 @@ def markdown(rows: Sequence[Row], ways: Iterable[str], cells: Iterable[str]) -> 
     carried_out = [row for row in rows if row.was_carried_out]
     names = list(cells)
     lines = [
-        "| | rounds | records | kills | lost/again/unlike | cut-over s | pause s |",
+        "| | rounds | kills | lost/again/unlike | cut-over s | pause s | its parts |",
         "| --- | --: | --: | --: | --: | --: | --: |",
     ]
     for way in ways:
@@ -33,10 +32,12 @@ def markdown(rows: Sequence[Row], ways: Iterable[str], cells: Iterable[str]) -> 
 
 def _row(cell: str, rows: Sequence[Row]) -> str:
     wrong = "/".join(str(sum(getattr(row, name) for row in rows)) for name in ("lost", "again", "unlike"))
-    records, kills = (f"{sum(getattr(row, name) for row in rows):,}" for name in ("records", "kills"))
+    kills = sum(row.kills for row in rows)
     cut_over = _seconds(row.cut_over_s for row in rows)
     pause = _seconds(row.pause_s for row in rows)
-    return f"| {cell} | {len(rows)} | {records} | {kills} | {wrong} | {cut_over} | {pause} |"
+    parts = [row.pause_parts_s for row in rows if row.pause_parts_s]
+    of_it = "+".join(f"{median(each):.1f}" for each in zip(*parts, strict=True))
+    return f"| {cell} | {len(rows)} | {kills} | {wrong} | {cut_over} | {pause} | {of_it} |"
 
 
 def _seconds(values: Iterable[float | None]) -> str:
@@ -47,7 +48,6 @@ def _seconds(values: Iterable[float | None]) -> str:
 
 def _remarks(rows: Sequence[Row]) -> list[str]:
     carried_out = [row for row in rows if row.was_carried_out]
-    counted: Counter[str] = sum((Counter(row.counted) for row in carried_out), Counter())
     lines = [
         f"On {machine()}, median load {median([row.load for row in carried_out] or [0]):.0f}: {len(carried_out):,} "
         f"rounds, {sum(row.records for row in carried_out):,} records, {sum(row.drained for row in carried_out):,} of "
@@ -57,8 +57,6 @@ def _remarks(rows: Sequence[Row]) -> list[str]:
         f"{sum(row.unknown for row in carried_out):,} nobody got the answer, {sum(row.hung for row in carried_out)} "
         f"clients hung and were replaced."
     ]
-    if counted:
-        lines += ["", f"Besides: {'; '.join(f'{name} ({times:,})' for name, times in sorted(counted.items()))}."]
     alike: dict[str, list[str]] = {}
     for line in (f"{row.way}, {row.cell}, round {row.number}: {line}" for row in rows for line in row.broken):
         alike.setdefault(_NUMBER.sub("", line), []).append(line)

@@ -11,9 +11,10 @@ class Row:
     """One round.
 
     `way`: from where to where; `records`: those that were written, `drained` of them done before the cut-over began.
-    `kills`: what was killed while the command was at work, `runs` how often it ran. `cut_over_s`: as the command says,
-    of the run that ended it; `pause_s`: from the last confirmation at the old side to the first at the new one.
-    `counted`: how often what else happened, by its name; `broken`: what must not be.
+    `kills`: what was killed while the command was at work, `runs` how often it ran. `cut_over_s`: the longest
+    that a run speaks of; `pause_s`: from the last confirmation at the old side to the first at the new one.
+    `pause_parts_s`: its seconds while what was struck was down, until the last run began, of that run, and behind it.
+    `code`: the commit; `counted`: how often what else happened, by its name; `broken`: what must not be.
     """
 
     way: str = ""
@@ -33,6 +34,8 @@ class Row:
     runs: int = 0
     cut_over_s: float | None = None
     pause_s: float | None = None
+    pause_parts_s: list[float] = field(default_factory=list)
+    code: str = ""
     load: float = 0.0
     counted: Mapping[str, int] = field(default_factory=dict)
     broken: list[str] = field(default_factory=list)

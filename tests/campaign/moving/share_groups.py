@@ -5,20 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from devtools.clients.admin import read_from_start
 from tests.campaign.moving.command_runs import Command, Ran
-from tests.campaign.moving.judge import NEW, OLD, judged, pause_s
+from tests.campaign.moving.judge import NEW, OLD, judged, pause_parts_s, pause_s
 from tests.campaign.moving.members import Members
 from tests.campaign.moving.rows import Row
 from tests.campaign.moving.scene import Round, create_topic, forget, produce_flights, wait_for
 from tests.support.clients.shareq_cli import Shell
 
 SLOW: Final = 60.0
-LASTS_S: Final = 40.0
+LASTS_S: Final = 90.0
 """The most records a second of each member while the topic moves, and how long they would last: something has to be
 left.
 """
@@ -48,12 +48,11 @@ def move(this: Round, victim: str | None) -> Row:
         members.wait_for_confirmed(half - min(NEARLY, half // 10), DRAINS_S)
         members.pace(OLD, min(SLOW, half / 4 / LASTS_S))
         written += _copied_while_producers_work(this, command, topic, half)
-        strike = None if victim is None else this.scene.victim(victim)
-        of_topic = partial(strike, topic) if strike is not None else None
         for words in ((), ("--cut-over",)) if victim is not None else ():
-            _disturb(this, command, of_topic, words)
+            disturb(this, command, topic, [victim or ""] * EACH, words)
         members.wait_for_confirmed(half, DRAINS_S)
         ran = command.until_done("--cut-over")
+        began = command.began
         moved_at = time.monotonic()
         drained = len(members.seen().confirmed)
         broken = _broken(ran) + _shifted(ran)
@@ -81,8 +80,9 @@ def move(this: Round, victim: str | None) -> Row:
         hung=members.hung,
         kills=command.kills,
         runs=command.runs,
-        cut_over_s=ran.cut_over_s,
+        cut_over_s=command.cut_over_s,
         pause_s=pause_s(seen),
+        pause_parts_s=pause_parts_s(seen, command.strikes, began, moved_at),
         counted=dict(counted),
         broken=[*broken, *verdict.broken[:20]],
     )
@@ -109,10 +109,13 @@ def _copied_while_producers_work(this: Round, command: Command, topic: str, half
     return written[0]
 
 
-def _disturb(this: Round, command: Command, strike: Callable[[], None] | None, words: tuple[str, ...]) -> None:
-    plan_s = command.planned_in()
-    for _ in range(EACH):
-        command.disturbed(strike, plan_s * this.rng.uniform(0.6, 1.3), *words)
+def disturb(this: Round, command: Command, topic: str, victims: Sequence[str], words: Sequence[str]) -> None:
+    """Run the command once for each victim, which is killed meanwhile."""
+    plan_s = command.planned_in() if victims else 0.0
+    for victim in victims:
+        strike = this.scene.victim(victim)
+        of_topic = partial(strike, topic) if strike is not None else None
+        command.disturbed(of_topic, plan_s * this.rng.uniform(0.6, 1.3), *words)
 
 
 def _drain(members: Members, bootstrap: str, group: str, rows: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.campaign.moving.judge import NEW, OLD, Seen, Verdict, judged, pause_s
+from tests.campaign.moving.judge import NEW, OLD, Seen, Verdict, judged, pause_parts_s, pause_s
 
 ACCEPT, RELEASE, REJECT = 1, 2, 3
 MOVED_S = 50.0
@@ -73,3 +73,10 @@ def test_a_failed_attempt_that_is_forgotten_is_unlike() -> None:
 def test_errors_are_counted_by_side_and_name() -> None:
     found = seen((OLD, journal(1, 0, error="_TRANSPORT")), (NEW, [line(60, failed="poll _FAIL")]))
     assert found.errors == {"old: acknowledgement _TRANSPORT": 1, "new: poll _FAIL": 1}
+
+
+def test_a_pause_has_four_parts() -> None:
+    found = seen((OLD, journal(1, 0)), (NEW, journal(60, 1)))  # confirmed at 3, and at 62
+    assert pause_parts_s(found, [(1, 2), (2, 4), (5, 6), (9, 11)], 10, 20) == [3, 4, 10, 42]
+    assert pause_parts_s(found, [], 2, 20) == [0, 0, 17, 42]  # the run began while the old side still confirmed
+    assert pause_parts_s(seen((OLD, journal(1, 0))), [], 10, 20) == []

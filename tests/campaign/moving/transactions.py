@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,10 +18,12 @@ from tests.campaign.moving.command_runs import Command
 from tests.campaign.moving.consumer_groups import done, refused
 from tests.campaign.moving.rows import Row
 from tests.campaign.moving.scene import PARTITIONS, Round, create_topic, forget, produce_flights, wait_for
-from tests.campaign.moving.share_groups import DRAINS_S
+from tests.campaign.moving.share_groups import DRAINS_S, disturb
 from tests.campaign.moving.transactor import AT_ONCE
 from tests.interop.support.transactional import read_values
 
+STOPS_S: Final = 150.0
+"""Longer than its calls wait for a broker that is being killed."""
 OPEN_MS: Final = 600_000
 """Longer than a cut-over waits for it: nobody but its producer ends it."""
 
@@ -51,7 +54,7 @@ class Job:
         """Have it end between two transactions."""
         self._process.terminate()
         try:
-            self._process.wait(60)
+            self._process.wait(STOPS_S)
         finally:
             self._process.kill()
             self._process.wait()
@@ -64,8 +67,10 @@ class Job:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=log)
 
 
-def move(this: Round) -> Row:
-    """Move the job's topics and its group while it runs, but for the cut-over."""
+def move(this: Round, victims: Sequence[str] = ()) -> Row:
+    """Move the job's topics and its group while it runs, but for the cut-over; all victims are killed in the copy, and
+    again in the cut-over.
+    """
     name = f"job-{this.number}"
     source, target = f"{name}-in", f"{name}-out"
     old, new = this.scene.old, this.scene.new
@@ -80,6 +85,7 @@ def move(this: Round) -> Row:
         wait_for(lambda: job.copied() >= half // 3, "some transactions", DRAINS_S)
         job.kill()
         for command in moves:
+            disturb(this, command, source, victims, ())
             done(command.until_done())
         held = _open(old.cluster, name, target, this.records)
         wait_for(lambda: job.copied() >= half - 2 * AT_ONCE, "nearly all of it", DRAINS_S)
@@ -92,7 +98,9 @@ def move(this: Round) -> Row:
         else:
             held.abort_transaction(30)
         drained = len(read_values(old.cluster, target, PARTITIONS, "read_committed"))
-        rans = [done(command.until_done("--cut-over")) for command in moves]
+        for command in moves:
+            disturb(this, command, source, victims, ("--cut-over",))
+            done(command.until_done("--cut-over"))
         done(moves[-1].once("--verify-only"))
         begun = later = Job(this.folder, new.cluster, source, target, name)
         wait_for(lambda: _copied(new.cluster, target, begun) >= this.records + is_committed, "the rest", DRAINS_S, 1.0)
@@ -112,8 +120,9 @@ def move(this: Round) -> Row:
         lost=len(lost),
         again=len(doubled),
         unlike=len(uncommitted),
+        kills=sum(command.kills for command in moves),
         runs=sum(command.runs for command in moves),
-        cut_over_s=sum(ran.cut_over_s or 0.0 for ran in rans),
+        cut_over_s=sum(command.cut_over_s or 0.0 for command in moves),
         counted={
             "transaction that was open at the cut-over, committed then": int(is_committed),
             "transaction that was open at the cut-over, aborted then": int(not is_committed),

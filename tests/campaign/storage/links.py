@@ -35,7 +35,7 @@ class Link:
     address: Callable[[], tuple[str, int]]
     stop: threading.Event
     client_id: str = "storage"
-    timeout_s: float = 20
+    timeout_s: float = 60  # a traced broker on a machine that has much to do
     _wire: WireClient | None = None
 
     def ready(self) -> None:

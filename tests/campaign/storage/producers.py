@@ -319,7 +319,7 @@ class TransactionalProducer(Process):
         """The transaction has been committed."""
 
     def rewind(self) -> None:
-        """It has not, or nobody knows."""
+        """It was not written, or the outcome is unknown."""
 
 
 class TransactionalJob(TransactionalProducer):

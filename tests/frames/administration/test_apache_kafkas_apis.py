@@ -1,6 +1,6 @@
-"""The APIs that Apache Kafka 4.4.0 serves and one broker has no use for: answered as if switched off there.
+"""The APIs of Apache Kafka 4.4.0 that a single broker has no use for: answered as if their feature were off.
 
-Tools and clients guess a broker's version from the APIs it names.
+Tools and clients infer a broker's version from the APIs it names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ UNNAMED = {"GetTelemetrySubscriptionsRequest", "PushTelemetryRequest"}
 
 
 def test_the_apis_of_apache_kafka() -> None:
-    """The expected list is what `kafka-broker-api-versions.sh` shows there, by the listeners in its schemas."""
+    """Expect what `kafka-broker-api-versions.sh` shows there, by the listeners in its schemas."""
     of_brokers = {
         ApiKey(spec.api_key or 0): (
             spec.valid_versions.lowest,
@@ -65,7 +65,7 @@ TOKENS: tuple[Message, ...] = (
 
 @pytest.mark.parametrize("request_", TOKENS, ids=lambda request: ApiKey(request.API_KEY).name)
 def test_there_are_no_delegation_tokens(request_: Message) -> None:
-    """KIP-48: nobody may ask without authentication, and with it they are off."""
+    """KIP-48: they need authentication, and with it they are disabled."""
     key = ApiKey(request_.API_KEY)
     served = HANDLERS[key].served
     plain = BrokerWorld().connect()
@@ -121,7 +121,7 @@ def test_the_only_controller_stays(controller_id: int, level: int, error: ErrorC
 
 
 def test_the_quorum_does_not_change() -> None:
-    """KIP-853, where kraft.version is 0."""
+    """KIP-853, with kraft.version 0."""
     world = BrokerWorld()
     client = world.connect()
     own = world.services.metadata.cluster_id
@@ -138,7 +138,7 @@ def test_the_quorum_does_not_change() -> None:
 
 
 def test_groups_of_streams_are_off() -> None:
-    """KIP-1071, where streams.version is 0."""
+    """KIP-1071, with streams.version 0."""
     client = BrokerWorld().connect()
     for version in (0, 1):
         heartbeat = client.call(StreamsGroupHeartbeatRequest("g", "m"), version, StreamsGroupHeartbeatResponse)

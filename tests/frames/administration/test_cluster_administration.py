@@ -123,7 +123,7 @@ def moved(
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_moving_replicas_to_where_they_are(client: MockConnection, version: int) -> None:
-    """KIP-113, and Apache Kafka's ReplicaManager where there is one folder."""
+    """KIP-113, and Apache Kafka's ReplicaManager with one folder."""
     request = alter_replica_log_dirs_request(os.path.abspath(DATA), "t", [0, 1, 2])
     assert moved(client, request, version) == {
         ("t", 0): ErrorCode.NONE,
@@ -134,13 +134,13 @@ def test_moving_replicas_to_where_they_are(client: MockConnection, version: int)
 
 @pytest.mark.parametrize("path", ["/elsewhere", os.path.abspath(DATA) + "/", "data", ""])
 def test_moving_replicas_to_another_folder(client: MockConnection, path: str) -> None:
-    """The error of a wrong folder comes before that of a wrong partition."""
+    """Report the wrong folder before a wrong partition."""
     request = alter_replica_log_dirs_request(path, "t", [0, 7])
     assert set(moved(client, request).values()) == {ErrorCode.LOG_DIR_NOT_FOUND}
 
 
 def test_a_topic_whose_folder_could_not_be_moved(client: MockConnection) -> None:
-    """The folder of a replica on its way has a longer name."""
+    """Allow for the longer folder name of a replica that is moving."""
     request = alter_replica_log_dirs_request("/elsewhere", "x" * 213, [0, 10])
     assert moved(client, request) == {
         ("x" * 213, 0): ErrorCode.LOG_DIR_NOT_FOUND,
@@ -305,7 +305,7 @@ def test_refused_properties_change_nothing(world: BrokerWorld, client: MockConne
 
 @pytest.mark.parametrize("key", sorted({case[0] for case in RIGHT_CASES}), ids=lambda key: key.name)
 def test_a_refusal_can_be_said_in_every_version(key: ApiKey) -> None:
-    """An early version without a place for an error returns none."""
+    """Return no error in early versions without a field for it."""
     world = AccessWorld()
     served = HANDLERS[key].served
     for _, _, request, right in (case for case in RIGHT_CASES if case[0] is key):

@@ -1,4 +1,4 @@
-"""SCRAM users who do not exist look like those who do: in salt and iterations, over restarts, in the work."""
+"""SCRAM users who do not exist look like existing ones: in salt and iterations, over restarts, in CPU time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STRANGERS = [f"stranger {number}" for number in range(40)]
 
 
 def text_salt(chance: Random) -> bytes:
-    """Return a salt as Apache Kafka's tools make it: 130 random bits, in base 36."""
+    """Return a salt as Apache Kafka's tools generate it: 130 random bits, in base 36."""
     number, digits = chance.getrandbits(130), ""
     while number:
         number, digit = divmod(number, 36)
@@ -63,7 +63,7 @@ class Door:
         return base64.b64decode(fields["s"]), int(fields["i"])
 
     def restart(self) -> None:
-        """Restart with other random numbers than at the start before."""
+        """Restart with other random numbers than before."""
         self.world._seed += 1
         self.world.restart()
 
@@ -110,7 +110,7 @@ def test_a_user_without_a_credential_for_this_mechanism_is_one_who_does_not_exis
 
 
 def test_those_who_exist_cost_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted, since what it takes in time is too little to be measured here."""
+    """Count calls, because the time is too short to measure."""
     door = Door()
     door.ask("carol")
     work: list[str] = []
@@ -159,7 +159,7 @@ def test_without_any_user_it_is_as_of_the_first_that_is_added() -> None:
 
 
 def test_salts_of_apache_kafkas_tools_are_text() -> None:
-    """25 or 26 digits as their 130 bits give, and not more than those hold."""
+    """Give 25 or 26 digits, as 130 bits do."""
     chance = Random(7)
     real = [credential(text_salt(chance)) for _ in range(200)]
     assert {form_of(each) for each in real} == {Form(None, 4096)}
@@ -237,7 +237,7 @@ def test_after_any_changes_it_is_as_if_made_for_the_users_there_are(seed: int) -
 
 
 def test_a_change_costs_its_own_work_however_many_users_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Credentials change on the loop: 50,000 users must not be looked at for one of them."""
+    """Change a credential without iterating over 50,000 users: it runs on the loop."""
     world = SaslWorld()
     world.services.invented_credentials.of(SHA_256, "nobody")  # made, and follows
     made = credential(bytes(24))

@@ -1,5 +1,5 @@
-"""Every field of a response that carries a broker, its address or a leader: on three brokers it names one of them, by
-the listener that was asked.
+"""Every response field with a broker, its address or a leader: of three brokers it must name one, by the right
+listener.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LISTENERS: Final = ("PLAINTEXT", "INSIDE")
 
 
 class Named(NamedTuple):
-    """The values of a field in all answers together that clients of one listener get."""
+    """The values of a field in all answers to clients of one listener."""
 
     values: Callable[[str], set[object]]
 
@@ -186,7 +186,7 @@ _ALSO = {"ListConfigResourcesResponse.ConfigResources.ResourceName", "DescribeQu
 
 
 def carriers() -> set[str]:
-    """The fields of the responses we serve that may carry one, by their schemas."""
+    """Return the fields of our responses that may name a broker, by their schemas."""
     found: set[str] = set()
     folder = Path(shareq.schemas.__path__[0]) / "rpc"
     for key, row in HANDLERS.items():
@@ -211,7 +211,7 @@ def _leaves(fields: list[dict[str, Any]], path: str, shared: dict[str, Any]) -> 
 
 
 def values(found: object, names: list[str]) -> Iterator[object]:
-    """Yield the values of a field in a response, wherever it stands."""
+    """Yield the values of a field anywhere in a response."""
     if isinstance(found, list):
         for each in found:
             yield from values(each, names)
@@ -268,7 +268,7 @@ class Asked:
         self.answers.append(member.fetch(self.cluster.place))
 
     def _acknowledge_while_the_leader_moves(self) -> None:
-        """The write of what a member acknowledges is fenced: another broker leads the partition by then."""
+        """Acknowledge while another broker becomes leader, which fences the state write."""
         cluster, place = self.cluster, self.cluster.place
         from_the_start(cluster.leader)
         append(cluster.leader, "t", 1)

@@ -1,6 +1,6 @@
-"""The walk over the operation table: every RPC, with every right it needs and without each one of them.
+"""Every RPC of the operation table, with all rights it needs and without each of them.
 
-KIP-932, access control; for what is older, Apache Kafka 4.3.1.
+KIP-932, access control; for older RPCs, Apache Kafka 4.3.1.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ REASONS: Final[dict[tuple[ApiKey, ErrorCode], str | None]] = {  # where a refusa
 
 
 class Listening(Authorizer):
-    """Hears what is asked of it."""
+    """A listener that records its calls."""
 
     def __init__(self) -> None:
         super().__init__(("User:admin",))
@@ -107,7 +107,7 @@ def refusals(response: Message) -> set[int]:
 
 
 def reasons(part: object) -> Iterator[tuple[ErrorCode, str | None]]:
-    """Each refusal in a response with the text beside it, wherever there is a field for one."""
+    """Yield each refusal in a response with its message, where there is a field for one."""
     if isinstance(part, list):
         for each in part:
             yield from reasons(each)
@@ -201,7 +201,7 @@ def test_asking_for_a_topic_creates_it_only_for_those_who_may(right: Right) -> N
 
 
 def test_delete_on_the_cluster_deletes_any_topic(world: AccessWorld) -> None:
-    """Apache Kafka 4.3.1. The operation does not belong to the cluster, but ALL includes it."""
+    """Apache Kafka 4.3.1: ALL on the cluster includes DELETE, although it is no operation of the cluster."""
     world.grant([acl(r.DELETE_CLUSTER)])
     response = world.alice.call(DeleteTopicsRequest(topic_names=[TOPIC, "no"]), 5, DeleteTopicsResponse)
     assert {row.name: row.error_code for row in response.responses} == {
@@ -238,7 +238,7 @@ def test_of_a_transaction_those_topics_are_reported_that_may_be_described() -> N
 
 
 def test_nobody_adds_an_internal_topic_to_a_transaction(world: AccessWorld) -> None:
-    """Apache Kafka 4.3.1: offsets are added by AddOffsetsToTxn alone."""
+    """Apache Kafka 4.3.1: only AddOffsetsToTxn adds offsets."""
     request = AddPartitionsToTxnRequest(
         v3_and_below_transactional_id="p",
         v3_and_below_producer_id=1,
@@ -287,7 +287,7 @@ def test_of_all_offsets_those_are_reported_whose_topics_may_be_described(world: 
 
 
 def test_offset_fetch_has_a_place_for_the_group_from_version_2_on(world: AccessWorld) -> None:
-    """KIP-88."""
+    """KIP-88: the group's error has a field from version 2 on."""
     response = world.alice.call(OffsetFetchRequest("classic", topics=None), 2, OffsetFetchResponse)
     assert (response.error_code, response.topics) == (ErrorCode.GROUP_AUTHORIZATION_FAILED, [])
 
@@ -311,7 +311,7 @@ def test_a_prefix_and_a_wildcard_grant_over_frames(world: AccessWorld) -> None:
 
 
 def test_a_topic_that_may_not_be_altered_holds_no_other_back(world: AccessWorld) -> None:
-    """AlterShareGroupOffsets: whichever stands first in the request."""
+    """Alter the other topics (AlterShareGroupOffsets), in any order of the request."""
     world.grant([acl(r.READ_GROUP, "other"), acl(r.READ_TOPIC, TOPIC)])
     rows = [AlterShareGroupOffsetsRequestPartition(0, 0)]
     topics = [AlterShareGroupOffsetsRequestTopic(name, rows) for name in ("hidden", TOPIC)]

@@ -59,7 +59,7 @@ def test_scram(mechanism: str) -> None:
 
 @pytest.mark.parametrize("salt", [b"", b"s", b"salt of 11."])
 def test_scram_with_a_short_salt(salt: bytes) -> None:
-    """Apache Kafka takes any from its administrators; a salt that they give too short is their weakness alone."""
+    """Accept any salt from administrators, as Apache Kafka does: a short one weakens only that user."""
     world = SaslWorld()
     key = CredentialKey("dave", "SCRAM-SHA-256")
     world.services.metadata.alter_credentials(
@@ -72,7 +72,7 @@ def test_scram_with_a_short_salt(salt: bytes) -> None:
 
 
 def by_hand(client: SaslClient, user: str, password: str, salt: bytes) -> SaslAuthenticateResponse:
-    """SCRAM-SHA-256 as RFC 5802 has it, without bounds of a library; the last answer."""
+    """Log in with SCRAM-SHA-256 by RFC 5802, without a library's bounds; return the last answer."""
     client.handshake("SCRAM-SHA-256")
     first = f"n={user},r=mine"
     reported = bytes(client.token(f"n,,{first}".encode()).auth_bytes).decode()
@@ -167,7 +167,7 @@ def test_nobody_learns_which_users_of_plain_there_are() -> None:
 
 @pytest.mark.parametrize(("user", "password"), [("carol", "hunter2"), ("nobody", "hunter2")])
 def test_scram_fails_with_the_last_token_for_every_user(user: str, password: str) -> None:
-    """Apache Kafka 4.3.1 fails at once for a user who does not exist, and so shows which users exist."""
+    """Fail late: Apache Kafka 4.3.1 fails at once for a missing user, which reveals who exists."""
     client = SaslWorld().stranger()
     client.handshake("SCRAM-SHA-256")
     scram = ScramClient(["SCRAM-SHA-256"], user, password)
@@ -183,7 +183,7 @@ def test_scram_fails_with_the_last_token_for_every_user(user: str, password: str
 
 
 def test_tokens_of_handshake_0_are_raw() -> None:
-    """KIP-43: each behind its size, without a header; so are the answers."""
+    """KIP-43: each token and each answer follows its size, without a header."""
     client = SaslWorld().stranger()
     assert client.handshake("PLAIN", version=0).error_code == ErrorCode.NONE
     client.connection.send_raw(frame(b"\0bob\0builder"))

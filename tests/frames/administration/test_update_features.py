@@ -1,4 +1,4 @@
-"""UpdateFeatures: levels of features, and share groups that are switched off at work."""
+"""UpdateFeatures: feature levels, and share groups that are switched off at run time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def world() -> BrokerWorld:
 def update(
     world: BrokerWorld, *updates: tuple[str, int, int], validate_only: bool = False, version: int = 2
 ) -> UpdateFeaturesResponse:
-    """Feature, level and kind of each update."""
+    """Update feature levels; each update is feature, level and kind."""
     keys = [
         FeatureUpdateKey(name, level, allow_downgrade=kind != UPGRADE)
         if version == 0
@@ -101,7 +101,7 @@ def test_a_level_that_cannot_be_stored(world: BrokerWorld) -> None:
 
 
 def test_dead_letters_are_switched_off_and_on_at_work(world: BrokerWorld) -> None:
-    """The share room asks at each transition, so that each update holds at once, and over a restart."""
+    """Apply each update at once, because every transition checks it; and keep it over a restart."""
     assert world.services.metadata.dead_letters_enabled
     assert update(world, ("share.version", 1, UPGRADE)).error_code == ErrorCode.INVALID_UPDATE_VERSION
     assert world.services.metadata.dead_letters_enabled
@@ -127,7 +127,7 @@ def test_members_go_on_while_dead_letters_are_switched_off(world: BrokerWorld) -
 
 
 def test_switching_share_groups_off_at_work_keeps_groups_and_offsets(world: BrokerWorld) -> None:
-    """Sessions and locks are gone, who waits is answered, and all goes on when they are on again."""
+    """Drop sessions and locks, answer waiting requests, and resume when they are on again."""
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
     append(world, "t", 10)

@@ -1,4 +1,4 @@
-"""`shareq.dlq.keep=true`: a dead record stays in flight until its dead letter is written; ours, off by default."""
+"""`shareq.dlq.keep=true`, off by default: a dead record stays in flight until its dead letter is written."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LONG_MS = 120_000
 
 
 class KeptWorld(DeadLetterWorld):
-    """The same with `shareq.dlq.keep=true`."""
+    """A dead-letter world with `shareq.dlq.keep=true`."""
 
     def __init__(self, partitions: int = 1, *, creates: bool = True, **of_group: str) -> None:
         super().__init__(partitions, creates=creates)
         configure(self.world, "g", **{"shareq_dlq_keep": "true", **of_group})
 
     def archiving(self) -> int:
-        """Return how many dead records wait for their letters."""
+        """Return the number of dead records whose letters are not written."""
         queues = self.world.services.share.dead_letters.queues
         return 0 if queues is None else queues.waiting().get("g", 0)
 
@@ -124,7 +124,7 @@ def test_each_kind_of_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -
 
 
 def test_what_waits_fills_the_window_and_delivery_stands_still() -> None:
-    """Otherwise the queue's failure would cost the group all of its records."""
+    """Stop delivery: otherwise the queue's failure would cost the group all its records."""
     world = KeptWorld(creates=False, share_partition_max_record_locks="100")
     world.produce(*[b"v"] * 100)
     world.produce(b"next")
@@ -193,7 +193,7 @@ def test_a_queue_that_takes_no_old_records_gets_the_brokers_time() -> None:
 
 
 def test_records_that_the_log_still_has_are_copied_although_others_are_gone() -> None:
-    """Apache Kafka 4.4.0, and we without `shareq.dlq.keep`, write all six without content."""
+    """Copy the existing ones; Apache Kafka 4.4.0, and we without `shareq.dlq.keep`, write all six without content."""
     world = KeptWorld()
     world.produce(*[b"v"] * 6)
     world.take()
@@ -223,7 +223,7 @@ def test_a_queue_does_not_dead_letter_into_itself(caplog: pytest.LogCaptureFixtu
 
 @pytest.mark.parametrize("copies", ["true", "false"])
 def test_two_groups_do_not_send_a_record_round(copies: str) -> None:
-    """g reads dlq.a and dead-letters into dlq.b; h the other way round."""
+    """Let g read dlq.a and use dlq.b as its queue, and h the reverse."""
     world = KeptWorld(errors_deadletterqueue_topic_name="dlq.b", errors_deadletterqueue_copy_record_enable=copies)
     configure(
         world.world,
@@ -254,7 +254,7 @@ def test_two_groups_do_not_send_a_record_round(copies: str) -> None:
 
 
 def test_a_record_that_is_sent_back_to_its_topic_may_die_again() -> None:
-    """A redrive that keeps the headers: the record comes from `t`, not from the queue."""
+    """Redrive with headers kept: the record then comes from `t`, not from the queue."""
     world = KeptWorld()
     world.produce(b"v")
     world.take()
@@ -271,13 +271,13 @@ def test_a_record_that_is_sent_back_to_its_topic_may_die_again() -> None:
 
 
 def test_a_crash_at_any_step_loses_no_record() -> None:
-    """The process dies, power stays, after each number of turns of the loop behind the rejection."""
+    """Kill the process, with power on, at every turn of the loop after the rejection."""
     phases = {_crashed_after(turns) for turns in range(10)}
     assert phases >= {"nothing", "archiving", "letters"}, "the crashes were not where they should be"
 
 
 def _crashed_after(turns: int) -> str:
-    """Return the durable state at the crash; all is well in the end."""
+    """Return the durable state at the crash, after checking the final result."""
     world = KeptWorld()
     world.produce(*[b"v"] * 4)
     world.take()

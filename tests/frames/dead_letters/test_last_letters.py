@@ -1,5 +1,6 @@
-"""Operations that remove the state of share partitions which owe dead letters: altered and deleted offsets, deleted
-groups and topics (KIP-1191: what was rejected, and answered, has its letter).
+"""Operations that remove the state of share partitions with unwritten dead letters (KIP-1191).
+
+Offsets are altered or deleted, groups and topics deleted: every record whose rejection was answered gets its letter.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ OPERATIONS = pytest.mark.parametrize("operation", [alter, delete_offsets, delete
 
 
 def begin(*, keeps: bool = False) -> DeadLetterWorld:
-    """All records are acquired; letters go one by one."""
+    """Acquire all records; letters are written one by one."""
     world = DeadLetterWorld(shareq_dlq_keep=str(keeps).lower())
     world.world.create_topic(QUEUE, errors_deadletterqueue_group_enable="true", max_message_bytes=str(SMALL))
     world.produce(*[b"v"] * RECORDS)
@@ -77,7 +78,7 @@ def begin(*, keeps: bool = False) -> DeadLetterWorld:
 
 
 def reject(world: DeadLetterWorld) -> None:
-    """Reject all, up to the answer and no further: most letters are owed."""
+    """Reject all and return once that is answered: most letters are still unwritten."""
     world.member.send_acknowledge(world.place, (0, RECORDS - 1, REJECT))
     run_until_answered(world, world.member.connection)
     assert len(world.letters()) < RECORDS // 2
@@ -89,7 +90,7 @@ def run_until_answered(world: DeadLetterWorld, connection: MockConnection) -> No
 
 
 def leave(world: DeadLetterWorld) -> None:
-    """The last member leaves, and takes its connection with it, before most letters are written."""
+    """Let the last member leave and disconnect before most letters are written."""
     connection = world.world.connect()
     connection.send(world.member.heartbeat_request(epoch=-1), 1)
     run_until_answered(world, connection)
@@ -108,7 +109,7 @@ def test_letters_under_way_are_written_before_the_state_is_removed(operation: Op
 
 @OPERATIONS
 def test_letters_of_a_state_that_no_leader_has_are_written_before_it_is_removed(operation: Operation) -> None:
-    """The letters are written after a crash, before any member of the group comes back."""
+    """Write the letters after a crash, before any member returns."""
     world = begin()
     reject(world)
     world.world.crash()
@@ -120,7 +121,7 @@ def test_letters_of_a_state_that_no_leader_has_are_written_before_it_is_removed(
 
 @OPERATIONS
 def test_a_crash_at_any_turn_of_an_operation_loses_no_letter(operation: Operation) -> None:
-    """The process dies after each number of turns, up to the one in which the operation is answered."""
+    """Kill the process after each number of turns, up to the operation's answer."""
     turns, done = 0, False
     while not done:
         world = begin()
@@ -142,7 +143,7 @@ def test_a_crash_at_any_turn_of_an_operation_loses_no_letter(operation: Operatio
 
 
 def test_an_operation_on_a_group_that_keeps_its_dead_waits_for_the_queue_and_says_why_it_gave_up() -> None:
-    """The letters stay owed; with the queue repaired the same operation succeeds."""
+    """Keep the letters owed; with the queue repaired the same operation succeeds."""
     world = begin(keeps=True)
     world.configure("topic", QUEUE, errors_deadletterqueue_group_enable="false", max_message_bytes="500")
     reject(world)
@@ -179,7 +180,7 @@ def test_an_operation_is_refused_when_a_member_joined_while_letters_were_awaited
 
 
 def test_letters_under_way_go_on_without_content_when_their_topic_is_deleted() -> None:
-    """Apache Kafka 4.4.0 does so, too: its handlers finish."""
+    """Finish them, as Apache Kafka 4.4.0's handlers do."""
     world = begin()
     reject(world)
     written = len(world.letters())
@@ -198,7 +199,7 @@ def lost(world: DeadLetterWorld) -> int:
 
 
 def crashed() -> DeadLetterWorld:
-    """Most letters are owed by a state that no leader has in memory."""
+    """Return a world where most letters are owed by a state that no leader has loaded."""
     world = begin()
     reject(world)
     world.world.crash()
@@ -238,7 +239,7 @@ def test_letters_with_content_are_written_when_the_topic_of_states_is_deleted() 
 
 
 def test_a_start_writes_the_letters_of_a_deletion_that_a_crash_cut_off() -> None:
-    """The metadata has forgotten the topic, and its states are still in their log."""
+    """Start after the metadata has forgotten the topic, with its states still in their log."""
     world = crashed()
     world.world.folder.metadata.delete_topics(["t"])
     world.world.crash()

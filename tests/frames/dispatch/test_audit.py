@@ -1,4 +1,4 @@
-"""The audit log: who was denied or allowed what, on which resource, and from where."""
+"""The audit log: which principal was denied or allowed which operation, on which resource, from where."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AUDIT = "shareq.authorizer"
 
 
 def metadata(world: AccessWorld, *names: str) -> None:
-    """Alice's request about these topics; about all without any."""
+    """Send alice's Metadata request for these topics; for all without any."""
     topics = [MetadataRequestTopic(name=name) for name in names] if names else None
     world.alice.call(MetadataRequest(topics, allow_auto_topic_creation=False), 12, MetadataResponse)
 
@@ -102,7 +102,7 @@ def test_lines_that_wait_are_written_when_the_broker_stops(caplog: pytest.LogCap
 
 
 class ByTurns(VirtualClock):
-    """Turns of the loop are taken by the test."""
+    """A loop whose turns the test runs."""
 
     def __init__(self) -> None:
         super().__init__()

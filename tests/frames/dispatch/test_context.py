@@ -1,4 +1,4 @@
-"""The notes of a request are given back some at a time."""
+"""The notes of a request, which are freed in portions."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_only_what_the_protocol_has_is_served(key: ApiKey) -> None:
 def test_every_handler_file_has_its_row() -> None:
     folder = Path(handlers.__file__).parent
     paths = [path.relative_to(folder) for path in folder.glob("*/*.py")]
-    no_handlers = ("__init__", "produce_fast_path")
+    no_handlers = ("__init__", "produce_fast_path", "repeated_heartbeat", "repeated_share_fetch")
     files = {".".join(path.with_suffix("").parts) for path in paths if path.stem not in no_handlers}
     modules = {f"{handlers.__name__}.{file}" for file in files if not file.startswith("shared.")}
     assert modules == {row.module for key, row in HANDLERS.items() if key not in REFUSALS}
@@ -81,7 +81,7 @@ def test_what_is_not_offered_is_refused_in_one_place(key: ApiKey) -> None:
 
 @for_each("row", HANDLERS.values())
 def test_a_handler_is_given_the_context_that_it_asks_for(row: HandlerRow) -> None:
-    """No other check reads what it names beside its ground's table: a handler is found by its module's name."""
+    """Check each handler's context by name: handlers are found by module name, so no type check covers it."""
     module = import_module(row.module)
     asked_for = next(iter(module.handle.__annotations__.values()))
     assert asked_for == getattr(module, "CONTEXT", RequestContext).__name__
@@ -119,11 +119,11 @@ def test_unknown_tags_in_the_header_are_skipped() -> None:
 
 
 def test_what_a_connection_makes_the_broker_remember_is_bounded(world: BrokerWorld) -> None:
-    """Headers are remembered to be compared; those of a stranger may be long, and come with every RPC and version."""
+    """Bound the remembered headers: a stranger's may be long, and come with every RPC and version."""
     keys = (ApiKey.INIT_PRODUCER_ID, ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.LIST_OFFSETS)
 
     def ask_everything(client_id: str) -> int:
-        """Bytes that are kept afterwards."""
+        """Return the bytes retained afterwards."""
         client = world.connect(client_id=client_id)
         before, _ = tracemalloc.get_traced_memory()
         for key in keys:
@@ -142,7 +142,7 @@ def test_what_a_connection_makes_the_broker_remember_is_bounded(world: BrokerWor
 
 
 def test_a_handler_that_fails_is_logged_once_and_answered(caplog: pytest.LogCaptureFixture, world: BrokerWorld) -> None:
-    """A fault of ours is not the client's: the connection goes on."""
+    """Keep the connection: our own bug is not the client's fault."""
     client = world.connect()
 
     def defect(_changes: object) -> None:
@@ -167,20 +167,23 @@ def many_small_things() -> ShareAcknowledgeRequest:
 
 @pytest.fixture
 def collections() -> Iterator[list[str]]:
-    """One for each run of the collector."""
+    """Yield a list with an entry for each run of the collector."""
     runs: list[str] = []
 
     def note(phase: str, _info: dict[str, int]) -> None:
         if phase == "start":
             runs.append(phase)
 
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10)  # often, as by default
     gc.callbacks.append(note)
     yield runs
     gc.callbacks.remove(note)
+    gc.set_threshold(*before)
 
 
 def test_the_collector_does_not_look_at_a_large_request_while_it_is_handled(collections: list[str]) -> None:
-    """It would, once for each of some hundred objects, for longer than reading them takes."""
+    """Avoid its runs every few hundred objects, which take longer than decoding."""
     client = BrokerWorld().connect()
     client.call(many_small_things(), 2, ShareAcknowledgeResponse)  # imports what handles it
     client.send(many_small_things(), 2)
@@ -200,7 +203,7 @@ def test_the_collector_is_at_work_again_after_a_large_request_that_cannot_be_rea
 
 
 def test_a_collector_that_is_off_stays_off(world: BrokerWorld) -> None:
-    """A program that runs the broker in its own process may want it so."""
+    """Respect the setting of a program that embeds the broker."""
     client = world.connect()
     data = client.requests.frame_of(many_small_things(), 2)
     gc.disable()
@@ -214,7 +217,7 @@ def test_a_collector_that_is_off_stays_off(world: BrokerWorld) -> None:
 
 @for_each("key", HANDLERS)
 def test_the_answer_to_our_own_fault_can_be_written_in_every_version(key: ApiKey) -> None:
-    """RPCs between brokers have none: there the connection is closed."""
+    """Encode the error in every version; RPCs between brokers have none, so their connection is closed."""
     row = HANDLERS[key]
     for version in range(row.served.first, row.served.last + 1):
         request = codec(key).request_class()

@@ -1,6 +1,6 @@
-"""Random requests of every served version: each is answered so that its codec can read it, or closes its connection.
+"""Random requests of every served version: each gets a decodable answer, or its connection is closed.
 
-What they ask for is nonsense, so nearly every answer is an error; but none may be a fault of the broker's.
+The requests are nonsense, so nearly every answer is an error, but none may be caused by a bug of the broker.
 """
 
 from __future__ import annotations
@@ -99,8 +99,9 @@ COORDINATED = (
 
 @pytest.mark.parametrize("seed", range(LIKELY_SEEDS))
 def test_likely_requests_with_numbers_at_their_ends(seed: int, caplog: pytest.LogCaptureFixture) -> None:
-    """Timeouts, retentions, epochs and offsets that no sum may be made of: of topics, groups and transactions that are
-    there, so that the numbers are used, and written down.
+    """Use extreme timeouts, retentions, epochs and offsets, which overflow sums.
+
+    They name existing topics, groups and transactions, so that the numbers are used and persisted.
     """
     rng = Random(seed)
     world = BrokerWorld()
@@ -147,7 +148,7 @@ LIKELY_NUMBERS = {
 
 
 def likely_names() -> dict[str, tuple[str, ...]]:
-    """Groups of one name are of whatever kind came first."""
+    """Return names by field; a group is of the kind that used its name first."""
     groups = tuple(f"g{number}" for number in range(20))
     named = dict.fromkeys(("GroupId", "Groups", "GroupIds", "Key", "CoordinatorKeys"), groups)
     named |= dict.fromkeys(("TransactionalId", "V3AndBelowTransactionalId", "TransactionalIds"), ("x", "y"))
@@ -156,7 +157,7 @@ def likely_names() -> dict[str, tuple[str, ...]]:
 
 
 def errors(response: object) -> set[int]:
-    """Every error in a message, however deep."""
+    """Return every error in a message, at any depth."""
     if isinstance(response, list):
         return set().union(*map(errors, response))
     found: set[int] = set()
@@ -172,7 +173,7 @@ def still_serves(client: MockConnection) -> bool:
 
 @pytest.mark.parametrize(("key", "row"), HANDLERS.items(), ids=lambda value: getattr(value, "name", ""))
 def test_damaged_requests(key: ApiKey, row: HandlerRow, caplog: pytest.LogCaptureFixture) -> None:
-    """Cut short, or with bytes changed: answered or closed, and never a fault of ours."""
+    """Truncate requests or change bytes: they are answered or closed, and never hit a bug."""
     rng = Random(key)
     messages = RandomMessages(f"damage to {key.name}")
     known = known_messages()[codec(key).request_class.__name__]

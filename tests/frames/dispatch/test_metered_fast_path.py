@@ -1,4 +1,4 @@
-"""Produce requests below and above a quota: the short way counts, answers and waits as the ordinary one does."""
+"""Produce requests below and above a quota: the fast path counts, answers and waits as the ordinary path does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ APPEND_NS = 30_000_000
 
 
 class Seen(NamedTuple):
-    """The quotas of a run, from outside and within."""
+    """The quotas of a run, seen by clients and in the broker."""
 
     answers: list[tuple[int, bytes]]  # when each came, and of whom
     throttles: dict[str, tuple[int, int]]
@@ -35,7 +35,7 @@ class Seen(NamedTuple):
 
 @contextmanager
 def way(monkeypatch: pytest.MonkeyPatch, *, short: bool) -> Iterator[tuple[pytest.MonkeyPatch, list[int]]]:
-    """Have all requests go the ordinary way, or see which go the short one: their numbers."""
+    """Send all requests the ordinary way, or yield the numbers of those on the fast path."""
     handle, went = ProduceFastPath.handle, list[int]()
 
     def patched(self: ProduceFastPath, frame: bytes, correlation_id: int) -> Any:
@@ -50,7 +50,7 @@ def way(monkeypatch: pytest.MonkeyPatch, *, short: bool) -> Iterator[tuple[pytes
 
 
 def run(patch: pytest.MonkeyPatch, seed: int, version: int, quotas: dict[QuotaEntity, dict[str, float]]) -> Seen:
-    """Three connections of two clients that send several requests at once, whatever answers say."""
+    """Run three connections of two clients that send several requests at once, whatever the answers."""
     random, world = Random(seed), BrokerWorld()
     topic = world.create_topic("t", 2)
     append, spent_ns = PartitionLog.append, 0

@@ -1,4 +1,4 @@
-"""Quotas at work on virtual time: what answers say, what is not read meanwhile, how much goes through in the end."""
+"""Quotas on virtual time: throttle times, connections not read meanwhile, and the resulting rate."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def produce(client: MockConnection, size: int = 2000) -> ProduceResponse:
 
 
 def run(world: BrokerWorld, seconds: int, step: Callable[[], int]) -> float:
-    """Bytes a second of a client that sends its next request as soon as the last one is answered."""
+    """Return the bytes per second of a client that sends each request as soon as the last is answered."""
     total, end_ms = 0, world.clock.now_ms() + seconds * 1000
     while world.clock.now_ms() < end_ms:
         done = step()
@@ -273,7 +273,7 @@ def test_nothing_of_it_is_made_without_quotas(world: BrokerWorld) -> None:
 
 
 def test_a_frame_decodes_as_what_it_is() -> None:
-    """The answer of a throttled client has the field where its version has it, and is whole without."""
+    """Include the throttle time in versions that have it, and encode the others correctly."""
     world = world_with(QuotaEntity("ANONYMOUS"), "request_percentage", 1e-9)
     client = world.connect()
     client.send(ApiVersionsRequest(), 0)
@@ -283,7 +283,7 @@ def test_a_frame_decodes_as_what_it_is() -> None:
 
 
 def test_the_turns_of_a_long_request_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turns after the handler's first used to be free: nearly all of 20,000 topics that are looked up in turns."""
+    """Charge the turns after the handler's first, with nearly all of 20,000 topic look-ups."""
     world = world_with(QuotaEntity(None, "mock"), "request_percentage", 1.0)
     client, used = world.connect(), list[int]()
     count_used, look_up, count = Account.used, MetadataStore.topic_by_id, BoundedReader._count

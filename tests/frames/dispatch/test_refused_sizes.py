@@ -1,4 +1,4 @@
-"""Requests of a stranger that are refused by their size, before memory is taken for them."""
+"""Requests of a stranger that are refused for their size before memory is allocated for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.dispatch.element_limits import MOST_ELEMENTS, RESOURCES, largest_frame, most_elements
 from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.groups.share import ShareGroupService
-from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.bounded_reading import STEP_ELEMENTS
 from shareq.protocol.errors import ErrorCode
@@ -71,7 +71,7 @@ def test_a_list_of_groups_takes_the_filters_there_are() -> None:
 
 
 def test_a_million_topic_names_in_a_heartbeat_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names that could be no record are refused by size, more names than a turn takes by their number."""
+    """Refuse names too large for a record by size, and more names than a turn takes by number."""
     world, work = BrokerWorld(), Work()
     monkeypatch.setattr(ShareGroupService, "heartbeat", work.count(ShareGroupService.heartbeat))
     for count in (5_000, 5_001, 100_000, 1_000_000):
@@ -88,8 +88,8 @@ def test_a_million_topic_names_in_a_heartbeat_are_not_looked_at(monkeypatch: pyt
 
 
 def limited(world: BrokerWorld) -> MockConnection:
-    """A connection with the limits that a server's have."""
-    return world.connect(limits=ConnectionLimits(largest_of=largest_frame))
+    """Return a connection with a server's limits."""
+    return world.connect(limits=RequestLimits(largest_of=largest_frame))
 
 
 @pytest.mark.parametrize("pieces", [[8], [4, 4], [5, 3], [4, 1, 1]], ids=str)
@@ -126,7 +126,7 @@ def test_a_large_frame_that_comes_in_pieces_is_put_together(world: BrokerWorld) 
 
 
 def test_what_clients_send_at_most_fits_into_the_frames_there_are() -> None:
-    """200,000 partitions with a commit of theirs, in 1,000 topics."""
+    """Accept the commit of 200,000 partitions in 1,000 topics."""
     partitions = [OffsetCommitRequestPartition(i, i, 0, "m" * 50) for i in range(199)]
     topics = [OffsetCommitRequestTopic("t" * 249, partitions=partitions) for _ in range(1_000)]
     size = len(OffsetCommitRequest("g", topics=topics).encode(9))

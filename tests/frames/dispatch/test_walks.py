@@ -1,8 +1,8 @@
-"""The files that a request passes from the read of its socket until its answer is written, as the interpreter sees it.
+"""The source files that a request passes through from the socket read to the written answer.
 
-A file is *passed* if it is on the stack when the request is decided, appended, written to the disk or answered: it
-hands on what has come. It is *touched* if anything in it is called, be it for a single number: those are the files that
-a reader of the whole way has to open. What runs compiled is not seen: the bounds are those of the Python form.
+A file is *passed* if it is on the stack when the request is decided, appended, written to disk or answered: it hands
+the request on. It is *touched* if anything in it is called, even for a single number: a reader of the whole path must
+open these files. Compiled code is invisible, so the bounds are those of the Python form.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ MILESTONES: Final = {
 
 
 class Walk(NamedTuple):
-    """The files of one request, in their order. `touched`: how often each was entered from another one."""
+    """The files of one request in order. `touched`: how often each was entered from another one."""
 
     passed: list[str]
     touched: dict[str, int]
 
 
 def walk(world: BrokerWorld, client: MockConnection, request: Message, version: int) -> Walk:
-    """Have a request answered."""
+    """Let a request be answered, and return its walk."""
     frame = client.requests.frame_of(request, version)
     passed: dict[str, None] = {}
     touched: Counter[str] = Counter()
@@ -86,7 +86,7 @@ def product(names: dict[str, None] | Counter[str]) -> Iterator[str]:
 
 
 def test_a_share_acknowledge_passes_few_files() -> None:
-    """All that it touches until the state is written are 49 files, 43 when they were counted by reading."""
+    """Touch at most 49 files until the state is written, 43 when counted by reading."""
     world = BrokerWorld()
     topic_id = world.create_topic("t").topic_id
     begin_at(world.connect(), "g", "t", [0])
@@ -109,7 +109,7 @@ def test_a_share_acknowledge_passes_few_files() -> None:
 
 
 def test_a_produce_enters_its_handler_twice_at_most() -> None:
-    """By its fast path it does not at all."""
+    """Enter it not at all on the fast path."""
     world = BrokerWorld()
     world.create_topic("t")
     request = produce_request(batch(b"x"), topic="t")

@@ -1,7 +1,8 @@
-"""Fetch: waiting on virtual time, and what ends the waiting."""
+"""Fetch on virtual time: waiting, and the events that end it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from devtools.clients.requests import batch, fetch_request, only_partition, prod
 from devtools.clients.transactor import Transactor
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.fetch.read import FetchRead
+from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.fetch.wait import LONGEST_WAIT_MS
 from shareq.broker.network.answer_budget import ROOM_WAIT_MS, STALL_MS, TOTAL_BYTES
 from shareq.protocol.errors import ErrorCode
@@ -41,7 +43,7 @@ def produce(client: MockConnection, *, partition: int = 0) -> None:
 def waiting_world(
     *, max_wait_ms: int, min_bytes: int = 1, max_bytes: int = 1 << 20, partition_max_bytes: int = 1 << 20
 ) -> tuple[BrokerWorld, MockConnection, MockConnection]:
-    """A world with a consumer whose fetch waits, and a producer."""
+    """Return a world with a consumer whose fetch waits, and a producer."""
     world = BrokerWorld()
     world.create_topic("t", partitions=2)
     consumer, producer = world.connect(), world.connect()
@@ -72,7 +74,7 @@ MANY = 1_000  # partitions, of which so many are read in a turn
 
 
 def many_partitions(**limits: int) -> FetchRequest:
-    """A fetch of all of them, from their beginning, in a session."""
+    """Return a fetch of all of them from their beginning, in a session."""
     parts = [FetchPartition(partition=at, fetch_offset=0, partition_max_bytes=1 << 20) for at in range(MANY)]
     values = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 20, "session_id": 0, "session_epoch": 0} | limits
     return FetchRequest(topics=[FetchTopic(topic="t", partitions=parts)], **values)  # type: ignore[arg-type]
@@ -96,16 +98,17 @@ def test_many_partitions_are_read_and_answered_once_each(world: BrokerWorld) -> 
 def test_a_record_that_comes_while_many_partitions_are_read_ends_the_wait(
     monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
-    """The partition it comes to had been read already, and nothing else comes."""
+    """Append to a partition that was already read, and nowhere else."""
     world.create_topic("t", partitions=MANY)
     consumer, producer = world.connect(), world.connect()
     reads, original = [0], FetchRead.go_on
 
-    def read(*args: Any) -> None:
-        original(*args)
+    def read(*args: Any) -> Sequence[SessionPartition]:
+        left = original(*args)
         reads[0] += 1
         if reads[0] == 1:
             producer.send(produce_request(batch(b"x"), topic="t"), 9)
+        return left
 
     monkeypatch.setattr(FetchRead, "go_on", read)
     consumer.send(many_partitions(max_wait_ms=60_000), 12)
@@ -221,7 +224,7 @@ def test_bytes_of_all_partitions_count(world: BrokerWorld) -> None:
 
 
 def elsewhere(monkeypatch: pytest.MonkeyPatch, **limits: int) -> tuple[BrokerWorld, MockConnection, MemoryLog]:
-    """A consumer whose fetch waits for the records of a log that has none of them here."""
+    """Return a consumer whose fetch waits for a log without local records."""
     world = BrokerWorld()
     world.create_topic("t", partitions=MANY)
     logs = MemoryLogs(world.services.metadata)
@@ -296,7 +299,7 @@ def test_a_topic_that_is_deleted_is_reported_at_once() -> None:
 
 
 def test_a_consumer_whose_next_record_is_deleted_is_reported_at_once(world: BrokerWorld) -> None:
-    """It waits for the end of a transaction, and what that has written is deleted (KIP-107, KIP-98)."""
+    """Delete the records of the transaction whose end the fetch waits for (KIP-107, KIP-98)."""
     world.create_topic("t")
     consumer, transactor = world.connect(), Transactor(world.connect())
     assert (transactor.init(), transactor.write("t", b"x")) == (ErrorCode.NONE, ErrorCode.NONE)

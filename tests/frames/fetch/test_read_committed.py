@@ -1,6 +1,6 @@
-"""Fetch, ListOffsets and share groups that read committed records only, over frames (KIP-98, KIP-932).
+"""Fetch, ListOffsets and share groups with read_committed, over frames (KIP-98, KIP-932).
 
-The transactions are appended as a transaction coordinator would have it.
+The transactions are appended as by a transaction coordinator.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ UNCOMMITTED, COMMITTED = 0, 1
 
 
 class Topic:
-    """One partition of a topic, and a share group `g` that begins at its start and reads committed records."""
+    """One partition of a topic, and a read_committed share group `g` that begins at its start."""
 
     def __init__(self, partitions: int = 1, properties: dict[str, str] | None = None, **configs: str) -> None:
         self.world = BrokerWorld(properties)
@@ -65,20 +65,20 @@ class Topic:
     def add(
         self, *values: bytes, producer: int = -1, partition: int = 0, compression: Compression = Compression.NONE
     ) -> None:
-        """One batch, flushed: transactional with a producer, plain without."""
+        """Append and flush one batch: transactional with a producer, plain without."""
         now = self.world.clock.wall_ms()
         info = transactions.append(self.log(partition), *values, producer=producer, compression=compression, now_ms=now)
         assert isinstance(info, AppendInfo)
         self.world.clock.run_until_idle()
 
     def end(self, producer: int, *, commit: bool, partition: int = 0) -> None:
-        """A producer's marker, flushed."""
+        """Append and flush a producer's marker."""
         info = transactions.end(self.log(partition), producer, commit=commit, now_ms=self.world.clock.wall_ms())
         assert isinstance(info, AppendInfo)
         self.world.clock.run_until_idle()
 
     def member(self, member_id: str = "m", *partitions: int) -> ShareClient:
-        """A member that has joined and opened its session; nothing was there to acquire, or nothing was asked for."""
+        """Return a member that has joined and opened its session without acquiring records."""
         member = ShareClient(self.world, member_id)
         member.join("t")
         answer = member.fetch(*(self.place(partition) for partition in partitions or (0,)), max_records=0)
@@ -92,7 +92,7 @@ def topic() -> Topic:
 
 
 def interleaved(topic: Topic) -> None:
-    """Offsets 0 plain, 1-2 of producer 1 (aborted at 5), 3-4 of producer 2 (committed at 7), 6 plain, 8 plain."""
+    """Append offset 0 plain, 1-2 of producer 1 (aborted at 5), 3-4 of producer 2 (committed at 7), 6 and 8 plain."""
     topic.add(b"plain0")
     topic.add(b"aborted1", b"aborted2", producer=1)
     topic.add(b"committed3", b"committed4", producer=2)
@@ -186,7 +186,7 @@ def test_list_offsets_knows_no_offset_from_the_last_stable_one_on(topic: Topic) 
 
 
 def test_a_share_group_reads_uncommitted_unless_configured_otherwise(topic: Topic) -> None:
-    """M-069: all transactional records are delivered, those of aborted and of open transactions, too."""
+    """M-069: deliver records of aborted and of open transactions, too."""
     configure(topic.world, share_isolation_level="read_uncommitted")
     interleaved(topic)
     topic.add(b"open", producer=3)
@@ -205,7 +205,7 @@ def test_a_committed_group_gets_committed_records_only(topic: Topic) -> None:
 
 
 def test_the_leader_leaves_out_and_the_bytes_stay(topic: Topic) -> None:
-    """M-072: no list of aborted transactions in the answer; whole record batches, aborted ones between them."""
+    """M-072: send whole record batches with aborted ones between, and no list of aborted transactions."""
     interleaved(topic)
     answer = topic.member().fetch()
     assert "aborted" not in " ".join(answer.responses[0].partitions[0].FIELDS)
@@ -217,7 +217,7 @@ def test_the_leader_leaves_out_and_the_bytes_stay(topic: Topic) -> None:
 
 
 def test_an_open_transaction_stops_the_group_until_its_end(topic: Topic) -> None:
-    """M-071, M-075: not even plain records behind it are delivered. The marker wakes the fetch that waits."""
+    """M-071, M-075: deliver nothing after it, plain or not. The marker wakes the waiting fetch."""
     topic.add(b"plain")
     member = topic.member()
     assert member.acquire() == [(0, 0, 1)]
@@ -231,7 +231,7 @@ def test_an_open_transaction_stops_the_group_until_its_end(topic: Topic) -> None
 
 
 def test_a_plain_record_is_there_at_once_while_no_transaction_is_open(topic: Topic) -> None:
-    """M-079."""
+    """M-079: deliver it at once."""
     member = topic.member()
     member.send_fetch(max_wait_ms=1_000)
     topic.add(b"plain")
@@ -239,7 +239,7 @@ def test_a_plain_record_is_there_at_once_while_no_transaction_is_open(topic: Top
 
 
 def unreadable(producer: int) -> bytes:
-    """A transactional batch that says it is zstd, and is not: a reader that decompresses it fails."""
+    """Return a transactional batch that claims zstd falsely, so that decompressing it fails."""
     batch = build_batch(
         [Data(None, b"x" * 50)], timestamp_ms=TIMESTAMP_MS, producer_id=producer, producer_epoch=0, base_sequence=0,
         compression=Compression.ZSTD, transactional=True,
@@ -250,7 +250,7 @@ def unreadable(producer: int) -> bytes:
 
 
 def test_batches_are_judged_without_being_decompressed(topic: Topic) -> None:
-    """M-073: the header has producer and transaction."""
+    """M-073: read producer and transaction from the header."""
     for producer, commit in ((1, False), (2, True)):
         topic.log().append(unreadable(producer), origin=Origin.COORDINATOR, now_wall_ms=TIMESTAMP_MS)
         topic.end(producer, commit=commit)
@@ -259,9 +259,9 @@ def test_batches_are_judged_without_being_decompressed(topic: Topic) -> None:
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_transaction_longer_than_the_lock_limit(commit: bool, topic: Topic) -> None:
-    """M-076, M-077: a commit delivers all of it, an abort what comes behind it.
+    """M-076, M-077: deliver all of a committed one; after an abort, what follows it.
 
-    Apache Kafka 4.3.1 stands still behind an aborted transaction that is longer than share.partition.max.record.locks.
+    Apache Kafka 4.3.1 stops after an aborted transaction longer than share.partition.max.record.locks.
     """
     configure(topic.world, share_partition_max_record_locks="100")
     for _ in range(30):
@@ -280,7 +280,7 @@ def test_a_transaction_longer_than_the_lock_limit(commit: bool, topic: Topic) ->
 
 
 def test_records_behind_a_long_aborted_transaction_are_found_in_one_fetch(topic: Topic) -> None:
-    """However many reads it takes: a fetch that could only pass records over goes on at once."""
+    """Continue at once while a fetch has only skipped records, however many reads that takes."""
     for _ in range(40):
         topic.add(b"x" * 1_000, producer=1)
     topic.end(1, commit=False)
@@ -294,7 +294,7 @@ def test_records_behind_a_long_aborted_transaction_are_found_in_one_fetch(topic:
 
 
 def test_a_fetch_that_may_not_wait_answers_with_nothing_and_has_got_further(topic: Topic) -> None:
-    """Apache Kafka does so for every fetch of which nothing is left."""
+    """Return empty but make progress, as Apache Kafka does for every fetch with only skipped records."""
     topic.add(b"aborted", producer=1)
     topic.end(1, commit=False)
     topic.add(b"x" * 100)
@@ -322,7 +322,7 @@ def test_min_bytes_count_up_to_the_last_stable_offset(topic: Topic) -> None:
 
 @pytest.mark.parametrize("level", ["read_committed", "read_uncommitted"])
 def test_a_fetch_that_waits_for_bytes_looks_where_they_begin_and_end_once(level: str, topic: Topic) -> None:
-    """Each append wakes it. How far the log had come when it was looked at last is remembered, not read again."""
+    """Remember how far the log was read: each append wakes the fetch, but nothing is read twice."""
     configure(topic.world, share_isolation_level=level)
     for _ in range(40):
         topic.add(b"x" * 200)
@@ -341,7 +341,7 @@ def test_a_fetch_that_waits_for_bytes_looks_where_they_begin_and_end_once(level:
 
 
 def test_aborted_records_do_not_count_against_max_records() -> None:
-    """The budget of the whole fetch is charged with what is handed out."""
+    """Charge the fetch's budget only for delivered records."""
     topic = Topic(2)
     topic.add(*[b"aborted"] * 5, producer=1)
     topic.end(1, commit=False)
@@ -359,7 +359,7 @@ def test_aborted_records_do_not_count_against_max_records() -> None:
 
 
 def persisted(topic: Topic) -> tuple[int, int]:
-    """Start offset and lag as DescribeShareGroupOffsets returns them."""
+    """Return start offset and lag from DescribeShareGroupOffsets."""
     wanted = DescribeShareGroupOffsetsRequestTopic("t", [0])
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", [wanted])])
     answer = topic.world.connect().call(request, 1, DescribeShareGroupOffsetsResponse)
@@ -370,7 +370,7 @@ def persisted(topic: Topic) -> tuple[int, int]:
 
 @pytest.mark.parametrize("crash", [BrokerWorld.crash, BrokerWorld.restart], ids=["crash", "restart"])
 def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], None], topic: Topic) -> None:
-    """They are archived in memory alone; the leader that loads the share partition finds them again."""
+    """Find them again after a load: they are archived only in memory."""
     interleaved(topic)
     member = topic.member()
     assert member.acquire() == [(0, 0, 1), (3, 8, 1)]
@@ -388,7 +388,7 @@ def test_aborted_records_stay_out_after_a_start(crash: Callable[[BrokerWorld], N
 
 
 def test_the_level_is_the_one_at_the_beginning_of_each_fetch(topic: Topic) -> None:
-    """A fetch that waits keeps the level it began with."""
+    """Keep the level that a waiting fetch began with."""
     member = topic.member()
     topic.add(b"open", producer=1)
     member.send_fetch(max_wait_ms=1_000)
@@ -416,7 +416,7 @@ def test_aborted_records_that_were_passed_over_do_not_come_back_with_the_level(t
 
 
 def first_fetch(topic: Topic, member: ShareClient) -> ShareFetchResponse:
-    """Fetch a share partition that nobody has fetched yet: waits a little, since its start offset is written down."""
+    """Fetch a share partition for the first time, which waits briefly for its start offset to be persisted."""
     member.send_fetch(topic.place(), max_wait_ms=10)
     topic.world.clock.run_until_idle()
     topic.world.clock.advance(10)
@@ -424,7 +424,7 @@ def first_fetch(topic: Topic, member: ShareClient) -> ShareFetchResponse:
 
 
 def begin(topic: Topic, reset: str) -> ShareClient:
-    """A member of a group with that share.auto.offset.reset, with an empty session."""
+    """Return a member of a group with that share.auto.offset.reset and an empty session."""
     configure(topic.world, share_auto_offset_reset=reset)
     member = ShareClient(topic.world)
     member.join("t")
@@ -432,7 +432,7 @@ def begin(topic: Topic, reset: str) -> ShareClient:
 
 
 def test_latest_is_the_high_watermark_also_for_a_committed_group(topic: Topic) -> None:
-    """This holds also in the middle of a transaction, of which no record is delivered then."""
+    """Begin there even within a transaction, whose records are then not delivered."""
     topic.add(b"open", producer=1)
     topic.add(b"plain")
     member = begin(topic, "latest")
@@ -458,7 +458,7 @@ def test_by_duration_is_the_first_record_of_that_age(topic: Topic) -> None:
 
 
 def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched(topic: Topic) -> None:
-    """A change after that, and before anything was acquired, is too late; a leader that loads it again uses it."""
+    """Ignore a change after that; a leader that loads before any acquisition uses the new value."""
     topic.add(b"a")
     member = begin(topic, "latest")
     first_fetch(topic, member)
@@ -475,10 +475,9 @@ def test_the_start_offset_is_resolved_when_the_share_partition_is_first_fetched(
 def test_the_start_offset_is_kept_from_the_first_acquire_on(
     reset: str, crash: Callable[[BrokerWorld], None], topic: Topic
 ) -> None:
-    """No record was acknowledged: a new resolution would be wrong.
+    """Keep the offset although nothing was acknowledged.
 
-    `latest` would skip what came meanwhile, `earliest` repeat what was deleted since, and a duration begin wherever the
-    clock is by then.
+    Resolved again, `latest` would skip new records, `earliest` follow deletions, and a duration move with the clock.
     """
     topic.add(b"before")
     topic.world.clock.advance(1_000)

@@ -1,4 +1,4 @@
-"""RPCs that a node forwards, client's frames in and out, to a simulated cluster."""
+"""RPCs that a node forwards to a simulated cluster, with clients' frames in and out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shareq.broker.dispatch.table import HANDLERS
 from shareq.broker.metadata.changes import PutAcl
 from shareq.broker.security.rights import CREATE_CLUSTER, Right
 from shareq.cluster.link.versions import Served
-from shareq.cluster.node.table import FORWARDED, NOT_OFFERED, REFUSED
+from shareq.cluster.node.table import FORWARDED, NOT_OFFERED, OWN, REFUSED
 from shareq.protocol.api_keys import ApiKey, codec
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import api_versions, init_producer_id, join_group, start_redrive
@@ -292,7 +292,7 @@ def test_topics_are_made_and_deleted_in_the_cluster(world: ForwardingWorld, clie
 
 
 def test_what_no_broker_serves_is_said_of_each_row() -> None:
-    """The simulated cluster knows no CreatePartitions; a broker that is upgraded while others are not might not."""
+    """Answer each row when the cluster lacks the RPC (here CreatePartitions), as in a rolling upgrade."""
     world = ForwardingWorld(served=EVERYTHING)
     rows = [CreatePartitionsTopic("new", 5), CreatePartitionsTopic("__shareq_state", 5)]
     grown = world.ask(world.connect(), CreatePartitionsRequest(rows, 1_000), 3, CreatePartitionsResponse)
@@ -349,7 +349,7 @@ def test_properties_are_the_nodes_for_groups_and_itself_and_the_clusters_for_all
 
 
 def test_a_number_that_no_broker_can_have_costs_its_row_alone(world: ForwardingWorld, client: MockConnection) -> None:
-    """Python refuses to read a number of that many digits, and the whole request failed."""
+    """Fail only its row: Python refuses to parse that many digits, which failed the whole request."""
     wanted = [
         DescribeConfigsResource(BROKER_KIND, "9" * 5_000, None),
         DescribeConfigsResource(TOPIC_KIND, "orders", None),
@@ -372,7 +372,7 @@ def test_versions_are_ours_cut_to_the_clusters(world: ForwardingWorld) -> None:
 
 
 def test_a_redrive_is_refused(world: ForwardingWorld) -> None:
-    """Its offer says to clients of ours, and to no others, that the broker is one of ours."""
+    """Offer the RPC to our own clients only, which recognise our brokers by it, but refuse it."""
     client = world.connect()
     for software in ("other", "shareq"):
         request = api_versions.ApiVersionsRequest(software, "1")
@@ -410,7 +410,7 @@ FORWARDED_CASES: Final = [
 
 
 class RightsWorld(ForwardingWorld):
-    """A node with an authorizer, and a topic of the cluster. As `Access`."""
+    """A node with an authorizer, and a topic of the cluster; an `Access`."""
 
     def __init__(self) -> None:
         super().__init__(served=EVERYTHING, properties={"authorizer.class.name": STANDARD, "super.users": ADMIN})
@@ -449,10 +449,11 @@ def test_any_write_right_is_enough_for_a_producer_id() -> None:
 def test_each_rpc_is_in_one_place() -> None:
     assert not set(FORWARDED) & REFUSED
     assert not (set(FORWARDED) | REFUSED) & NOT_OFFERED
+    assert not OWN.keys() & (set(FORWARDED) | REFUSED | NOT_OFFERED)
 
 
 def test_a_topic_is_known_when_its_creation_is_answered(world: ForwardingWorld, client: MockConnection) -> None:
-    """The brokers hear of it a moment later than the controller. It is not waited for for ever."""
+    """Wait, but not for ever, until the brokers know of it, a moment after the controller."""
 
     def created(name: str) -> tuple[int, int]:
         began = world.clock.now_ms()

@@ -1,4 +1,4 @@
-"""A node's clients see the cluster's topics, including those that the node has not heard of."""
+"""The cluster's topics as a node's clients see them, including those the node does not know yet."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_topic_is_asked_for_before_it_is_called_unknown(world: NodeMetadataWor
 
 
 def test_a_page_of_topics_is_asked_for_first(world: NodeMetadataWorld) -> None:
-    """KIP-966's DescribeTopicPartitions, by name and of all."""
+    """KIP-966: use DescribeTopicPartitions, by name and for all."""
     world.cluster.create_topic("orders")
     client = world.connect()
     assert pages(world, client, "nowhere", "orders") == {"orders": NONE, "nowhere": UNKNOWN}
@@ -83,8 +83,9 @@ def test_a_page_of_topics_is_asked_for_first(world: NodeMetadataWorld) -> None:
 
 @pytest.mark.parametrize("settings", [ClusterSettings(), ClusterSettings(release=KAFKA_3_9)])
 def test_a_client_that_asks_for_all_is_shown_all_but_the_nodes_own(settings: ClusterSettings) -> None:
-    """The coordinators' topics have the names that Apache Kafka gives them, and as many partitions as there are slots.
-    The cluster's own by these names would say where offsets and transactions are that a node has no part in.
+    """Show internal topics by Apache Kafka's names, with a partition per slot.
+
+    The cluster's own topics of these names would point to offsets and transactions that the node does not have.
     """
     world = NodeMetadataWorld(settings)
     own = world.cluster.create_topic(CONSUMER_OFFSETS, partitions=50)
@@ -119,7 +120,7 @@ def test_more_names_than_one_question_has(world: NodeMetadataWorld) -> None:
 
 
 def test_a_cluster_that_does_not_answer_has_made_nothing_unknown(world: NodeMetadataWorld) -> None:
-    """Clients try again on LEADER_NOT_AVAILABLE; administrators' tools give up on topics that are unknown."""
+    """Answer LEADER_NOT_AVAILABLE, on which clients retry: administrators' tools give up on unknown topics."""
     topic = world.cluster.create_topic("orders")
     for broker in (1, 2, 3):
         world.cluster.kill(broker)
@@ -134,7 +135,7 @@ def test_a_cluster_that_does_not_answer_has_made_nothing_unknown(world: NodeMeta
 def test_a_client_is_not_kept_waiting_by_a_cluster_that_is_silent(
     world: NodeMetadataWorld, names: list[str] | None
 ) -> None:
-    """Its own patience is 30 seconds by default, and it has other nodes to ask."""
+    """Answer soon: a client waits 30 seconds by default, and has other nodes to ask."""
     client = world.connect()
     world.cluster.create_topic("known")
     assert metadata(world, client, ["known"])["known"].error_code == NONE
@@ -151,7 +152,7 @@ def test_a_client_is_not_kept_waiting_by_a_cluster_that_is_silent(
 
 @pytest.mark.parametrize("creates", [True, False])
 def test_the_cluster_decides_whether_a_topic_is_created_that_is_asked_for(creates: bool) -> None:
-    """Its auto.create.topics.enable, and its defaults: three partitions here, where a broker by itself makes one."""
+    """Apply its auto.create.topics.enable and defaults: three partitions here, one on a broker of ours."""
     world = NodeMetadataWorld(ClusterSettings(default_partitions=3, auto_create_topics=creates))
     client = world.connect()
     first = metadata(world, client, ["orders"], creates=True)
@@ -171,7 +172,7 @@ def test_nothing_is_created_that_client_or_node_do_not_want(properties: dict[str
 
 
 def test_the_cluster_is_not_asked_for_what_the_client_may_not_describe() -> None:
-    """Names that an outsider makes up are not remembered."""
+    """Remember no names that an outsider makes up."""
     properties = {"authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer"}
     world = NodeMetadataWorld(properties=properties)
     for name in ("mine", "secret"):

@@ -1,4 +1,4 @@
-"""A broker stands on what it is given: here on fakes, without a folder, and with another table of handlers."""
+"""A broker on a ground of fakes: without a folder, and with another table of handlers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def records_in(world: GroundWorld, topic: str) -> int:
 
 
 def test_a_share_group_works_without_a_data_folder(world: GroundWorld) -> None:
-    """KIP-932: heartbeat, fetch, acknowledge; the groups and the states are in the coordinators' logs of the ground."""
+    """KIP-932: heartbeat, fetch and acknowledge, with groups and states in the ground's coordinator logs."""
     ground, client = world.stands_on, ShareClient(world)
     ground.sources.get("t", 0).fill(b"a", b"b", b"c")
     place = (ground.sources.get("t", 0).topic_id, 0)
@@ -86,7 +86,7 @@ def test_a_fetch_that_waits_hears_of_records_from_the_ground(world: GroundWorld)
 
 
 def test_api_versions_are_those_of_the_grounds_table(world: GroundWorld) -> None:
-    """Its versions may be fewer than the handlers know."""
+    """Offer fewer versions than the handlers have, if the table says so."""
     answer = world.connect().call(ApiVersionsRequest("test", "1"), 3, ApiVersionsResponse)
     shown = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
     rows = {key: HANDLERS[key].advertised for key in SERVED}
@@ -97,7 +97,7 @@ def test_api_versions_are_those_of_the_grounds_table(world: GroundWorld) -> None
 
 
 def test_a_version_beyond_the_table_is_answered_with_what_the_table_has(world: GroundWorld) -> None:
-    """KIP-511: version 0, and the one entry that the client needs to ask again."""
+    """KIP-511: answer in version 0 with the one entry needed to retry."""
     connection = world.connect()
     connection.send(ApiVersionsRequest("test", "1"), 4)
     world.clock.run_until_idle()

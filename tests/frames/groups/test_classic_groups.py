@@ -1,4 +1,4 @@
-"""Classic groups over frames: every version, restarts, other kinds of group, and a log that cannot be written."""
+"""Classic groups over frames: every version, restarts, other kinds of group, and an unwritable log."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_life_in_every_version(join: int, sync: int, heartbeat: int, leave: in
 
 @pytest.mark.parametrize("version", range(10))
 def test_a_refused_join_can_be_written_in_every_version(version: int, world: BrokerWorld) -> None:
-    """The protocol's name is never null before version 7."""
+    """Send a non-null protocol name before version 7."""
     client = ClassicClient(world, join=version)
     client.member_id = "stranger"
     form([ClassicClient(world)])
@@ -157,7 +157,7 @@ def test_only_an_empty_group_is_deleted(world: BrokerWorld) -> None:
 
 
 def test_a_classic_member_cannot_join_a_share_group(world: BrokerWorld) -> None:
-    """KIP-932: a group id is of one kind; other protocols are refused."""
+    """KIP-932: a group id has one kind; other protocols are refused."""
     world.create_topic("t")
     share = ShareClient(world)
     share.join("t")

@@ -1,6 +1,6 @@
-"""Members that do what real clients do, over crashes, restarts, broken connections and a disk that fails.
+"""Members that behave like real clients, through crashes, restarts, broken connections and disk errors.
 
-Nobody is left without an answer while the broker lives, and when the faults end the group settles with everybody in it.
+While the broker lives every request is answered, and after the faults the group settles with all members.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ START_AGAIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
 class Runner:
-    """One client's life: join, sync, heartbeats; again from the start when the answer demands it."""
+    """One client's life: join, sync, heartbeats; it starts over when an answer demands it."""
 
     def __init__(self, world: BrokerWorld, number: int) -> None:
         self.world = world
@@ -39,7 +39,7 @@ class Runner:
         self.synced = False
 
     def step(self) -> None:
-        """Receive what there is, and send what comes next."""
+        """Receive pending answers and send the next request."""
         if self.asked is not None:
             if not self.client.connection.frames:
                 waited = self.world.clock.now_ms() - self.since_ms
@@ -86,13 +86,13 @@ class Runner:
         client.generation = -1
 
     def reconnect(self) -> None:
-        """The connection is gone, and with it whatever was asked."""
+        """Reconnect; outstanding requests are lost."""
         self.client.reconnect()
         self.asked = None
 
 
 def failing(times: int) -> Callable[[str, str], OSError | None]:
-    """Return a fault that fails the next writes to the groups' log, so many of them."""
+    """Return a fault that fails this many next writes to the groups' log."""
     left = times
 
     def fail(kind: str, path: str) -> OSError | None:
@@ -106,7 +106,7 @@ def failing(times: int) -> Callable[[str, str], OSError | None]:
 
 
 class Trouble:
-    """The trouble that comes by chance."""
+    """The random faults."""
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
@@ -137,7 +137,7 @@ class Trouble:
                 runner.reconnect()
 
     def settle(self) -> None:
-        """No more faults: all of them are in one generation before long."""
+        """End the faults: soon all members are in one generation."""
         self.world.fs.fail = None
         for _ in range(600):
             for runner in self.runners:

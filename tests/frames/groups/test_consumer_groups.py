@@ -42,7 +42,7 @@ def heartbeat(
     regex: str | None = None,
     version: int = 1,
 ) -> ConsumerGroupHeartbeatResponse:
-    """A member that joins says what it has to; later ones only that they live."""
+    """Send a full heartbeat for a joining member; later ones only show that it is alive."""
     request = consumer_heartbeat(GROUP, member_id, epoch, topics, regex=regex)
     return world.connect().call(request, version, ConsumerGroupHeartbeatResponse)
 
@@ -146,7 +146,7 @@ def test_switched_off(world: BrokerWorld) -> None:
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
 def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: int, world: BrokerWorld) -> None:
-    """READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, of a group that was found."""
+    """Return READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
     world.create_topic("t")
     heartbeat(world, topics=["t"])
     request = ConsumerGroupDescribeRequest([GROUP, "h"], include_authorized_operations=asked)
@@ -159,7 +159,7 @@ def test_what_may_be_done_to_it_is_returned_when_asked_for(asked: bool, bits: in
 
 @pytest.mark.parametrize("version", [9, 10])
 def test_a_commit_of_what_its_member_had_in_that_epoch(version: int, world: BrokerWorld) -> None:
-    """KIP-1251: by name, and beside a topic that does not exist, as by id."""
+    """KIP-1251: accept it by name, next to a missing topic, as by id."""
     topic_id = world.create_topic("t", 2).topic_id
     heartbeat(world, "m1", topics=["t"])
     world.clock.advance(1_000)  # group.consumer.assignment.interval.ms
@@ -199,9 +199,9 @@ def test_a_commit_of_what_its_member_had_in_that_epoch(version: int, world: Brok
 def test_a_transaction_commits_what_its_member_had_in_that_epoch(
     versions: Versions, stale: ErrorCode, world: BrokerWorld
 ) -> None:
-    """KIP-1251: a rebalance that leaves a member its partition does not refuse the offsets of a transaction that began
-    before it. Before version 6 a transaction knows a stale epoch as ILLEGAL_GENERATION (KIP-1319): its producer takes
-    any other error for fatal.
+    """KIP-1251: accept offsets of a transaction that began before a rebalance, if the partition stays.
+
+    Before version 6 a stale epoch is ILLEGAL_GENERATION (KIP-1319): producers treat any other error as fatal.
     """
     topic_id = world.create_topic("t", 2).topic_id
     heartbeat(world, "m1", topics=["t"])

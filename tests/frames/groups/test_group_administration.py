@@ -1,4 +1,4 @@
-"""Listing, changing and deleting groups over frames: every version, every precondition, and what a restart keeps."""
+"""Listing, changing and deleting groups over frames: every version, every precondition, and restarts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Admin:
     def describe(
         self, group: str = "g", topics: Mapping[str, list[int]] | None = None, version: int = 1
     ) -> dict[tuple[str, int], tuple[int, int]]:
-        """Start offset and lag of each partition."""
+        """Return start offset and lag of each partition."""
         named = None
         if topics is not None:
             named = [DescribeShareGroupOffsetsRequestTopic(name, partitions) for name, partitions in topics.items()]
@@ -107,7 +107,7 @@ class Admin:
         return self.member.call(request, 1, ShareGroupHeartbeatResponse)
 
     def fetch(self, max_records: int = 100, partition: int = 0) -> list[tuple[int, int]]:
-        """Offsets acquired, both included; no membership needed. AssertionError for an error."""
+        """Return the acquired offsets, both included, without membership; AssertionError for an error."""
         topics = [FetchTopic(self.topic_id, [FetchPartition(partition)])]
         request = ShareFetchRequest("g", "m", self._epoch, 0, 0, 1 << 20, max_records, 10, 1, False, topics, [])
         answer = self.member.call(request, 2, ShareFetchResponse)
@@ -201,7 +201,7 @@ def test_altering_creates_the_group_and_lasts(admin: Admin) -> None:
 
 
 def test_altering_makes_no_group_beyond_the_limit_of_the_broker() -> None:
-    """Whichever of the coordinator's partitions the groups belong to; deleting one makes room."""
+    """Count groups of all the coordinator's partitions; deleting one makes room."""
     admin = Admin(group_share_max_groups="2")
     for group in ("g", "h"):
         admin.altered({"t": {0: 5}}, group)
@@ -269,7 +269,7 @@ def test_describing_share_groups_switched_off() -> None:
 
 @pytest.mark.parametrize(("asked", "bits"), [(True, 0b110101001000), (False, -(2**31))])
 def test_what_may_be_done_to_a_share_group_is_returned_when_asked_for(asked: bool, bits: int, admin: Admin) -> None:
-    """READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS, of a group that was found."""
+    """Return READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS and ALTER_CONFIGS for an existing group."""
     admin.heartbeat(0, "t")
     request = ShareGroupDescribeRequest(["g", "h"], include_authorized_operations=asked)
     answer = admin.client.call(request, 1, ShareGroupDescribeResponse)
@@ -283,7 +283,7 @@ def test_what_may_be_done_to_a_share_group_is_returned_when_asked_for(asked: boo
 
 
 def test_the_next_fetch_reads_the_new_offset(admin: Admin) -> None:
-    """A client that is no member may fetch, too, so that nobody's leaving raised the state epoch."""
+    """Fetch as a client that is no member, so that no leave raises the state epoch."""
     admin.altered({"t": {0: 5}})
     assert admin.fetch(3) == [(5, 7)]
     admin.altered({"t": {0: 2}})
@@ -338,7 +338,7 @@ def test_what_is_not_known_is_no_error(admin: Admin) -> None:
 
 @pytest.mark.parametrize("named", [True, False])
 def test_described_topics_have_their_ids(named: bool, admin: Admin) -> None:
-    """KIP-932: DescribeShareGroupOffsets has them beside the names; zero for a topic that does not exist."""
+    """KIP-932: return ids beside the names in DescribeShareGroupOffsets; zero for a missing topic."""
     admin.altered({"t": {0: 3}})
     topics = [DescribeShareGroupOffsetsRequestTopic(name, [0]) for name in ("t", "u")] if named else None
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", topics)])

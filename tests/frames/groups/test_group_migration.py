@@ -24,12 +24,12 @@ def group_type(world: BrokerWorld) -> str:
 
 
 def begin(client: ClassicClient, owned: set[int] | None = None) -> None:
-    """JoinGroup until it is answered or waits."""
+    """Send JoinGroup until it is answered or waits."""
     client.begin(protocols={"range": subscription((TOPIC,), {TOPIC: owned} if owned else None)})
 
 
 def rejoin(client: ClassicClient, owned: set[int] | None = None) -> set[int]:
-    """JoinGroup and SyncGroup in a consumer group; the partitions it is given."""
+    """Send JoinGroup and SyncGroup in a consumer group; return the assigned partitions."""
     begin(client, owned)
     assert client.joined().error_code == ErrorCode.NONE
     synced = client.sync()
@@ -38,7 +38,7 @@ def rejoin(client: ClassicClient, owned: set[int] | None = None) -> set[int]:
 
 
 def classic_group(world: BrokerWorld, *clients: ClassicClient) -> None:
-    """A Stable group; the partitions of the topic in turns."""
+    """Form a Stable group with the topic's partitions assigned in turn."""
     for client in clients:
         begin(client)
     world.clock.advance(2 * INITIAL_DELAY_MS)
@@ -55,7 +55,7 @@ def classic_group(world: BrokerWorld, *clients: ClassicClient) -> None:
 
 
 def rest(world: BrokerWorld, client: ClassicClient, owned: set[int]) -> set[int]:
-    """A group of this client and of "m" comes to rest; what the client has."""
+    """Settle a group of this client and "m"; return the client's partitions."""
     has: dict[str, list[int]] = {}
     for _ in range(5):
         world.clock.advance(1_000)

@@ -1,6 +1,6 @@
-"""Clients of both protocols in one group, over crashes, restarts, broken connections and a disk that fails.
+"""Clients of both protocols in one group, through crashes, restarts, broken connections and disk errors.
 
-Nobody is left without an answer while the broker lives, and when the faults end every partition is with one of them.
+While the broker lives every request is answered, and after the faults every partition is assigned to one client.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOST: Final = (*START_AGAIN, ErrorCode.ILLEGAL_GENERATION)
 
 
 class Old:
-    """A client of the classic protocol: join, sync, heartbeats; again from the start when the answer demands it."""
+    """A client of the classic protocol: join, sync, heartbeats; it starts over when an answer demands it."""
 
     def __init__(self, world: BrokerWorld, name: str, instance: str | None) -> None:
         self.world = world
@@ -144,7 +144,7 @@ def _dealt(members: list[JoinGroupResponseMember]) -> dict[str, bytes]:
 
 
 class Trouble:
-    """The trouble that comes by chance. `new` come and go, so that the group is now of one kind, now of the other."""
+    """The random faults. `new` clients join and leave, so the group changes its kind repeatedly."""
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
@@ -196,7 +196,7 @@ class Trouble:
             new.reconnect()
 
     def settle(self) -> None:
-        """No more faults: before long everybody has its share."""
+        """End the faults: soon all clients have their share."""
         self.world.fs.fail = None
         clients: list[Old | New] = [*self.old, *self.active]
         owned: Counter[int] = Counter()

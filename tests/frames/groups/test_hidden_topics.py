@@ -1,4 +1,4 @@
-"""Offsets of many topics on which the client has no right: each topic is looked at, not compared with all others."""
+"""Offsets of many topics without rights: each topic is checked, not compared with all others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = [f"t{number}" for number in range(TOPICS)]
 
 @pytest.fixture
 def ctx(monkeypatch: pytest.MonkeyPatch) -> RequestContext:
-    """Return the context of a client that has rights on groups and on the first topic alone."""
+    """Return the context of a client with rights only on groups and on the first topic."""
 
     def may(_: RequestContext, right: Right, name: str = CLUSTER_NAME) -> bool:
         return right in (READ_GROUP, DESCRIBE_GROUP) or name == NAMES[0]

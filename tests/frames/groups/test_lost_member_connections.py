@@ -1,4 +1,4 @@
-"""Members of share groups whose connections end, over frames: their partitions go to the others soon."""
+"""Members of share groups whose connections end, over frames: their partitions are soon reassigned."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def members(world: BrokerWorld) -> set[str]:
 
 
 def test_members_that_were_killed_give_up_their_partitions_to_those_that_come_after_them(world: BrokerWorld) -> None:
-    """Three members on three partitions, killed and replaced: no partition waits for the end of a session."""
+    """Kill and replace three members on three partitions: none waits for a session timeout."""
     world.create_topic("t", 3)
     killed = [ShareClient(world, f"killed {number}") for number in range(3)]
     for member in killed:

@@ -1,4 +1,4 @@
-"""Share groups and consumer groups of KIP-848 have one namespace of ids, over frames (KIP-932)."""
+"""The common namespace of ids of share groups and KIP-848 consumer groups, over frames (KIP-932)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.kafka.group_requests import consumer_heartbeat
 
 
 def consume(world: BrokerWorld, epoch: int = 0) -> ErrorCode:
-    """A heartbeat of a consumer group's member."""
+    """Send a heartbeat of a consumer group's member."""
     request = consumer_heartbeat("g", epoch=epoch, topics=None if epoch else ["t"])
     return ErrorCode(world.connect().call(request, 1, ConsumerGroupHeartbeatResponse).error_code)
 
@@ -37,7 +37,7 @@ def types(world: BrokerWorld) -> list[str]:
 
 @pytest.mark.parametrize("members", [True, False], ids=["with members", "empty"])
 def test_a_share_member_cannot_join_a_consumer_group(members: bool, world: BrokerWorld) -> None:
-    """Nor an empty one, until that is deleted: groups of these kinds are not converted."""
+    """Refuse it even in an empty one until that is deleted: these kinds are not converted."""
     world.create_topic("t")
     assert consume(world) is ErrorCode.NONE
     if not members:
@@ -70,7 +70,7 @@ def test_a_consumer_cannot_join_a_share_group(members: bool, world: BrokerWorld)
 
 
 def test_both_kinds_get_every_record_and_go_on_after_a_crash(world: BrokerWorld) -> None:
-    """A share group and a consumer group on one topic: neither takes records from the other, nor moves its offsets."""
+    """Read one topic with both: neither affects the other's records or offsets."""
     topic_id = world.create_topic("t").topic_id
     from_the_start(world, "shared")
     append(world, "t", 10)
@@ -94,7 +94,7 @@ def test_both_kinds_get_every_record_and_go_on_after_a_crash(world: BrokerWorld)
 
 
 def records_from(world: BrokerWorld, offset: int) -> int:
-    """Return how many records a consumer gets from there."""
+    """Return how many records a consumer reads from there."""
     found = fetch(world.connect(), fetch_request("t", offset))
     assert found.records is not None
     return sum(1 for record in decode_records(found.records) if record.offset >= offset)

@@ -1,4 +1,4 @@
-"""Membership of share groups over frames: joining, epochs, subscriptions, topics that come, grow and go (KIP-932)."""
+"""Membership of share groups over frames: joining, epochs, subscriptions, changing topics (KIP-932)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SESSION_MS = 45_000
 
 
 def listed(world: BrokerWorld, *states: str) -> list[tuple[str, str]]:
-    """Group id and state of the share groups in one of the states."""
+    """Return group id and state of the share groups in one of these states."""
     answer = world.connect().call(ListGroupsRequest(list(states), ["share"]), 5, ListGroupsResponse)
     return [(group.group_id, group.group_state) for group in answer.groups]
 
 
 def test_a_member_joins_stays_and_leaves(world: BrokerWorld) -> None:
-    """Join, liveness and leave all travel on ShareGroupHeartbeat, to the group's coordinator."""
+    """Join, stay alive and leave by ShareGroupHeartbeat, sent to the group's coordinator."""
     topic = world.create_topic("t", 2)
     member = ShareClient(world)
     found = member.connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4, FindCoordinatorResponse)
@@ -75,7 +75,7 @@ def a_member_joins(world: BrokerWorld, _member: ShareClient) -> None:
 
 
 def a_member_leaves(world: BrokerWorld, member: ShareClient) -> None:
-    """Let another member join and leave, so that there are two epochs."""
+    """Let another member join and leave, which makes two epochs."""
     other = ShareClient(world, "other")
     other.join("t")
     member.heartbeat()
@@ -127,7 +127,7 @@ REASONS: list[tuple[Callable[[BrokerWorld, ShareClient], None], int, dict[str, l
 def test_what_raises_the_group_epoch(
     happens: Callable[[BrokerWorld, ShareClient], None], epochs: int, assigned: dict[str, list[int]], world: BrokerWorld
 ) -> None:
-    """KIP-932, group epoch: every reason for a new assignment is a new epoch, and the assignment follows."""
+    """KIP-932, group epoch: every reason for a new assignment raises it, and the assignment follows."""
     world.create_topic("t", 2)
     world.create_topic("u", 1)
     member = ShareClient(world)
@@ -155,7 +155,7 @@ def test_what_raises_the_group_epoch(
 def test_a_member_that_does_not_come_back_after_a_restart_is_out(
     end: Callable[[BrokerWorld], None], world: BrokerWorld
 ) -> None:
-    """Every member has one session to be heard of; nobody else has to ask for the group first."""
+    """Remove each member after one session timeout, even if no client uses the group before."""
     world.create_topic("t")
     ShareClient(world).heartbeat("t", epoch=0)
     end(world)
@@ -167,7 +167,7 @@ def test_a_member_that_does_not_come_back_after_a_restart_is_out(
 
 
 def test_an_empty_group_stays_for_ever() -> None:
-    """Apache Kafka 4.3.1: share groups do not expire, not even after offsets.retention.minutes."""
+    """Apache Kafka 4.3.1: share groups never expire, not even after offsets.retention.minutes."""
     world = BrokerWorld({"offsets.retention.minutes": "1", "offsets.retention.check.interval.ms": "60000"})
     world.create_topic("t")
     member = ShareClient(world)
@@ -179,7 +179,7 @@ def test_an_empty_group_stays_for_ever() -> None:
 
 @pytest.mark.parametrize("end", [BrokerWorld.restart, BrokerWorld.crash], ids=["stop", "kill"])
 def test_members_go_on_after_a_restart(end: Callable[[BrokerWorld], None], world: BrokerWorld) -> None:
-    """They keep their epoch and assignment, and have a whole session to be heard of again."""
+    """Keep their epoch and assignment, with a full session timeout from the restart."""
     world.create_topic("t", 2)
     one, two = ShareClient(world, "one"), ShareClient(world, "two")
     one.join("t")

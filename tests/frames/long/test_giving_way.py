@@ -1,4 +1,4 @@
-"""Beside a long request, a short one meets no turn but the one that runs when it comes."""
+"""A short request next to a long one: it waits at most for the turn that is running when it arrives."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ R = TypeVar("R", bound=Message)
 
 
 class LongWork:
-    """Work without end, and how many turns it had."""
+    """Endless work that counts its turns."""
 
     def __init__(self, world: BrokerWorld) -> None:
         self.world = world
@@ -36,7 +36,7 @@ class LongWork:
         world.services.turns.run(by_turns(self._turns()), self._failed)
 
     def one_turn(self) -> None:
-        """Go on until the next turn has been."""
+        """Run until the next turn has ended."""
         before = self.had
         while self.had == before:
             assert self.world.clock.run_tick()
@@ -44,7 +44,7 @@ class LongWork:
     def answered(
         self, client: MockConnection, request: Message, version: int, response_class: type[R], ticks: int
     ) -> tuple[R, int]:
-        """The answer to a request that comes so many ticks behind the last answer, and the turns until it comes."""
+        """Send a request so many ticks after the last answer; return its answer and the turns until then."""
         for _ in range(ticks):
             assert self.world.clock.run_tick()
         before = self.had
@@ -67,7 +67,7 @@ class LongWork:
 
 @pytest.mark.parametrize("ticks", range(6))
 def test_what_a_good_client_asks_meets_one_turn_at_most(ticks: int, world: BrokerWorld) -> None:
-    """However long it takes the client to ask for the next thing: a turn may be due by then."""
+    """Wait for one turn at most, however late the client sends its next request."""
     topic = world.create_topic("t")
     client = world.connect()
     beat = ShareGroupHeartbeatRequest("g", MEMBER, 0, subscribed_topic_names=["t"])

@@ -1,4 +1,4 @@
-"""Names as long as a string can be: an error message that repeats one is longer, and is cut."""
+"""Names of maximal length: an error message that repeats one would be longer, so it is truncated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stranger's long request holds nobody up: only so much is handled in a turn of the loop."""
+"""A stranger's long request, which delays nobody: each turn of the loop handles only part of it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ MOST_FETCHED = 1_000
 
 
 def test_groups_are_described_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1,000 of 60 µs each: three turns of the loop, if it were done at once."""
+    """Describe 1,000 of 60 µs each, three turns' worth."""
     world, work = BrokerWorld(), Work()
     stranger, neighbour = world.connect(), world.connect()
     monkeypatch.setattr(ConfigAdmin, "describe_group", work.count(ConfigAdmin.describe_group))
@@ -119,7 +119,7 @@ def test_unknown_topics_are_looked_up_in_turns(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_coordinators_are_found_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """40,000 of 4 µs each."""
+    """Find 40,000 of 4 µs each."""
     world, work = BrokerWorld(), Work()
     stranger, neighbour = world.connect(), world.connect()
     keys = [f"group-{i}" for i in range(40_000)]
@@ -135,7 +135,7 @@ def test_coordinators_are_found_in_turns(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_markers_are_written_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """3,000 of 40 µs each. So many partitions as a request could have were 1.6 million, and a minute."""
+    """Write 3,000 of 40 µs each. A request may name 1.6 million partitions, which took a minute."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t")
     stranger, neighbour = world.connect(), world.connect()
@@ -159,7 +159,7 @@ def test_markers_are_written_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_partitions_of_transactions_are_looked_at_in_turns(
     monkeypatch: pytest.MonkeyPatch, version: int, topics: list[tuple[str, int]]
 ) -> None:
-    """The partitions take 5 µs each; in one transaction, or in thirty of brokers."""
+    """Check partitions of 5 µs each, in one transaction or in thirty that brokers send."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 2)
     stranger, neighbour = world.connect(), world.connect()
@@ -196,7 +196,7 @@ def test_partitions_of_transactions_are_looked_at_in_turns(
 
 
 def test_share_states_are_initialised_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """5,000 of 25 µs each, with the same share partition again and again: what is operated on last is answered."""
+    """Initialise 5,000 of 25 µs each, repeating a share partition: its last result is returned."""
     world, work = BrokerWorld(), Work()
     topic_id = world.create_topic("t", 2).topic_id
     stranger, neighbour = world.connect(), world.connect()
@@ -227,7 +227,7 @@ def test_topics_of_many_partitions_are_answered_in_turns(world: BrokerWorld) -> 
 
 
 def test_a_topic_of_many_partitions_is_answered_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """100,000 of 0.5 µs each."""
+    """Describe 100,000 of 0.5 µs each."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 5_000)
     stranger, neighbour = world.connect(), world.connect()
@@ -251,7 +251,7 @@ def test_errors_in_parts_are_counted(world: BrokerWorld) -> None:
 
 
 def test_a_long_request_of_an_ordinary_client_is_answered(world: BrokerWorld) -> None:
-    """A commit of 100,000 offsets, as by one consumer of everything: read in steps, then handled as any other."""
+    """Commit one consumer's 100,000 offsets: decoded in steps, then handled like any other request."""
     topics = [
         OffsetCommitRequestTopic(f"t{i}", partitions=[OffsetCommitRequestPartition(j, j) for j in range(100)])
         for i in range(1_000)
@@ -262,7 +262,7 @@ def test_a_long_request_of_an_ordinary_client_is_answered(world: BrokerWorld) ->
 
 
 def test_requests_behind_a_long_one_wait_for_it(world: BrokerWorld) -> None:
-    """Answers come in the order of requests, and nothing else of the connection is handled meanwhile."""
+    """Answer in order of the requests, and handle nothing else of the connection meanwhile."""
     client = world.connect()
     client.send(describe_groups(2_000), 4)
     client.send(ApiVersionsRequest(), 0)
@@ -272,7 +272,7 @@ def test_requests_behind_a_long_one_wait_for_it(world: BrokerWorld) -> None:
 
 
 def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each may have to open a batch of 8 MiB, for which the slowest codec takes 15 ms."""
+    """Open at most one batch per turn: 8 MiB of the slowest codec take 15 ms."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 200)
     stranger, neighbour = world.connect(), world.connect()
@@ -293,7 +293,7 @@ def test_offsets_by_time_are_looked_up_one_in_a_turn(monkeypatch: pytest.MonkeyP
 
 
 def by_time(world: BrokerWorld, time_ms: int) -> MockConnection:
-    """A client that asks by time of a partition with a batch of 100,000 records, and one of one record behind it."""
+    """Return a client that looks up a time in a partition with a batch of 100,000 records, then one of one."""
     world.create_topic("t")
     times = [RecordData(b"k", b"", timestamp_ms=1_000 + at) for at in range(100_000)]
     for records in (times, [RecordData(b"k", b"", timestamp_ms=500_000)]):
@@ -306,7 +306,7 @@ def by_time(world: BrokerWorld, time_ms: int) -> MockConnection:
 
 @pytest.mark.parametrize(("time_ms", "offset"), [(0, 0), (1_000 + 77_777, 77_777), (100_999, 99_999)])
 def test_a_large_batch_is_looked_into_in_steps(time_ms: int, offset: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """250,000 records took 12 ms in one turn."""
+    """Search 250,000 records, which took 12 ms in one turn."""
     ticks, runs_of = [0], opening.record_runs
 
     def counted(*args: Any) -> Iterator[opening.Run]:
@@ -327,7 +327,7 @@ def test_a_large_batch_is_looked_into_in_steps(time_ms: int, offset: int, monkey
 
 
 def test_a_topic_that_is_deleted_while_it_is_looked_into_is_answered(world: BrokerWorld) -> None:
-    """The answer is as if it had been deleted afterwards."""
+    """Answer as if it had been deleted afterwards."""
     client = by_time(world, 1_000 + 77_777)
     for _ in range(3):
         world.clock.run_tick()
@@ -358,7 +358,7 @@ def test_records_are_deleted_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("version", [7, 8, 10])
 def test_all_offsets_of_a_group_are_fetched_and_written_in_turns(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """10,000 took 30 ms, for a request of 20 bytes."""
+    """Fetch 10,000, which took 30 ms for a request of 20 bytes."""
     world, work = BrokerWorld(), Work()
     stranger, neighbour = world.connect(), world.connect()
     for name in ("b", "a"):

@@ -1,6 +1,4 @@
-"""Long requests whose answers come after something was written: the request is given back meanwhile, and every
-partition is answered all the same.
-"""
+"""Long requests whose answers wait for a write: the request is freed meanwhile, and every partition still answered."""
 
 from __future__ import annotations
 
@@ -95,7 +93,7 @@ class Committing:
     def request(
         self, rows: list[tuple[str, int, str]], version: int, *, generation: int = -1
     ) -> TxnOffsetCommitRequest:
-        """Topics, partitions and metadata; neighbours of one topic together."""
+        """Return a request of topics, partitions and metadata; neighbours of one topic are grouped."""
         topics: list[TxnOffsetCommitRequestTopic] = []
         for name, partition, metadata in rows:
             topic_id = self.ids.get(name, b"x" * 16)
@@ -131,7 +129,7 @@ ROWS: Rows = [
 
 @pytest.mark.parametrize("version", [5, 6])
 def test_offsets_in_a_transaction_are_answered_as_those_of_short_requests(version: int) -> None:
-    """The last row of a partition that is named twice counts."""
+    """Use the last row of a partition named twice."""
     unknown = ErrorCode.UNKNOWN_TOPIC_ID if version >= 6 else UNKNOWN
     too_long = ErrorCode.OFFSET_METADATA_TOO_LARGE
     long, short = Committing(), Committing()
@@ -187,7 +185,7 @@ def test_a_topic_that_goes_meanwhile_is_unknown(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_batches_of_a_transaction_that_the_coordinator_takes_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Transaction version 2: the broker adds the partitions, again after 20 ms while the last transaction ends."""
+    """Let the broker add partitions (transaction version 2), again after 20 ms while the last one ends."""
     committing = Committing()
     admit, clock = TransactionAdmission.admit, committing.world.clock
 
@@ -260,7 +258,7 @@ def test_a_subscription_of_too_many_names_is_too_large() -> None:
 
 
 def test_too_many_acls_are_neither_added_nor_removed() -> None:
-    """Apache Kafka: `MAX_RECORDS_PER_USER_OP`, POLICY_VIOLATION."""
+    """Refuse with POLICY_VIOLATION, as for Apache Kafka's `MAX_RECORDS_PER_USER_OP`."""
     world = BrokerWorld({"authorizer.class.name": STANDARD, "super.users": "User:super"})
     client = world.connect()
     client.side.principal = "User:super"

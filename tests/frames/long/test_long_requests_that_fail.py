@@ -1,4 +1,4 @@
-"""Long requests of clients that go away, or that end by a defect or a bound."""
+"""Long requests whose client disconnects, or that end with a bug or at a limit."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_client_that_goes_away_while_it_waits_leaves_nothing_behind(world: Bro
 def test_a_request_whose_client_goes_away_while_it_is_handled_is_given_back_in_turns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its 200,000 elements, freed at once, would hold the loop for 20 ms."""
+    """Free its 200,000 elements in turns: at once they would block the loop for 20 ms."""
     world, freed = BrokerWorld(), Work()
     stranger, neighbour = world.connect(), world.connect()
     world.create_topic("t")

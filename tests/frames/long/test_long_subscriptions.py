@@ -1,4 +1,4 @@
-"""A member of a consumer group that subscribes to thousands of topics holds nobody up (KIP-848)."""
+"""A consumer-group member that subscribes to thousands of topics without delaying others (KIP-848)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def request_of(
 
 
 def count_stages(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
-    """Whatever goes through all topics of a member counts as many; what is written counts a topic for 18 bytes."""
+    """Count a loop over a member's topics as that many steps, and written topics as 18 bytes each."""
 
     def stage(module: Any, name: str) -> None:
         monkeypatch.setattr(module, name, work.count(getattr(module, name), lambda *_: TOPICS))
@@ -72,7 +72,7 @@ def count_stages(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
 def test_the_first_member_of_a_group_is_decided_in_steps(
     names: list[str] | None, regex: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """9,000 topics took 120 ms in one turn, half of it because records were encoded twice."""
+    """Assign 9,000 topics, which took 120 ms in one turn, half of it for encoding records twice."""
     world, work = world_of_topics(), Work()
     client, neighbour = world.connect(), world.connect()
     count_stages(monkeypatch, work)
@@ -133,7 +133,7 @@ def join_of(
 
 
 def count_join_stages(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
-    """Count the stages of `count_stages`, and those that a JoinGroup alone goes through."""
+    """Count the stages of `count_stages`, and those of a JoinGroup alone."""
     count_stages(monkeypatch, work)
     for name in ("subscription_of", "owned_partitions"):
         counted = work.count(getattr(joining, name), lambda *_: TOPICS)
@@ -142,7 +142,7 @@ def count_join_stages(monkeypatch: pytest.MonkeyPatch, work: Work) -> None:
 
 @pytest.mark.parametrize("owns", [False, True])
 def test_a_member_of_the_classic_protocol_is_decided_in_steps(owns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """9,000 topics took 100 ms in one turn."""
+    """Assign 9,000 topics, which took 100 ms in one turn."""
     world, work = world_of_topics(), Work()
     client, neighbour = world.connect(), world.connect()
     beat(world.connect(), "g", ["topic-001"])
@@ -206,7 +206,7 @@ def test_a_lost_log_refuses_a_member_of_the_classic_protocol_once() -> None:
 
 
 def test_a_small_member_of_a_large_group_is_decided_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All members get a new target: it took as long as for one with all the topics."""
+    """Give all members a new target, which took as long as for a member with all the topics."""
     world, work = world_of_topics(), Work()
     client, neighbour = world.connect(), world.connect()
     beat(world.connect(), "g", NAMES)
@@ -220,9 +220,7 @@ def test_a_small_member_of_a_large_group_is_decided_in_steps(monkeypatch: pytest
 
 
 def world_of_a_static_member() -> BrokerWorld:
-    """Return a world with a static member whose place a classic member may take; it is the last one of the other
-    protocol.
-    """
+    """Return a world whose last KIP-848 member is static, so that a classic member may replace it."""
     world = world_of_topics()
     request = request_of("g", NAMES)
     request.instance_id = "i"
@@ -234,7 +232,7 @@ def world_of_a_static_member() -> BrokerWorld:
 
 
 def test_a_group_becomes_a_classic_one_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """9,000 topics took 37 ms in one turn."""
+    """Convert 9,000 topics, which took 37 ms in one turn."""
     world, work = world_of_a_static_member(), Work()
     client, neighbour = world.connect(), world.connect()
     count_join_stages(monkeypatch, work)
@@ -250,7 +248,7 @@ def test_a_group_becomes_a_classic_one_in_steps(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_classic_group_becomes_another_one_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """9,000 topics took 43 ms in the first turn of the heartbeat."""
+    """Convert 9,000 topics, which took 43 ms in the heartbeat's first turn."""
     world, work = world_of_a_static_member(), Work()
     client, neighbour = world.connect(), world.connect()
     client.send(join_of("g", "", NAMES, instance="i"), 9)

@@ -1,6 +1,6 @@
-"""Thousands of topics at once: what follows a commit of theirs, and groups that have share states of all of them.
+"""Thousands of topics at once: the consequences of their commit, and groups with share states of all of them.
 
-What a turn does is counted in calls of Python functions, the same on every machine: 30,000 take some ten milliseconds.
+Work per turn is counted in calls of Python functions, the same on every machine: 30,000 take some ten milliseconds.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ class Rig:
             self.world.folder.metadata.create_topics([NewTopic(name, 1) for name in self.names])
 
     def call(self, request: Message, version: int, response: type[R]) -> R:
-        """Send a request, and note the most calls of a turn until all that comes of it is done."""
+        """Send a request; note the most calls of a turn until all its consequences are done."""
         self.clock.run_until_idle()
         self.clock.longest = 0
         self.clock.measured(lambda: self.client.send(request, version))
         return self.client.receive(response)
 
     def alter(self, group_id: str, names: Sequence[str]) -> AlterShareGroupOffsetsResponse:
-        """Have the group begin at the beginning of topics, which gives it states of them."""
+        """Make the group begin at the start of topics, which creates its states of them."""
         first = [AlterShareGroupOffsetsRequestPartition(0, 0)]
         topics = [AlterShareGroupOffsetsRequestTopic(name, first) for name in names]
         answer = self.call(AlterShareGroupOffsetsRequest(group_id, topics), 0, AlterShareGroupOffsetsResponse)
@@ -80,7 +80,7 @@ class Rig:
         assert {row.error_code for row in answer.responses} == {ErrorCode.NONE}
 
     def states(self, group_id: str) -> int:
-        """Return the number of topics that the group has share states of."""
+        """Return the number of topics with share states of the group."""
         group = self.world.services.groups.coordinator.partition(group_id).shard.share_group(group_id)
         assert group is not None
         assert not group.initializing
@@ -88,7 +88,7 @@ class Rig:
 
 
 def test_what_hears_of_topics_looks_once_at_all_of_one_commit() -> None:
-    """Each of 200 topics was news for each partition of the coordinators' logs: 200 ms where 100 groups are."""
+    """Notify listeners once per commit: 200 notices took 200 ms with 100 groups."""
     rig = Rig(0, {})
     rig.world.create_topic("there")
     for number in range(60):
@@ -113,7 +113,7 @@ def group_of_many_topics() -> Rig:
 
 
 def test_offsets_of_many_topics_are_altered_in_turns() -> None:
-    """Each of the two records of 10,000 topics was made, written and replayed in one: 50 and 115 ms."""
+    """Make, write and replay two records for each of 10,000 topics, which took 50 and 115 ms."""
     rig = group_of_many_topics()
     for _ in ("new states", "states that there are"):
         assert rig.clock.longest <= MOST_CALLS
@@ -124,7 +124,7 @@ def test_offsets_of_many_topics_are_altered_in_turns() -> None:
 
 
 def test_topics_that_a_group_has_states_of_are_deleted_in_turns() -> None:
-    """The states of all its topics were written for each of 200 that a commit deletes: 470 ms where it had 1,000."""
+    """Write a group's states once per commit: for each of 200 deletions it took 470 ms with 1,000 topics."""
     rig = group_of_many_topics()
     gone = rig.names[: 2 * DELETED_TOGETHER]
     rig.delete(gone)
@@ -135,7 +135,7 @@ def test_topics_that_a_group_has_states_of_are_deleted_in_turns() -> None:
 
 
 def test_the_states_of_a_topic_with_many_partitions_are_forgotten_in_turns() -> None:
-    """A tombstone for each of 10,000 was written in one: 31 to 45 ms."""
+    """Write 10,000 tombstones, which took 31 to 45 ms in one turn."""
     rig = Rig(1, ONE_LOG)
     rig.alter("g", rig.names)  # makes the coordinators' topics
     rig.world.create_topic("wide", TOPICS)
@@ -154,7 +154,7 @@ def test_the_states_of_a_topic_with_many_partitions_are_forgotten_in_turns() -> 
 
 
 def test_offsets_of_many_topics_are_deleted_in_turns() -> None:
-    """For each topic all that the group has were looked through."""
+    """Do not scan all of the group's offsets for each topic."""
     rig = group_of_many_topics()
     topics = [DeleteShareGroupOffsetsRequestTopic(name) for name in rig.names]
     request = DeleteShareGroupOffsetsRequest("g", topics)

@@ -1,5 +1,6 @@
-"""Every request that changes metadata: a turn of the loop makes one commit, and no other sync, so that neighbours wait
-for the disk once. Counted on a disk in memory.
+"""Every request that changes metadata: one commit per turn of the loop and no other sync, counted on a disk in memory.
+
+So other clients wait for the disk only once.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ LOCK = "share.record.lock.duration.ms"
 
 
 class Syncs:
-    """Commits, and syncs on the loop, in each turn of it."""
+    """Commits, and syncs on the loop, in each turn."""
 
     def __init__(self, world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
         self.world = world
@@ -98,7 +99,7 @@ class Syncs:
         monkeypatch.setattr(fs, "sync_dir", folder)
 
     def of(self, requests: Sequence[tuple[Message, int]], *clients: MockConnection) -> list[Message]:
-        """Send the requests, one after the other to each of the clients, and return what comes."""
+        """Send the requests to each of the clients in turn, and return the answers."""
         self.turns.clear()
         asked: list[MockConnection] = []
         before = self._now()
@@ -131,7 +132,7 @@ def topics(count: int) -> list[str]:
 
 
 def everything() -> dict[str, tuple[tuple[Message, int], int]]:
-    """Return by name a request of many elements, with its version, and the commits that it may take."""
+    """Return, by name, a request of many elements with its version and allowed number of commits."""
     new = CreateTopicsRequest([CreatableTopic(f"n{number}", 1, 1) for number in range(1_200)], 60_000)
     grown = CreatePartitionsRequest([CreatePartitionsTopic(name, 2, None) for name in topics(1_200)], 60_000)
     doomed = DeleteTopicsRequest(topics=[DeleteTopicState(name) for name in topics(1_200)], timeout_ms=60_000)
@@ -207,7 +208,7 @@ def test_a_request_of_many_elements_commits_once_in_a_turn(name: str, monkeypatc
 def test_many_requests_at_once_commit_one_after_the_other(
     kind: str, connections: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pipelined on one connection, or from many."""
+    """Send them pipelined on one connection, or on many."""
     world = BrokerWorld(ACLS)
     clients = [world.connect() for _ in range(connections)]
     world.clock.run_until_idle()
@@ -219,7 +220,7 @@ def test_many_requests_at_once_commit_one_after_the_other(
 
 
 def small(kind: str, number: int) -> tuple[Message, int]:
-    """A request with one commit."""
+    """Return a request with one commit."""
     match kind:
         case "configs":
             return configs_of(ResourceType.GROUP, [f"g{number}"], LOCK, "40000")
@@ -247,7 +248,7 @@ def small(kind: str, number: int) -> tuple[Message, int]:
 def test_what_a_waiting_request_looks_at_is_what_the_one_before_has_left(
     monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
-    """Two clients create one topic, and two set and append to one property, in the same turn."""
+    """Let two clients create one topic, and set and append to one property, in the same turn."""
     clients = [world.connect(), world.connect()]
     world.clock.run_until_idle()
     syncs = Syncs(world, monkeypatch)
@@ -260,7 +261,7 @@ def test_what_a_waiting_request_looks_at_is_what_the_one_before_has_left(
 
 
 def test_a_newcomer_does_not_overtake_a_commit_that_waits(monkeypatch: pytest.MonkeyPatch, world: BrokerWorld) -> None:
-    """One that came in each turn would keep the others waiting for ever."""
+    """Keep the order: a new one per turn would starve the others."""
     many, newcomer = world.connect(), world.connect()
     world.clock.run_until_idle()
     many.send(*configs_of(ResourceType.GROUP, [f"g{number}" for number in range(1_000)], LOCK, "40000"))
@@ -275,7 +276,7 @@ def test_a_newcomer_does_not_overtake_a_commit_that_waits(monkeypatch: pytest.Mo
 def test_the_elements_of_a_slice_fail_together_where_the_disk_fails_and_only_they(
     monkeypatch: pytest.MonkeyPatch, world: BrokerWorld
 ) -> None:
-    """A fault of one of them is its own affair."""
+    """Fail an element alone when the fault is its own."""
     client = world.connect()
     world.clock.run_until_idle()
 
@@ -315,7 +316,7 @@ def test_a_group_is_checked_by_what_the_same_request_has_set_for_the_broker(worl
 
 
 def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_the_loop(world: BrokerWorld) -> None:
-    """1,000 topics were 1,000 syncs of the data folder, and all of their files were removed in one turn."""
+    """Remove 1,000 topics, which took as many syncs of the data folder, and all files in one turn."""
     client = world.connect()
     names = topics(300)
     made = world.folder.metadata.create_topics([NewTopic(name, 1) for name in names])
@@ -343,7 +344,7 @@ def test_folders_of_deleted_topics_are_removed_some_in_a_turn_with_one_sync_off_
 
 
 def made_by_the_broker(kind: str, world: BrokerWorld) -> tuple[Message, int, int]:
-    """A request for which the broker makes something of its own, its version, and the commits that takes."""
+    """Return a request for which the broker itself creates something, its version, and the commits that takes."""
     offset = [OffsetCommitRequestTopic("t", partitions=[OffsetCommitRequestPartition(0, 0)])]
     topic = world.services.metadata.topic("t")
     assert topic is not None
@@ -406,7 +407,7 @@ def made_by_the_broker(kind: str, world: BrokerWorld) -> tuple[Message, int, int
 def test_what_the_broker_makes_for_a_request_is_one_commit_in_a_turn(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another client's commit in the same turn, and what one request needs beside it."""
+    """Count another client's commit in the same turn, and the extra ones of one request."""
     world = BrokerWorld({"group.initial.rebalance.delay.ms": "0"})
     world.create_topic("t", 3_000)
     world.services.metadata.alter_configs(
@@ -440,7 +441,7 @@ def test_topics_of_coordinators_wanted_by_many_at_once_are_made_one_after_the_ot
 
 
 def test_queues_of_dead_letters_are_made_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The letters of five groups come in one turn."""
+    """Write the letters of five groups in one turn."""
     world = BrokerWorld({"errors.deadletterqueue.auto.create.topics.enable": "true"})
     world.clock.run_until_idle()
     syncs = Syncs(world, monkeypatch)
@@ -461,7 +462,7 @@ def test_queues_of_dead_letters_are_made_one_after_the_other(monkeypatch: pytest
 
 
 def with_records(world: BrokerWorld, name: str, partitions: int) -> None:
-    """A topic, each of whose partitions has a record, and so a folder."""
+    """Create a topic with a record, and so a folder, in each partition."""
     world.create_topic(name, partitions)
     for partition in range(partitions):
         log = world.folder.logs.get(name, partition)
@@ -470,7 +471,7 @@ def with_records(world: BrokerWorld, name: str, partitions: int) -> None:
 
 
 def test_folders_of_one_topic_with_many_partitions_get_other_names_some_in_a_turn(world: BrokerWorld) -> None:
-    """All of them in the turn of its commit took 0.5 s of 10,000."""
+    """Rename 10,000 folders, which took 0.5 s in the turn of the commit."""
     with_records(world, "t", 1_000)
     at = len(world.fs.history)
     renamed: list[int] = []

@@ -1,4 +1,4 @@
-"""Handlers that pause at every breath answer as those that are never paused."""
+"""Handlers that pause at every opportunity, which must answer as without pauses."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ REQUESTS = (
 
 
 def answers() -> list[Message]:
-    """The answers to all requests, one after the other, of a new broker."""
+    """Return the answers of a new broker to all requests, one after the other."""
     partitions = dict.fromkeys(("offsets.topic.num.partitions", "share.coordinator.state.topic.num.partitions"), "1")
     world = BrokerWorld({**partitions, "authorizer.class.name": STANDARD, "super.users": "User:root"})
     for name in ("t", "u", "v"):

@@ -1,4 +1,4 @@
-"""Batches that stand for a thousand times their bytes are opened so many in a turn; everybody else goes on."""
+"""Batches that decompress to a thousand times their size, opened in portions per turn; other clients go on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def bomb(size: int = OPENED) -> bytes:
 
 
 def many_small_records() -> bytes:
-    """More than a compressed batch may have."""
+    """Return more records than a compressed batch may have."""
     records = [RecordData(b"", None)] * (admission.MOST_RECORDS + 1)
     return bytes(build_batch(records, timestamp_ms=1, compression=Compression.ZSTD))
 
@@ -37,7 +37,7 @@ def request_for(records: bytes, partitions: int, acks: int = -1) -> ProduceReque
 
 
 class Opened:
-    """Bytes of records that were opened, by tick."""
+    """Bytes of records opened, by tick."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.ticks: list[int] = []
@@ -62,7 +62,7 @@ class Opened:
         self._now = 0
 
     def run(self, world: BrokerWorld) -> None:
-        """Tick by tick; a neighbour is answered in each of them."""
+        """Run tick by tick; in each another client must be answered."""
         neighbour = world.connect()
         while True:
             neighbour.send(ApiVersionsRequest(), 0)
@@ -102,7 +102,7 @@ def test_the_batches_of_one_request_are_opened_in_turns(world: BrokerWorld, open
 
 
 def test_requests_that_came_together_are_opened_in_turns(world: BrokerWorld, opened: Opened) -> None:
-    """All that one read of a socket brings; the first goes the ordinary way, the others the short one."""
+    """Handle all requests of one socket read: the first on the ordinary path, the others on the fast path."""
     stranger = world.connect()
     stranger.call(request_for(bomb(1), 1), 9, ProduceResponse)
     opened.end_tick()
@@ -128,7 +128,7 @@ def test_what_is_too_large_is_refused_in_turns_too(
 
 
 def many_records(count: int, compression: Compression, **broken: RecordData) -> bytes:
-    """Each has a key, but for one in the middle."""
+    """Return records that all have a key, except one in the middle."""
     records = [RecordData(b"k", b"")] * count
     records[count // 2] = broken.get("one", records[0])
     return bytes(build_batch(records, timestamp_ms=1, compression=compression))
@@ -138,7 +138,7 @@ def many_records(count: int, compression: Compression, **broken: RecordData) -> 
 def test_a_batch_of_many_records_is_walked_in_steps(
     world: BrokerWorld, opened: Opened, compression: Compression
 ) -> None:
-    """200,000 of them took 17 ms in one turn."""
+    """Check 200,000 of them, which took 17 ms in one turn."""
     stranger = world.connect()
     stranger.send(request_for(many_records(100_000, compression), 3), 9)
     opened.run(world)
@@ -175,7 +175,7 @@ def test_a_topic_that_is_deleted_meanwhile_takes_nothing(world: BrokerWorld) -> 
 
 
 def test_many_small_batches_are_taken_in_turns(world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    """3,000 of 0.1 ms each, in 300 kB: nothing of them is opened, and each is refused, with the record to blame."""
+    """Refuse 3,000 of 0.1 ms each, in 300 kB: none is opened, and each names its bad record."""
     taken = [0]
     original = ProduceAppend.partition
 
@@ -216,7 +216,7 @@ def test_without_acknowledgement_later_requests_come_behind(world: BrokerWorld) 
 def test_a_failure_among_the_batches_closes_the_connection(
     world: BrokerWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, acks: int
 ) -> None:
-    """Our own fault, in a turn of its own: the client does not wait for an answer that nobody will give."""
+    """Close it on our own bug in a later turn, so that the client does not wait in vain."""
     original, calls = ProduceAppend.partition, 0
 
     def failing(*args: Any) -> Any:

@@ -19,7 +19,7 @@ NAMES = {
 
 
 def counts(world: DeadLetterWorld) -> dict[str, float]:
-    """Return the counts that are not zero."""
+    """Return the non-zero counts."""
     reported = scraped(world.world)
     return {short: value for short, name in NAMES.items() if (value := reported.value(name, group="g"))}
 

@@ -1,4 +1,4 @@
-"""A scrape's metrics of classic and consumer groups, and of committed offsets, after things that clients did."""
+"""A scrape's metrics of classic and consumer groups and committed offsets, after clients' requests."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ MEMBERS = "shareq_consumer_group_members"
 
 
 def classic_counts(reported: Scraped) -> dict[str, float]:
-    """The states in which there are classic groups."""
+    """Return the states that some classic group is in."""
     states = ("preparing_rebalance", "completing_rebalance", "stable", "dead", "empty")
     counts = {state: reported.value(f"{MANAGER}_num_groups_{state}") for state in states}
     return {state: count for state, count in counts.items() if count}
 
 
 def consumer_counts(reported: Scraped) -> dict[str, float]:
-    """The states in which there are consumer groups."""
+    """Return the states that some consumer group is in."""
     states = ("empty", "assigning", "reconciling", "stable", "dead")
     counts = {state: reported.value(f"{GROUPS}_consumer_group_count", state=state) for state in states}
     return {state: count for state, count in counts.items() if count}
 
 
 class Offsets:
-    """Topic t of two partitions, ten records in the first; a client that commits."""
+    """Topic t of two partitions, ten records in the first, and a client that commits."""
 
     def __init__(self, **properties: str) -> None:
         self.world = BrokerWorld({name.replace("_", "."): value for name, value in properties.items()})
@@ -110,7 +110,7 @@ def test_rebalances_of_classic_groups_are_not_counted_again_when_they_are_loaded
 
 
 def test_a_consumer_group_from_its_first_member_to_its_last(world: BrokerWorld) -> None:
-    """Members who join or subscribe again raise the epoch and count, those who leave only raise it."""
+    """Raise epoch and count for joins and new subscriptions, only the epoch for leaves."""
     world.create_topic("t", 2)
     epoch = heartbeat(world, "one", topics=["t"]).member_epoch
     joined = scraped(world)
@@ -167,7 +167,7 @@ def test_states_of_many_groups_are_taken_in_slices() -> None:
 
 
 def test_committed_offsets_and_lag(offsets: Offsets) -> None:
-    """The lag is that of kafka-consumer-groups.sh --describe: the partition's end less the committed offset."""
+    """Report the lag of kafka-consumer-groups.sh --describe: the partition's end less the committed offset."""
     offsets.client.committed({("t", 0): 4, ("t", 1): 0})
     reported = offsets.scrape()
     assert reported.value(OFFSET, group="g", topic="t", partition="0") == 4
@@ -192,7 +192,7 @@ def test_lag_is_never_below_0_and_unknown_without_an_offset(offsets: Offsets) ->
 
 
 def test_lag_counts_what_open_transactions_have_written(offsets: Offsets) -> None:
-    """The tool counts them, too: its reader of the ends reads uncommitted records."""
+    """Count them as the tool does, whose end offsets are read_uncommitted."""
     offsets.client.committed({("t", 0): 4})
     producer = Transactor(offsets.world.connect())
     producer.init()
@@ -244,7 +244,7 @@ def test_a_commit_that_is_refused_does_not_count() -> None:
 
 
 def test_counters_go_on_when_a_shard_is_thrown_away() -> None:
-    """An append that fails has the log replayed; what is counted never goes down."""
+    """Keep counters across the replay after a failed append."""
     offsets = Offsets(offsets_topic_num_partitions="1")
     offsets.client.committed({("t", 0): 4})
     offsets.world.fs.fail = lambda kind, path: OSError(errno.EIO, "broken", path) if kind == "write" else None
@@ -299,7 +299,7 @@ def test_offsets_that_expire() -> None:
 
 
 def lengths(world: BrokerWorld, table: Table) -> list[int]:
-    """Return how many rows of a table the snapshot has at each pause, and at its end."""
+    """Return a table's number of rows at each pause of the snapshot, and at its end."""
     taken, found = Snapshot(), list[int]()
     finished(
         families.take(taken, world.services, data_folder, {}, [], 0),
@@ -324,7 +324,7 @@ def test_the_snapshot_pauses_after_some_offsets_however_they_are_shared_out() ->
 
 
 def test_the_snapshot_pauses_after_some_members() -> None:
-    """The state of a consumer group is found by looking at all of them."""
+    """Pause, because a consumer group's state requires a look at all its members."""
     world = BrokerWorld({"offsets.topic.num.partitions": "1"})
     world.create_topic("t")
     client = world.connect()

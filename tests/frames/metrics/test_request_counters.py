@@ -1,4 +1,4 @@
-"""The counters of requests: how many, how long they took, and the errors in their answers."""
+"""Counters of requests: their number, durations, and errors."""
 
 from __future__ import annotations
 

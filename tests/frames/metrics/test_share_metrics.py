@@ -1,4 +1,4 @@
-"""A scrape's metrics of share groups, after things that clients did over frames."""
+"""A scrape's metrics of share groups, after clients' requests over frames."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TOPIC = "kafka_server_broker_topic_metrics"
 
 
 class Work:
-    """Topic t of two partitions with ten records each; group g begins at the first, and gives up after two tries."""
+    """Topic t of two partitions with ten records each; group g begins at the first, with a limit of two deliveries."""
 
     def __init__(self, **properties: str) -> None:
         self.world = BrokerWorld({name.replace("_", "."): value for name, value in properties.items()})
@@ -120,7 +120,7 @@ def test_groups_that_are_paused(world: BrokerWorld) -> None:
 
 
 def test_groups_of_every_kind(world: BrokerWorld) -> None:
-    """Apache Kafka 4.3.1 has it so: one number for each protocol, also while it is 0."""
+    """Report a number for each protocol, even 0, as Apache Kafka 4.3.1 does."""
     world.create_topic("t")
     ShareClient(world).join("t")
     for group in ("c", "d"):
@@ -135,7 +135,7 @@ def test_groups_of_every_kind(world: BrokerWorld) -> None:
 
 
 def test_a_rebalance_for_partitions_that_were_initialised_later(world: BrokerWorld) -> None:
-    """The second phase of a heartbeat may raise the epoch, too."""
+    """Count the epoch that a heartbeat's second phase raises, too."""
     world.create_topic("t")
     member = ShareClient(world)
     member.join("t", "u")
@@ -210,13 +210,13 @@ def test_the_oldest_record_that_is_not_finished_with(work: Work) -> None:
 
 
 def test_the_record_that_a_window_cannot_pass(work: Work) -> None:
-    """Since when a member has it, not since when it is in flight: that is the oldest record's age."""
+    """Measure from its acquisition, not from when it came in flight: that is the oldest record's age."""
     configure(work.world, shareq_redelivery_backoff_ms="60000", shareq_redelivery_backoff_jitter="0")
     configure(work.world, share_partition_max_record_locks="100")
     name = "shareq_share_partition_first_record_age_seconds"
 
     def first() -> tuple[str, float]:
-        """Return its state and age: there is one sample of a share partition."""
+        """Return its state and age, the share partition's only sample."""
         reported = work.scrape()
         (labels,) = [row for row in reported.labels_of(name) if PARTITION.items() <= row.items()]
         return labels["state"], reported.value(name, **labels)
@@ -275,7 +275,7 @@ def test_locks_that_run_out_and_dead_letters(work: Work) -> None:
 
 
 def test_counters_outlive_the_members(work: Work) -> None:
-    """The last member's going drops the share partitions from memory."""
+    """Keep them although share partitions are unloaded when the last member leaves."""
     work.one.acquire(work.first)
     work.one.acknowledge(work.first, (0, 5, ACCEPT))
     work.one.connection.disconnect()
@@ -347,7 +347,7 @@ def test_a_deleted_topic_leaves_its_sums(topic: str, work: Work) -> None:
 
 
 def test_state_writes(work: Work) -> None:
-    """One for each partition that a request acknowledges on."""
+    """Count one for each partition of an acknowledging request."""
     work.one.acquire(work.first, work.second)
     before = work.scrape().value(f"{STATES}_write_total")
     assert before == 2  # the start offsets
@@ -446,7 +446,7 @@ def test_share_fetches_that_wait_in_vain(work: Work) -> None:
 
 
 def test_share_fetches_of_full_partitions(work: Work) -> None:
-    """One is at its limit of record locks until those run out."""
+    """Fetch a partition that is at its limit of record locks until they expire."""
     configure(work.world, share_partition_max_record_locks="100")
     append(work.world, "t", 90)
     work.one.acquire(work.first)

@@ -1,4 +1,4 @@
-"""A scrape's metrics of transactions, after things that producers did, and did not do, over frames."""
+"""A scrape's metrics of transactions, after producers' requests, or without them, over frames."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ class World:
         return scraped(self.world)
 
     def states(self) -> dict[str, float]:
-        """The states that some transactional id is in."""
+        """Return the states that some transactional id is in."""
         reported = self.scrape()
         counts = {labels["state"]: reported.value(IDS, **labels) for labels in reported.labels_of(IDS)}
         return {state: count for state, count in counts.items() if count}
 
     def ended(self) -> tuple[float, float]:
-        """Commits and aborts."""
+        """Return the numbers of commits and aborts."""
         reported = self.scrape()
         return reported.value(ENDED, result="commit"), reported.value(ENDED, result="abort")
 
@@ -86,7 +86,7 @@ def test_a_transaction_from_its_id_to_its_end(versions: Versions, world: World) 
 
 
 def test_the_oldest_of_many(world: World) -> None:
-    """An id that rests is not open, however long ago it was used."""
+    """Ignore idle ids, however long ago they were used."""
     resting = world.producer("resting")
     resting.write("a", b"x")
     resting.commit()
@@ -134,7 +134,7 @@ def test_a_transaction_that_its_producer_leaves_behind_is_aborted_but_has_not_ti
 
 
 def test_an_abort_of_nothing_is_no_transaction(world: World) -> None:
-    """Transaction version 2 raises the epoch all the same."""
+    """Count none, although transaction version 2 raises the epoch."""
     producer = world.producer()
     assert producer.abort() is NONE
     assert world.states() == {"complete_abort": 1}
@@ -185,7 +185,7 @@ def test_a_decision_that_is_carried_out_after_a_restart(world: World) -> None:
 
 
 def test_a_transaction_that_no_coordinator_knows(world: World) -> None:
-    """It is late five minutes after the longest timeout that is allowed, by its last record."""
+    """Report it as late five minutes after the longest allowed timeout, from its last record."""
     log = world.world.folder.logs.get("a", 0)
     clock = world.world.clock
     append_directly(log, b"x", producer=7, now_ms=clock.wall_ms())

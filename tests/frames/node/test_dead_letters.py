@@ -31,7 +31,7 @@ CONSENT = {"shareq.dlq.topics": "dlq.*"}
 def node(
     release: KafkaRelease = KAFKA_4_4, *, properties: Mapping[str, str] | None = None, **of_group: str
 ) -> NodeWorld:
-    """Return a node whose group `g` has a queue, with copies of what died."""
+    """Return a node whose group `g` has a queue, with copies of dead records."""
     world = NodeWorld(ClusterSettings(release=release), {**CREATES, **CONSENT, **(properties or {})})
     world.cluster.create_topic("t", 1, configs={} if release is not KAFKA_4_4 else {DLQ_GROUP_ENABLE: "true"})
     world.until_it_serves()
@@ -53,7 +53,7 @@ def offsets(world: NodeWorld) -> list[int]:
 
 
 def reject(world: NodeWorld, client: ShareClient, count: int, *, partition: int = 0) -> None:
-    """Have the next records of `t` be rejected."""
+    """Reject the next records of `t`."""
     append(world, "t", count)
     place = (world.cluster.topic("t").topic_id, partition)
     ((first, last, _),) = acquired(client, place)
@@ -86,7 +86,7 @@ def test_a_group_whose_queue_is_the_topic_that_it_reads_sends_nothing_round() ->
 
 
 def test_what_died_twice_in_one_queue_has_no_letter_there() -> None:
-    """A second group reads the queue, and has it for its own dead as well."""
+    """Let a second group read the queue that is also its own dead-letter queue."""
     world = node(shareq_dlq_keep="true")
     client = ShareClient(world)
     assigned(client, "t")
@@ -107,7 +107,7 @@ def test_what_died_twice_in_one_queue_has_no_letter_there() -> None:
 
 
 def test_letters_that_a_killed_node_owed_are_written_by_its_successor_with_their_content() -> None:
-    """It has none of the records in memory when it begins."""
+    """Begin without any of the records in memory."""
     world = node(shareq_dlq_keep="true")
     client = ShareClient(world)
     assigned(client, "t")
@@ -128,9 +128,32 @@ def test_letters_that_a_killed_node_owed_are_written_by_its_successor_with_their
     assert [letter.value for letter in letters(world)] == [b"v"] * 3
 
 
+def test_a_breaker_pauses_the_group_on_the_next_node_too() -> None:
+    world = node(shareq_breaker_letters="3")
+    client = ShareClient(world)
+    assigned(client, "t")
+    reject(world, client, 2)
+    world.clock.advance(1_000)
+    assert not world.services.configs.share_group("g").paused
+    reject(world, client, 1)
+    world.clock.advance(1_000)
+    assert world.services.configs.share_group("g").paused
+    other = NodeWorld(behind=world.behind, kept=world.kept, node_id=NODE_ID + 1, properties={**CREATES, **CONSENT})
+    world.clock.advance(5_000)
+    world.broker.close(clean=False)
+    other.until_it_serves()
+    client, place = ShareClient(other), (world.cluster.topic("t").topic_id, 0)
+    assigned(client, "t")
+    append(other, "t", 1)
+    assert client.acquire(place) == []
+    configure(other, "g", shareq_paused="false")
+    other.clock.advance(1_000)
+    assert acquired(client, place) == [(3, 3, 1)]
+
+
 @pytest.mark.parametrize("killed", [False, True])
 def test_letters_that_are_owed_outlive_the_topic_of_their_records(killed: bool) -> None:
-    """This holds also if the owner has only their state, and a member that asked for more."""
+    """Write them even if the owner has only the state, and a member fetched."""
     world = node(shareq_dlq_keep="true")
     client = ShareClient(world)
     assigned(client, "t")

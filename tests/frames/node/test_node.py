@@ -1,4 +1,4 @@
-"""A node before a cluster, as its clients see it."""
+"""A node in front of a cluster, as its clients see it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def world() -> NodeWorld:
 
 
 def assigned(client: ShareClient, topic: str, partitions: int = 1) -> None:
-    """Heartbeat until the member has all partitions of a topic."""
+    """Send heartbeats until the member has all partitions of a topic."""
     found = client.join(topic)
     for _ in range(20):
         if found == {topic: list(range(partitions))}:
@@ -45,7 +45,7 @@ def assigned(client: ShareClient, topic: str, partitions: int = 1) -> None:
 
 
 def acquired(client: ShareClient, place: tuple[bytes, int], max_records: int = 500) -> list[tuple[int, int, int]]:
-    """Fetch until something is handed out."""
+    """Fetch until records are acquired."""
     for _ in range(20):
         answer = client.fetch(place, max_wait_ms=500, max_records=max_records)
         assert answer.error_code == ErrorCode.NONE
@@ -82,7 +82,7 @@ def test_another_node_goes_on_where_the_first_was_killed(world: NodeWorld) -> No
 
 
 def test_a_member_keeps_its_partitions_when_another_node_takes_over(world: NodeWorld) -> None:
-    """The other node knows the group before it has heard of the topics that the group subscribes to."""
+    """Load the group before the node knows its topics."""
     client = ShareClient(world)
     assigned(client, "t")
     epoch = client.member_epoch
@@ -135,8 +135,10 @@ def test_a_node_that_is_cut_off_sends_its_clients_away_and_goes_on_when_it_is_he
 
 
 def test_a_leader_elsewhere_is_named_without_an_epoch(world: NodeWorld) -> None:
-    """It may have taken its slots over again since the last map, and named clients the new epoch. librdkafka passes
-    over a leader of an older epoch than it has heard of: it asked nobody for records any more.
+    """Name no epoch, which may be outdated: librdkafka ignores a leader with an older one.
+
+    The owner may have taken its slots over again and shown clients the new epoch; librdkafka then asked no node any
+    more.
     """
     other = NodeWorld(behind=world.behind, kept=world.kept, node_id=NODE_ID + 1)
     world.clock.advance(5_000)
@@ -160,14 +162,14 @@ def test_a_node_that_lost_its_slots_while_it_was_cut_off_serves_them_as_soon_as_
 
 
 def shown_leader(world: NodeWorld, topic: str) -> tuple[ErrorCode, int, int]:
-    """Return a partition's error, leader and epoch by Metadata."""
+    """Return a partition's error, leader and epoch from Metadata."""
     request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
     (row,) = world.connect().call(request, 12, MetadataResponse).topics[0].partitions
     return ErrorCode(row.error_code), row.leader_id, row.leader_epoch
 
 
 def test_records_that_were_deleted_by_way_of_a_node_are_handed_out_no_more(world: NodeWorld) -> None:
-    """The effect is immediate: the consumer may ask before the node hears of it with its next fetch."""
+    """Apply the deletion at once: a consumer may fetch before the node's next fetch shows it."""
     client = ShareClient(world)
     assigned(client, "t")
     append(world, "t", 5)

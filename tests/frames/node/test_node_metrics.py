@@ -1,4 +1,4 @@
-"""The metrics of a node: its slots, the membership, records ahead, requests to brokers; and when it is ready."""
+"""The metrics of a node: its slots, the membership, records ahead, requests to brokers; and its readiness."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_a_node_owns_reads_and_asks(world: NodeWorld) -> None:
 
 
 def test_the_record_that_a_window_cannot_pass(world: NodeWorld) -> None:
-    """The metric is the same as on one machine."""
+    """Report it as a single broker does."""
     world.until_it_serves()
     from_the_start(world)
     client = ShareClient(world)
@@ -100,7 +100,7 @@ def test_every_metric_of_a_node_has_its_sample(world: NodeWorld) -> None:
 
 
 def test_two_nodes_of_one_number_are_noticed(world: NodeWorld, caplog: pytest.LogCaptureFixture) -> None:
-    """A property file that was copied, number and all; or a node that was killed, until it is forgotten."""
+    """Detect a copied property file, or a killed node that is not yet forgotten."""
     world.until_it_serves()
     twin = NodeWorld(behind=world.behind, kept=world.kept)
     world.clock.advance(5_000)

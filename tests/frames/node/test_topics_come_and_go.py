@@ -1,4 +1,4 @@
-"""Topics that are made and deleted by way of a node."""
+"""Topics created and deleted through a node."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def delete(world: NodeWorld, name: str) -> None:
 
 
 def partitions_of(world: NodeWorld, name: str) -> int | ErrorCode:
-    """The partitions that a client sees, or why it sees none."""
+    """Return the partitions that a client sees, or the error."""
     request = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
     (row,) = world.connect().call(request, 12, MetadataResponse).topics
     return ErrorCode(row.error_code) if row.error_code else len(row.partitions)
 
 
 def listed(world: NodeWorld) -> list[str]:
-    """The topics that a client sees, but for the coordinators'."""
+    """Return the topics that a client sees, without internal ones."""
     rows = world.connect().call(MetadataRequest(None), 12, MetadataResponse).topics
     return [row.name or "" for row in rows if not row.is_internal]
 
@@ -56,7 +56,7 @@ def test_a_topic_that_is_deleted_by_way_of_a_node_is_not_shown_any_more(world: N
 
 
 def test_a_topic_that_is_made_again_is_read_from_its_start_at_once(world: NodeWorld) -> None:
-    """Confirmations of the old topic say nothing of the new one."""
+    """Ignore confirmations of the old topic."""
     client = ShareClient(world)
     place = create(world, "t"), 0
     assigned(client, "t")
@@ -77,7 +77,7 @@ def test_a_topic_that_is_made_again_is_read_from_its_start_at_once(world: NodeWo
 
 
 def test_a_topic_that_could_be_made_took_the_name_of_one_that_is_gone(world: NodeWorld) -> None:
-    """The first one was deleted elsewhere, and the node had not heard of it."""
+    """Create it although the node has not heard that the first was deleted elsewhere."""
     create(world, "t", 3)
     assert partitions_of(world, "t") == 3
     world.cluster.controller.delete_topic("t")

@@ -1,4 +1,4 @@
-"""Rights, users, quotas and properties of groups that are set at one node: kept in the cluster, in force at all."""
+"""Rights, users, quotas and group properties set at one node: stored in the cluster, effective at all nodes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ACL: Final = AclCreation(TOPIC, "orders", LITERAL, "User:alice", "*", READ, ALLO
 
 
 def config_log(behind: ClusterWorld, name: str) -> ConfigLog:
-    """Return the log, open, as a node has it."""
+    """Return the opened log, as a node has it."""
     link = behind.new_link(name)
     begin = beginner(behind.env.budget, in_ticks(behind.clock.call_soon))
     checked = behind.wait(begin(check_topic(behind.env, link, wanted_config_topic(3, 2))))
@@ -51,7 +51,7 @@ def config_log(behind: ClusterWorld, name: str) -> ConfigLog:
 
 
 class Node(NodeWorld):
-    """A node that keeps what is set in the cluster, and an operator's connection to it."""
+    """A node that stores settings in the cluster, and an operator's connection to it."""
 
     def __init__(self, behind: ClusterWorld, number: int = 0) -> None:
         self.log = config_log(behind, f"config-{number}")
@@ -132,7 +132,7 @@ def test_what_is_set_at_one_node_is_in_force_at_another_and_at_one_that_starts_l
 
 @pytest.mark.parametrize("change", CHANGES, ids=IDS)
 def test_an_answer_waits_until_the_cluster_has_the_change(node: Node, change: Callable[[Node], ErrorCode]) -> None:
-    """KIP-546, KIP-554 and others: in force when the answer leaves, and kept whatever dies then."""
+    """KIP-546, KIP-554 and others: an answered change is effective, and durable whatever fails then."""
     node.behind.cluster.hold_replication(CONFIG_TOPIC)
     node.clock.call_at(node.clock.now_ms() + 700, lambda: node.behind.cluster.release_replication(CONFIG_TOPIC))
     before = node.clock.now_ms()
@@ -145,7 +145,7 @@ def test_an_answer_waits_until_the_cluster_has_the_change(node: Node, change: Ca
 
 @pytest.mark.parametrize("change", CHANGES, ids=IDS)
 def test_a_change_that_may_be_lost_is_answered_as_timed_out(node: Node, change: Callable[[Node], ErrorCode]) -> None:
-    """Apache Kafka's controller answers so if it does not know; clients try again."""
+    """Answer as Apache Kafka's controller when it does not know; clients retry."""
     node.behind.cluster.lose_request("config-0", node.behind.cluster.leader(CONFIG_TOPIC), ProduceRequest)
     assert change(node) is ErrorCode.REQUEST_TIMED_OUT
     assert change(node) is ErrorCode.NONE
@@ -161,7 +161,7 @@ def test_a_change_that_the_cluster_refuses_changes_nothing(node: Node, change: C
 
 
 def test_a_property_of_one_node_is_its_own_and_there_after_its_next_start(node: Node) -> None:
-    """`shareq configs alter broker`, by the node's number."""
+    """Set it by `shareq configs alter broker`, with the node's number."""
     other = Node(node.behind, 1)
     config = AlterableConfig("shareq.dlq.topics", 0, "letters")
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(BROKER, str(NODE_ID), [config])], False)

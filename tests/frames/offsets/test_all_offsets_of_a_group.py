@@ -1,4 +1,4 @@
-"""KIP-88: all offsets of a group in one OffsetFetch, and an error of the whole answer; by bytes where that counts."""
+"""KIP-88: all offsets of a group in one OffsetFetch, and its top-level error; checked by bytes where necessary."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class World:
         self.offsets = OffsetsClient(self.connection, {topic.name: topic.topic_id for topic in topics})
 
     def exchange(self, version: int, body: str) -> str | None:
-        """The answer's body to a request by its bytes, both as hex; None when the connection is closed."""
+        """Return the answer's body to a request by its bytes, both as hex; None if the connection is closed."""
         header = HEADER.format(version=version) + ("00" if version >= 6 else "")
         self.connection.send_raw(frame(bytes.fromhex(header + body)))
         self.broker_world.clock.run_until_idle()
@@ -60,7 +60,7 @@ UNKNOWN_GROUP = "0001 78"
 
 
 def test_version_1_by_its_bytes(world: World) -> None:
-    """Group id, topics; no throttle time, no error of the group."""
+    """Encode group id and topics; no throttle time, no top-level error."""
     world.offsets.committed({T0: Row(5, metadata="me", leader_epoch=3)})
     answer = world.exchange(1, f"{G} 00000001 0001 74 00000002 00000000 00000001")
     assert answer == hexed(
@@ -90,7 +90,7 @@ def test_version_1_has_errors_of_the_group_in_every_row(world: World) -> None:
 
 
 def test_version_2_by_its_bytes(world: World) -> None:
-    """A null list is the length -1; the error of the whole answer stands behind its array."""
+    """Encode a null list as length -1; the top-level error follows the array."""
     world.offsets.committed({T0: 5, T1: 6, U0: Row(7, metadata="me")})
     assert world.exchange(2, f"{G} ffffffff") == hexed(
         "00000002"
@@ -141,7 +141,7 @@ def test_errors_of_the_coordinator_stand_above_an_empty_list(version: int, world
 
 
 def test_errors_of_partitions_stay_with_their_partitions(world: World) -> None:
-    """Version 10 knows topics by id only, so that one that does not exist is an error of its rows."""
+    """Report a missing topic in its rows: version 10 has only topic ids."""
     world.offsets.committed({T0: 5})
     world.offsets.ids["nowhere"] = bytes(range(16))
     error, rows = world.offsets.fetch([T0, ("nowhere", 0)], 10)
@@ -149,7 +149,7 @@ def test_errors_of_partitions_stay_with_their_partitions(world: World) -> None:
 
 
 def test_nobody_is_answered_while_the_coordinator_loads(world: World) -> None:
-    """Loading ends before the first request is read, at the start and when a partition comes back: nobody sees 14."""
+    """Finish loading before the first request is read, so that no client sees error 14."""
     world.offsets.committed({T0: 5})
     move_away(world)
     world.broker_world.leaders.move(CONSUMER_OFFSETS, partition_of(world), None)
@@ -171,7 +171,7 @@ def test_reading_offsets_makes_no_group_and_no_member(world: World) -> None:
 
 
 def test_a_group_without_members_is_found_described_and_has_its_offsets(world: World) -> None:
-    """A tool asks for this to show them: one FindCoordinator, one description, one OffsetFetch."""
+    """Send a tool's requests: FindCoordinator, a description, OffsetFetch."""
     offsets = {T0: Row(5, metadata="me"), T1: Row(0), U0: Row(7)}
     world.offsets.committed(offsets)
     found = world.connection.call(FindCoordinatorRequest(coordinator_keys=["g"]), 4, FindCoordinatorResponse)
@@ -187,7 +187,7 @@ def test_a_group_without_members_is_found_described_and_has_its_offsets(world: W
 
 
 def test_offsets_of_topics_that_no_member_reads(world: World) -> None:
-    """They are returned beside those of the topics that members are assigned."""
+    """Return them with those of the assigned topics."""
     world.offsets.committed({T0: 5, U0: 7})
     member = ClassicClient(world.broker_world)
     form([member], protocols={"range": subscription("u")})
@@ -198,7 +198,7 @@ def test_offsets_of_topics_that_no_member_reads(world: World) -> None:
 
 
 def subscription(*topics: str) -> bytes:
-    """Return a joining consumer's own data, version 0: topics, no user data."""
+    """Return a joining consumer's metadata, version 0: topics, no user data."""
     names = b"".join(len(name).to_bytes(2, "big") + name.encode() for name in topics)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
 
@@ -207,7 +207,7 @@ def subscription(*topics: str) -> bytes:
 
 
 def test_the_null_list_as_it_is_sent() -> None:
-    """Length -1 up to version 5, compact length 0 from version 6 on."""
+    """Encode length -1 up to version 5, compact length 0 from version 6 on."""
     everything = OffsetFetchRequest("g", None)
     assert encode(everything, 2).hex() == hexed("0001 67 ffffffff")
     assert encode(everything, 6).hex() == hexed("02 67 00 00")
@@ -217,7 +217,7 @@ def test_the_null_list_as_it_is_sent() -> None:
 
 
 def test_describe_groups_has_no_offsets(world: World) -> None:
-    """KIP-88 rejected to put them there: version 1 has the throttle time more than version 0, and nothing else."""
+    """KIP-88 rejected adding them: version 1 adds only the throttle time."""
     world.offsets.committed({T0: 5})
     answers = []
     for version in (0, 1):
@@ -251,5 +251,5 @@ def partition_of(world: World) -> int:
 
 
 def move_away(world: World) -> None:
-    """Another broker coordinates group g from now on."""
+    """Let another broker coordinate group g from now on."""
     world.broker_world.leaders.move(CONSUMER_OFFSETS, partition_of(world), ELSEWHERE)

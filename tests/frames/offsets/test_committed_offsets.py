@@ -1,6 +1,6 @@
-"""Committed offsets over frames: every version, what does not exist, restarts, crashes, logs that fail.
+"""Committed offsets over frames: every version, missing topics, restarts, crashes, failing logs.
 
-What groups say of their offsets is tested at the coordinator, `tests/unit/coordinator/group/offsets`.
+`tests/unit/coordinator/group/offsets` tests the rules of groups.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CHECK_MS = 600_000
 
 
 class Offsets(OffsetsClient):
-    """Someone who commits, beside topics t and u of two partitions each."""
+    """A client that commits, and topics t and u of two partitions each."""
 
     def __init__(self, properties: Mapping[str, str] | None = None) -> None:
         self.world = BrokerWorld(properties)
@@ -61,7 +61,7 @@ class Offsets(OffsetsClient):
         return self.world.broker
 
     def listed(self) -> list[tuple[str, str, str, str]]:
-        """Id, protocol type, state and type of each group."""
+        """Return id, protocol type, state and type of each group."""
         answer = self.client.call(ListGroupsRequest(), 5, ListGroupsResponse)
         return sorted((g.group_id, g.protocol_type, g.group_state, g.group_type) for g in answer.groups)
 
@@ -70,7 +70,7 @@ class Offsets(OffsetsClient):
         return {result.group_id: result.error_code for result in answer.results}
 
     def written(self, group: str = "g") -> list[tuple[str, int, CommittedOffset | None]]:
-        """The offsets in the log of a group's partition, oldest first; None for a tombstone."""
+        """Return the offsets in the log of a group's partition, oldest first; None for a tombstone."""
         count = self.broker.services.groups.coordinator.partitions.count
         found = records(self.world, CONSUMER_OFFSETS, group_partition_for(group, count), GROUP_SERDE)
         return [
@@ -131,7 +131,7 @@ def test_where_nothing_exists_no_group_is_made(version: int, offsets: Offsets) -
 
 
 def test_each_topic_is_answered_once_the_refused_ones_first(offsets: Offsets) -> None:
-    """Apache Kafka collects what it refuses at once, and adds to it what the coordinator says."""
+    """List topics refused at once first, like Apache Kafka, then the coordinator's results."""
     errors = offsets.commit({U0: 1, T0: 2, ("t", 9): 3}, 9)
     assert list(errors) == [("t", 9), T0, U0]
 
@@ -161,7 +161,7 @@ def test_unknown_topic_ids_of_a_fetch_come_last(offsets: Offsets) -> None:
 
 
 def test_offsets_of_a_deleted_topic_have_no_topic_id(offsets: Offsets) -> None:
-    """Version 10 leaves them out, earlier ones name them; here the topic goes behind the coordinator's back."""
+    """Omit them in version 10, name them before; the coordinator is not notified of the deletion."""
     offsets.committed({T0: 5, U0: 6})
     shard = offsets.broker.services.groups.coordinator.partition("g").shard
     shard.offsets.store.put("g", "gone", 0, CommittedOffset(7))
@@ -190,7 +190,7 @@ def test_a_retention_in_the_request(version: int, offsets: Offsets) -> None:
 
 @pytest.mark.parametrize("version", range(2, 5))
 def test_the_longest_retention_is_for_ever(version: int, offsets: Offsets) -> None:
-    """Its end is no time that a record could hold."""
+    """Accept a retention whose end no record could hold."""
     assert offsets.commit({T0: 5}, version, retention_ms=2**63 - 1) == {T0: NONE}
     offsets.world.clock.advance(CHECK_MS)
     offsets.restart()
@@ -224,7 +224,7 @@ def test_properties_of_offsets() -> None:
 
 
 def test_a_simple_group_is_listed_described_and_deleted(offsets: Offsets) -> None:
-    """Apache Kafka: an empty classic group without a protocol type."""
+    """Apache Kafka: it is an empty classic group without a protocol type."""
     offsets.committed({T0: 5, U0: 6})
     assert offsets.listed() == [("g", "", "Empty", "classic")]
     for version in (0, 6):
@@ -239,7 +239,7 @@ def test_a_simple_group_is_listed_described_and_deleted(offsets: Offsets) -> Non
 
 
 def test_the_empty_group_id(offsets: Offsets) -> None:
-    """Old consumers have no group id; their offsets are kept all the same (Apache Kafka, since KIP-289)."""
+    """Keep offsets of old consumers without a group id (Apache Kafka, since KIP-289)."""
     offsets.committed({T0: 5}, group="")
     assert offsets.fetch([T0], group="") == (NONE, {T0: Row(5)})
     assert offsets.delete(T0, group="") is ErrorCode.INVALID_GROUP_ID
@@ -338,7 +338,7 @@ def test_our_own_fault_has_its_place_in_every_version(monkeypatch: pytest.Monkey
 
 
 def test_the_log_of_many_commits_stays_small() -> None:
-    """The cleaner keeps the last commit of each partition, and a restart finds them."""
+    """Compact to the last commit of each partition, which a restart loads."""
     offsets = Offsets({"offsets.topic.num.partitions": "1", "offsets.topic.segment.bytes": "10000"})
     for value in range(2_000):
         offsets.committed({T0: value, T1: value + 1})

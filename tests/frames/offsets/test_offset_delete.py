@@ -1,4 +1,4 @@
-"""OffsetDelete over frames: what is answered, in which order, and the same whether in one turn or in many."""
+"""OffsetDelete over frames: its answers and their order, the same in one turn or in many."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_what_exists_is_deleted_and_answered_in_order(turns: None) -> None:
 
 
 def test_what_does_not_exist_comes_first_and_each_topic_once(turns: None) -> None:
-    """Apache Kafka does so; a topic that is named without partitions is answered if it does not exist."""
+    """List as Apache Kafka does: a topic named without partitions appears if it is missing."""
     deleting = Deleting()
     answer = deleting.delete([("u", [3]), ("none", []), ("empty", [1]), ("t", [40, 0, -1]), ("u", [2, 41]), ("t", [])])
     assert rows(answer) == [

@@ -1,4 +1,4 @@
-"""The rights to read and commit offsets, in every version: errors of the group as in KIP-88, of topics in rows."""
+"""The rights to read and commit offsets, in every version: group errors as in KIP-88, topic errors in rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_GROUP, NO_TOPIC = ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHO
 
 
 class Offsets:
-    """Group readers has an offset in two topics; alice has rights on one of them at most."""
+    """Group readers with an offset in two topics; alice has rights on at most one of them."""
 
     def __init__(self) -> None:
         self.world = AccessWorld()
@@ -26,7 +26,7 @@ class Offsets:
         self.admin.committed({SEEN: 5, UNSEEN: 6}, group=GROUP)
 
     def grant(self, *rights: r.Right) -> None:
-        """Rights on the group and on the topic that is not hidden."""
+        """Grant rights on the group and on the topic that is not hidden."""
         self.world.grant(
             [acl(right, GROUP if right in (r.DESCRIBE_GROUP, r.READ_GROUP) else TOPIC) for right in rights]
         )
@@ -44,7 +44,7 @@ def test_a_group_that_may_not_be_described(version: int) -> None:
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
 def test_a_topic_that_may_not_be_described(version: int) -> None:
-    """Named, it is an error in its rows; of all offsets, it is left out."""
+    """Report an error in its rows if named; omit it from all offsets."""
     offsets = Offsets()
     offsets.grant(r.DESCRIBE_GROUP, r.DESCRIBE_TOPIC)
     rows = {SEEN: Row(5), UNSEEN: Row(-1, NO_TOPIC)}

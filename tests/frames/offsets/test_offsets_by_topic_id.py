@@ -1,4 +1,4 @@
-"""TxnOffsetCommit from version 6 on (KIP-1319): topics by their ids, errors that say what is wrong with the group."""
+"""TxnOffsetCommit from version 6 on (KIP-1319): topic ids, and specific group errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_topics_are_known_by_their_ids_alone(world: BrokerWorld) -> None:
 
 
 def test_the_successor_of_a_topic_gets_no_offsets_of_it(world: BrokerWorld) -> None:
-    """The ids are there for that."""
+    """Distinguish the topics by id."""
     before = world.create_topic("t").topic_id
     producer = Transactor(world.connect(), JAVA_4_4)
     assert producer.init() is NONE

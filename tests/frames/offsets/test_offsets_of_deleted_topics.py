@@ -1,4 +1,4 @@
-"""Committed offsets go with their topic, whatever comes in between: what takes its name later begins without any."""
+"""Committed offsets are deleted with their topic, whatever intervenes: a new topic of the name has none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T0, U0 = ("t", 0), ("u", 0)
 
 
 class World:
-    """Topics `t` and `u`, and a group that has offsets of both, of which the transaction is `open`, or committed."""
+    """Topics `t` and `u`, and a group with offsets of both, whose transaction is `open` or committed."""
 
     def __init__(self, *, is_open: bool) -> None:
         self.world = BrokerWorld()
@@ -65,7 +65,7 @@ def test_a_crash_just_after_the_deletion_takes_offsets_of_transactions_along(is_
 
 
 def test_a_crash_just_after_the_deletion_takes_offsets_with_a_retention_of_their_own_along() -> None:
-    """Their records have no place for a topic id."""
+    """Delete them although their records hold no topic id."""
     world = World(is_open=False)
     client = OffsetsClient(world.world.connect(), world.ids)
     assert client.commit({T0: 5}, 2, group="h", retention_ms=1_000_000) == {T0: NONE}
@@ -80,7 +80,7 @@ def test_a_crash_just_after_the_deletion_takes_offsets_with_a_retention_of_their
 
 @pytest.mark.parametrize("version", FETCH_VERSIONS)
 def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
-    """The next start deletes them."""
+    """Delete them at the next start."""
     world = World(is_open=False)
     world.world.fs.fail = broken(CONSUMER_OFFSETS)
     world.world.folder.metadata.delete_topics(["t"])
@@ -97,7 +97,7 @@ def test_what_could_not_be_deleted_is_not_the_successors(version: int) -> None:
 def test_a_topic_that_goes_while_its_offsets_wait_for_their_transaction(
     recreated: bool, version: int, unknown: ErrorCode
 ) -> None:
-    """They are made part of it first, by a record of the transaction coordinator."""
+    """Delete it while a coordinator record adds the offsets to their transaction."""
     world = World(is_open=False)
     producer, client = world.producer, world.world.connect()
     names = {topic_id: name for name, topic_id in world.ids.items()}

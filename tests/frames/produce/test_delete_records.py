@@ -1,4 +1,4 @@
-"""DeleteRecords over frames: what is gone, who follows, what is refused, and that an answer outlives the process."""
+"""DeleteRecords over frames: deleted records, affected readers, refusals, durable answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Row = tuple[ErrorCode, int]
 
 
 def deleted(client: MockConnection, topic: str, offsets: dict[int, int], version: int = 2) -> dict[int, Row]:
-    """The error and the low watermark of each partition."""
+    """Return error and low watermark of each partition."""
     answer = client.call(delete_records_request(topic, offsets), version, DeleteRecordsResponse)
     (result,) = answer.topics
     assert result.name == topic
@@ -52,7 +52,7 @@ def fetch_error(client: MockConnection, offset: int) -> ErrorCode:
 
 
 def six_segments(world: BrokerWorld, client: MockConnection, topic: str) -> None:
-    """A topic with two records in each segment."""
+    """Create a topic with two records in each segment."""
     world.create_topic(topic, segment_bytes=str(1 << 20))
     for _ in range(6):
         assert produce(client, topic, batch(bytes(300_000), bytes(300_000))).error_code == ErrorCode.NONE
@@ -137,7 +137,7 @@ def test_all_partitions_of_a_request_are_one_write(world: BrokerWorld) -> None:
 
 
 def test_a_share_group_goes_on_behind_the_deleted_records(world: BrokerWorld) -> None:
-    """KIP-932: records that are no longer in the log are archived; the start offset follows the log's."""
+    """KIP-932: archive records that left the log; the share start offset follows the log start."""
     from_the_start(world)
     member = ShareClient(world)
     member.join("t")
@@ -179,7 +179,7 @@ def test_a_log_start_that_cannot_be_saved_is_not_returned(world: BrokerWorld) ->
 
 
 def test_a_crash_at_any_step_leaves_the_start_before_or_after() -> None:
-    """Power is lost at every step of a deletion in turn: what was answered is so, and nothing in between is."""
+    """Cut power at every step of a deletion: answered ones persist, and no partial state remains."""
     crashed = 0
     for step in range(1, 25):
         world = BrokerWorld(SYNCED, seed=step)

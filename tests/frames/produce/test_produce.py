@@ -1,4 +1,4 @@
-"""Produce: what the sockets cannot show. The short way for repeated requests, and disks that fail."""
+"""Parts of Produce that socket tests cannot show: the fast path for repeated requests, and failing disks."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_topic_that_was_deleted_and_made_again_is_noticed(version: int, world:
 
 @pytest.mark.parametrize("requests", [1, 3])
 def test_a_disk_that_is_full_is_a_storage_error_and_nothing_more(requests: int, world: BrokerWorld) -> None:
-    """Records answered before stay readable, and with space again the broker goes on."""
+    """Keep answered records readable, and continue when there is space again."""
     world.create_topic("t")
     client = world.connect()
     for _ in range(requests):

@@ -1,4 +1,4 @@
-"""Batches that the topic's `compression.type` has compressed again are compressed so many bytes in a turn."""
+"""Batches recompressed for the topic's `compression.type`, a limited number of bytes per turn."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.foundation.loop.effort import MOST_EFFORT, PACKING_EFFORT
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.incremental_alter_configs import (
     AlterableConfig,
@@ -37,7 +38,7 @@ def world_of(codec: str, **configs: str) -> BrokerWorld:
 
 
 def batch_of(size: int, compression: Compression = Compression.NONE, *, random: bool = False, **producer: Any) -> bytes:
-    """`size` bytes of values, in records of 1,000."""
+    """Return `size` bytes of values in records of 1,000."""
     value = Random(size).randbytes(1_000) if random else bytes(1_000)
     records = [RecordData(b"k", value)] * (size // 1_000)
     return bytes(build_batch(records, timestamp_ms=1, compression=compression, **producer))
@@ -53,10 +54,10 @@ def rows(client: MockConnection) -> list[PartitionProduceResponse]:
 
 
 def stored(world: BrokerWorld, partition: int = 0) -> list[tuple[int, list[bytes | None]]]:
-    """Codec and values of every batch."""
+    """Return codec and values of every batch."""
     log = world.folder.logs.get("t", partition)
     found = log.read(0, max_bytes=1 << 30, upto=log.high_watermark)
-    assert not isinstance(found, ErrorCode)
+    assert isinstance(found, ReadResult)
     data, batches = found.records, []
     while data:
         header = read_header(data)
@@ -73,7 +74,7 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> Work:
 @pytest.mark.parametrize("came", [Compression.NONE, Compression.LZ4])
 @pytest.mark.parametrize("codec", PACKED)
 def test_a_large_batch_is_compressed_in_steps(codec: Compression, came: Compression, packed: Work) -> None:
-    """1 MiB took 80 ms of gzip."""
+    """Compress 1 MiB, which took 80 ms of gzip."""
     if came is codec:
         came = Compression.ZSTD
     world = world_of(codec.name.lower(), max_message_bytes="2000000")
@@ -143,7 +144,7 @@ def test_it_has_the_time_of_the_log(packed: Work) -> None:
 
 
 def test_it_is_stored_as_the_topic_wanted_it_when_it_came() -> None:
-    """The topic's codec changes while it is compressed."""
+    """Keep the codec of its arrival when the topic's changes during compression."""
     world = world_of("gzip")
     client = world.connect()
     send(client, batch_of(500_000))

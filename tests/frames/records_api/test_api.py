@@ -1,4 +1,4 @@
-"""The records API over a broker in memory: each answer kept to its schema, who is let in, what is refused, in turns."""
+"""The records API over a broker in memory: schemas, authentication, refusals, and long answers in turns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOW_MS = 1_000
 
 
 def validated(kind: str, body: bytes) -> Any:
-    """The value of a body that is of this kind."""
+    """Return a body's value, checked against its schema."""
     value = json.loads(body)
     Draft202012Validator({"$ref": f"#/$defs/{kind}", "$defs": SCHEMA["$defs"]}).validate(value)
     return value
@@ -266,7 +266,7 @@ def test_a_group_without_members_is_shown_as_it_is_persisted(site: Site) -> None
 
 
 def test_the_sums_of_a_group_whose_worker_died_are_those_of_its_partitions(site: Site) -> None:
-    """They are looked at to find a dead worker: nothing of what it had may be missing from them."""
+    """Include a dead worker's records in the sums, which serve to find it."""
     member = site.member()
     member.acquire(site.place, max_records=4)
     member.acknowledge(site.place, (2, 2, ACCEPT))
@@ -299,7 +299,7 @@ def test_nothing_is_in_flight_of_a_group_that_was_set_back_after_its_worker_died
 
 
 def in_turns(coroutine: Waiting[bytes]) -> tuple[bytes, int]:
-    """An answer, and how often it paused."""
+    """Return an answer and its number of pauses."""
     pauses: list[None] = []
     return finished(coroutine, lambda: pauses.append(None)), len(pauses)
 
@@ -336,7 +336,7 @@ def test_a_member_that_left_has_no_client(site: Site) -> None:
 
 
 class _Clock:
-    """Two clocks that are read to the millisecond, half a one apart."""
+    """Two clocks read in milliseconds, half a millisecond apart."""
 
     def __init__(self) -> None:
         self.half_ms = 0
@@ -350,7 +350,7 @@ class _Clock:
 
 
 def test_a_moment_has_the_same_time_of_day_in_every_answer_until_the_clock_is_set() -> None:
-    """The distance of two clocks that are cut to milliseconds flickers by one."""
+    """Avoid the flicker of one millisecond between two truncated clocks."""
     clock = _Clock()
     times = views.TimeOfDay(clock)  # type: ignore[arg-type]  # what it asks for
     found = set()
@@ -405,7 +405,7 @@ async def test_too_many_requests_are_asked_to_come_back(site: Site, monkeypatch:
 
 
 def _checkered(site: Site, records: int) -> None:
-    """Every other record of partition 0 is accepted, so that no two neighbours are alike."""
+    """Accept every other record of partition 0, so that all neighbours differ."""
     configure(site.world, share_partition_max_record_locks=str(records))
     append(site.world, "t", records - 10)
     member = site.member()
@@ -435,7 +435,7 @@ def test_the_sums_of_a_large_window_are_made_in_turns(site: Site) -> None:
 def test_groups_and_partitions_in_great_numbers_are_sorted_in_turns(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sorting is like that of 5,000 names, by 50."""
+    """Sort 5,000 names, 50 at a time."""
     monkeypatch.setattr(views, "NAMES_AT_ONCE", 50)
     site.world.create_topic("wide", 500)
     ShareClient(site.world, "m", group="g").join("wide")

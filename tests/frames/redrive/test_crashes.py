@@ -1,4 +1,4 @@
-"""Dying at every disk operation of a redrive: no letter is lost, and none goes back twice."""
+"""Crashes at every disk operation of a redrive: no letter is lost or sent back twice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SYNCED = {"log.flush.interval.messages": "1"}
 
 
 def queue_of_letters() -> RedriveWorld:
-    """Letters for 4 logs in 2 partitions of the queue, some that are not meant, and some that are refused."""
+    """Return letters for 4 logs in 2 partitions of the queue, some not selected, some refused."""
     world = RedriveWorld(3, 2, SYNCED, max_message_bytes="2000")
     world.world.create_topic("u")
     for partition in range(2):
@@ -51,7 +51,7 @@ COUNTS = {"REDRIVEN": 2 * LETTERS - 4, "FILTERED": 2, "REFUSED": 2}
 
 
 def run(world: RedriveWorld) -> None:
-    """Run to the end. Raise SimulatedCrash in the middle."""
+    """Run to the end; SimulatedCrash if it crashes."""
     error = world.start(group_id="g", records_per_second=60)
     assert error in (ErrorCode.NONE, ErrorCode.DUPLICATE_RESOURCE), error
     world.finish()
@@ -94,7 +94,7 @@ def test_a_crash_at_every_disk_operation(model: CrashModel) -> None:
 def crash_again_and_again(model: CrashModel, seed: int) -> RedriveWorld:
     """Run to the end, with crashes every few disk operations.
 
-    They also hit starts, and the search for what may have been done.
+    They also hit starts, and the search for letters that may have been sent.
     """
     rng = Random(seed)
     world = queue_of_letters()
@@ -121,7 +121,7 @@ def test_one_crash_after_the_other(model: CrashModel, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_disk_errors_in_between(seed: int) -> None:
-    """Appends and commits that fail, with a crash now and then: the redrive tries again, and sends nothing twice."""
+    """Fail appends and commits, with occasional crashes: the redrive retries, and sends nothing twice."""
     rng = Random(seed)
     world = queue_of_letters()
     fs = world.world.fs
@@ -141,7 +141,7 @@ def test_disk_errors_in_between(seed: int) -> None:
 @MODELS
 @pytest.mark.parametrize("seed", range(3))
 def test_redrives_beside_each_other_and_beside_producers(model: CrashModel, seed: int) -> None:
-    """Two of the same queue, each for one group; records of others go into the same logs, also while it is down."""
+    """Redrive one queue for two groups, while producers write to the same logs, also during downtime."""
     rng = Random(seed)
     world = RedriveWorld(2, 1, SYNCED)
     world.bury(

@@ -1,4 +1,4 @@
-"""A redrive that ends while a round is half sent counts what of it is in the logs."""
+"""A redrive that ends halfway through a round and counts the letters that are in the logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LETTERS = 10
 
 
 def half_sent(world: RedriveWorld) -> None:
-    """A round for two partitions of the topic, of which the second has taken nothing."""
+    """Return a round for two partitions of the topic, the second of which has none of it."""
     world.world.fs.fail = lambda kind, path: OSError(28, "no space") if "/t-1/" in path else None
     assert world.start() is ErrorCode.NONE
     world.world.clock.advance(100)

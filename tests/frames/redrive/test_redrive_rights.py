@@ -1,4 +1,4 @@
-"""The rights by which a redrive reads and writes, the clients that may see and end it, and commits of others."""
+"""The rights with which a redrive reads and writes, the clients that may see and end it, and forged commits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GROUP_TARGET = 1
 
 
 class GuardedWorld(RedriveWorld):
-    """`alice` has what she is granted, `admin` everything; other connections are the admin's."""
+    """A world where `alice` has granted rights and `admin` all; other connections are the admin's."""
 
     def __init__(self) -> None:
         self.world = self.access = AccessWorld()
@@ -53,7 +53,7 @@ def world() -> GuardedWorld:
 
 
 def test_each_letter_needs_the_right_to_its_topic(world: GuardedWorld, caplog: pytest.LogCaptureFixture) -> None:
-    """A letter says where it goes, and every client that may write to the queue can make one."""
+    """Check each letter's destination: every client that may write to the queue can forge one."""
     world.world.create_topic("secret")
     world.bury(letter(b"a", 0), letter(b"b", 1, topic="secret"))
     world.grant(READS_QUEUE, WRITES_TOPIC)
@@ -129,7 +129,7 @@ def test_which_client_sees_it_and_which_ends_it(world: GuardedWorld) -> None:
 
 
 def committed(world: GuardedWorld) -> tuple[int, str]:
-    """Offset and text of the redrive's group."""
+    """Return offset and text of the redrive's group."""
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("shareq.redrive.again", topics=None)])
     answer = world.world.connect().call(request, 9, OffsetFetchResponse)
     row = answer.groups[0].topics[0].partitions[0]
@@ -160,7 +160,7 @@ TAMPERED = [
 def test_progress_that_a_client_has_committed_is_not_believed(
     world: GuardedWorld, name: str, offset: int, change: object, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Otherwise a client with the right to a group would write by the rights of another."""
+    """Ignore it: otherwise a client could write with another's rights."""
     world.bury(*(letter(b"%d" % number, number) for number in range(4)))
     world.grant(READS_QUEUE, WRITES_TOPIC)
     world.start(client=world.alice, records_per_second=1)
@@ -182,7 +182,7 @@ def test_progress_that_a_client_has_committed_is_not_believed(
 
 
 def test_what_the_broker_has_committed_is_believed(world: GuardedWorld) -> None:
-    """The other side of the test above."""
+    """Accept the broker's own commit, unlike the test above."""
     world.bury(*(letter(b"%d" % number, number) for number in range(4)))
     world.grant(READS_QUEUE, WRITES_TOPIC)
     world.start(client=world.alice, records_per_second=1)

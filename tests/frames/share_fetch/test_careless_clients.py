@@ -1,8 +1,8 @@
-"""A client that handles its share session, its membership or its acknowledgements badly, beside a member that does not.
+"""A client that mishandles its share session, membership or acknowledgements, next to a correct member.
 
-What it does is what clients did before they were mended: franz-go fetched from partitions that it had named for their
-acknowledgements alone, for instance. The other member gets every record in a time that has a bound, and no record
-comes more often than the delivery count limit allows.
+It behaves as real clients did before they were fixed: franz-go, for example, fetched from partitions that it had named
+only for their acknowledgements. The other member gets every record in bounded time, and no record is delivered more
+often than the delivery count limit allows.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ HEARTBEAT_MS = 3_000
 
 
 class Member:
-    """A member that fetches again as soon as it has its answer, and acknowledges in that fetch what came.
+    """A member that fetches as soon as it is answered, acknowledging in that fetch what it received.
 
-    `kinds`: how it acknowledges the records of each partition; one that is missing here, not at all. It hands its
-    answers to `take`, and lists all of `places` in every fetch.
+    `kinds`: the acknowledgement type for each partition; missing ones are not acknowledged. Answers go to `take`, and
+    every fetch lists all of `places`.
     """
 
     def __init__(self, world: BrokerWorld, name: str, places: Iterable[Place], kinds: dict[Place, int], wait_ms: int):
@@ -78,7 +78,7 @@ class Member:
 
 
 def run(world: BrokerWorld, members: Sequence[Member], ms: int) -> None:
-    """Let time pass; the members go on fetching."""
+    """Let time pass while the members keep fetching."""
     end = world.clock.now_ms() + ms
     while True:
         world.clock.run_until_idle()
@@ -95,7 +95,7 @@ def run(world: BrokerWorld, members: Sequence[Member], ms: int) -> None:
 
 
 def begin(partitions: int = 1) -> tuple[BrokerWorld, list[Place]]:
-    """Topic t, whose group g begins at its start."""
+    """Create topic t, whose group g begins at its start."""
     world = BrokerWorld(
         {
             "group.share.record.lock.duration.ms": str(LOCK_MS),
@@ -118,7 +118,7 @@ def start_offset(world: BrokerWorld, place: Place) -> int:
 @pytest.mark.parametrize("kind", [None, RELEASE])
 @pytest.mark.parametrize(("careless_ms", "good_ms"), [(500, 500), (500, 5_000), (5_000, 500), (5_000, 5_000)])
 def test_who_goes_on_fetching_a_lost_partition_starves_no_one(kind: int | None, careless_ms: int, good_ms: int) -> None:
-    """Its records come to the careless member as well, which lets their locks run out, or gives them back."""
+    """Also give records to the careless member, which releases them or lets their locks expire."""
     world, places = begin(2)
     careless = Member(world, "careless", places, {}, careless_ms)
     assert careless.beats.join("t") == {"t": [0, 1]}
@@ -170,7 +170,7 @@ def test_alone_it_gets_each_record_as_often_as_the_limit_allows(kind: int | None
 
 
 def waits_ms(world: BrokerWorld, client: ShareClient, place: Place, most_ms: int = 5_000) -> tuple[int, int]:
-    """Return how long a fetch of one record is without an answer, and how many records it brings."""
+    """Return how long a fetch of one record waits, and how many records it returns."""
     began = world.clock.now_ms()
     client.send_fetch(place, max_wait_ms=most_ms, max_records=1)
     world.clock.run_until_idle()
@@ -180,9 +180,7 @@ def waits_ms(world: BrokerWorld, client: ShareClient, place: Place, most_ms: int
 
 
 def test_a_member_whose_locks_ran_out_leaves_records_to_others_while_it_waits() -> None:
-    """It does so until its time is up, or it acknowledges something, or the others have not come
-    for as long as a lock.
-    """
+    """Prefer others until its wait ends, it acknowledges, or no other has fetched for a lock duration."""
     world, (place,) = begin()
     slow, other = ShareClient(world, "slow"), ShareClient(world, "other")
     append(world, "t", 1, batches=20)
@@ -230,7 +228,7 @@ def test_a_fetch_that_may_not_wait_gets_what_is_there() -> None:
 
 
 def test_who_does_not_join_again_after_its_group_is_gone_changes_nothing_for_others() -> None:
-    """It goes on with its old epoch, without a pause, and with its share session, also when others are members."""
+    """Let it keep its old epoch and share session, also when others are members."""
     world, (place,) = begin()
     lost = Member(world, "lost", [place], {}, 500)
     lost.beats.join("t")
@@ -270,9 +268,7 @@ def beat(member: Member, epoch: int, *topics: str) -> ErrorCode:
 
 @pytest.mark.parametrize("fetches", [False, True])
 def test_a_gap_is_taken_of_what_the_member_holds_alone(fetches: bool) -> None:
-    """Records that exist are given up by it, as by a rejection. Nothing else changes: not what another member holds,
-    nor what no member has, nor what is not written yet.
-    """
+    """Treat a gap over existing records as a rejection, limited to the member's own acquired records."""
     world, (place,) = begin()
     careless, good = ShareClient(world, "careless"), ShareClient(world, "good")
     careless.join("t")
@@ -306,8 +302,9 @@ def test_a_gap_is_taken_of_what_the_member_holds_alone(fetches: bool) -> None:
 
 @pytest.mark.parametrize("marks_gaps", [False, True])
 def test_offsets_without_records_hold_up_no_member(marks_gaps: bool) -> None:
-    """Markers of transactions are acquired with what is around them. A member that never acknowledges them, as one
-    without gap acknowledgements, gets nothing twice that is a record, and the start offset passes them at the limit.
+    """Acquire transaction markers with their neighbours, even for members that never acknowledge them.
+
+    Such a member gets no record twice, and the start offset passes the markers at the delivery limit.
     """
     world, (place,) = begin()
     producer = Transactor(world.connect())

@@ -1,4 +1,4 @@
-"""The cost of share groups, counted in operations on the disk: reads, writes, bytes. Time is `make bench`'s."""
+"""The cost of share groups in disk operations: reads, writes, bytes. `make bench` measures time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.clients.share_client import ACCEPT, ShareClient, append, from
 
 
 def work_of_others(world: BrokerWorld) -> tuple[Counter[tuple[str, str]], int]:
-    """Produce and fetch, without a share group; what was done to each path, and how often the disk was read."""
+    """Produce and fetch without a share group; return the operations by path, and the number of reads."""
     world.create_topic("t")
     for _ in range(20):
         append(world, "t", 10)
@@ -23,7 +23,7 @@ def work_of_others(world: BrokerWorld) -> tuple[Counter[tuple[str, str]], int]:
 
 
 def test_where_nobody_uses_share_groups_they_cost_nothing() -> None:
-    """Not one operation more than where they are switched off, in a minute with other work."""
+    """Need not one operation more than with the feature off, in a minute of other work."""
     off = work_of_others(BrokerWorld({"group.share.enable": "false"}))
     on = work_of_others(BrokerWorld())
     assert on == off
@@ -31,8 +31,8 @@ def test_where_nobody_uses_share_groups_they_cost_nothing() -> None:
 
 
 class Consumed:
-    """One member reads `batches` batches of `records` records, `at_once` in a fetch, and accepts each fetch's records
-    in one range.
+    """A member that reads `batches` batches of `records` records, `at_once` per fetch, accepting each fetch in one
+    range.
     """
 
     def __init__(self, batches: int, records: int, at_once: int = 1) -> None:
@@ -60,8 +60,9 @@ class Consumed:
 
 @pytest.mark.parametrize(("batches", "records", "at_once"), [(50, 10, 1), (50, 1000, 1), (500, 10, 10)])
 def test_a_round_of_fetching_and_accepting(batches: int, records: int, at_once: int) -> None:
-    """One read of the records, and one write of some 140 bytes for their state, however many there are; nothing is
-    written to their own log, and no file is opened, renamed or synced.
+    """Read the records once and write some 140 bytes of state, whatever their number.
+
+    Nothing is written to their own log, and no file is opened, renamed or synced.
     """
     found = Consumed(batches, records, at_once)
     assert found.history == {("write", f"{DATA}/{SHARE_GROUP_STATE}-0/00000000000000000000.log"): found.rounds}

@@ -1,4 +1,4 @@
-"""The log of share groups: members that come, leave and are fenced, locks that run out, records given up."""
+"""The log of share-group events: joins, leaves, fencing, expired locks, records given up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Work:
 
 
 def said(caplog: pytest.LogCaptureFixture, event: str) -> list[tuple[str, str, dict[str, Any]]]:
-    """Level, message and further fields of the lines about such an event."""
+    """Return level, message and fields of the log lines about such an event."""
     found = []
     for record in caplog.records:
         fields = dict(getattr(record, "fields", {}))

@@ -1,6 +1,6 @@
-"""ShareFetch and Fetch: rights that are taken away while they wait. A change is in force when it is answered.
+"""ShareFetch and Fetch whose rights are revoked while they wait: a change applies once it is answered.
 
-Apache Kafka 4.3.1 looks at rights when the request comes, and hands records out afterwards.
+Apache Kafka 4.3.1 checks rights when the request arrives, and delivers records afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_GROUP, NO_TOPIC = ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.TOPIC_AUTHO
 
 
 class Readers:
-    """Alice may read two topics in her group; both are empty. An administrator writes."""
+    """Alice, who may read two empty topics in her group, and an administrator, who writes."""
 
     def __init__(self) -> None:
         self.world = AccessWorld()
@@ -41,7 +41,7 @@ class Readers:
         assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
 
     def wait(self, *places: Place) -> None:
-        """Alice fetches, and nothing is there."""
+        """Let alice fetch while nothing is available."""
         self.alice.send_fetch(*places, max_wait_ms=1_000)
         self.world.clock.run_until_idle()
         assert not self.alice.connection.frames
@@ -74,7 +74,7 @@ def test_a_group_that_may_not_be_read_any_more_is_refused_as_a_whole(readers: Re
 
 
 def test_nothing_is_acquired_for_who_may_not_have_it(readers: Readers) -> None:
-    """Another member gets the record at once, as its first delivery."""
+    """Deliver the record to another member at once, for the first time."""
     readers.wait(readers.first)
     readers.take_away(r.READ_TOPIC)
     readers.append(TOPIC)
@@ -113,9 +113,7 @@ def test_a_right_that_is_given_back_meanwhile_was_never_missed(readers: Readers)
 def test_records_that_wait_for_acknowledgements_to_be_written_stay_here(
     right: Right, error: ErrorCode, readers: Readers
 ) -> None:
-    """They were acquired when the right was there, and the answer leaves when the state write of the same request is
-    through: too late.
-    """
+    """Withhold records acquired with the right if it is gone when the state write completes."""
     readers.append(TOPIC)
     assert acquired_of(readers.alice.fetch(readers.first, max_wait_ms=1_000)) == [(0, 0, 1)]
     readers.append(TOPIC)
@@ -129,7 +127,7 @@ def test_records_that_wait_for_acknowledgements_to_be_written_stay_here(
 
 @pytest.mark.parametrize("right", [r.READ_TOPIC, r.READ_GROUP])
 def test_records_that_stayed_here_are_released(right: Right, readers: Readers) -> None:
-    """Another member need not wait for the lock to run out; what alice held before the request stays hers."""
+    """Release them at once for another member; alice keeps what she held before the request."""
     readers.append(TOPIC)
     readers.append(TOPIC)
     assert acquired_of(readers.alice.fetch(readers.first, max_wait_ms=1_000)) == [(0, 1, 1)]

@@ -1,4 +1,4 @@
-"""One connection opens as many share sessions as it can, with made-up members; every other group goes on."""
+"""One connection that opens as many share sessions as it can, with invented members; other groups go on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shareq.protocol.generated.share_fetch import FetchPartition, FetchTopic, Sh
 
 
 def fetch(client: MockConnection, topic_id: bytes, group: str, member: str, epoch: int = 0) -> ErrorCode:
-    """The error code of a ShareFetch that waits for nothing."""
+    """Return the error code of a ShareFetch without waiting."""
     topics = [FetchTopic(topic_id, [FetchPartition(0)])] if epoch == 0 else []
     request = ShareFetchRequest(group, member, epoch, max_wait_ms=0, max_bytes=1 << 20, max_records=10, topics=topics)
     return ErrorCode(client.call(request, 1, ShareFetchResponse).error_code)
@@ -25,7 +25,7 @@ def test_one_connection_cannot_have_all_sessions(world: BrokerWorld) -> None:
 
 
 def test_many_connections_of_one_group_give_way_to_other_groups() -> None:
-    """All from one machine, without authentication."""
+    """Open all from one machine, without authentication."""
     world = BrokerWorld({"group.share.max.share.sessions": "400"})
     topic_id = world.create_topic("t").topic_id
     strangers = [world.connect() for _ in range(20)]

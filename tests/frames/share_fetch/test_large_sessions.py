@@ -1,4 +1,4 @@
-"""A share session with thousands of partitions: each request looks at some, all are looked at, and loaded in turns."""
+"""A share session with thousands of partitions: each request checks some, in rotation, and loading runs in turns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from shareq.broker.handlers.shared import share_fetch_rights
 from shareq.broker.share.coordinator import ShareCoordinatorService
 from shareq.broker.share.core import sessions
 from shareq.broker.share.core.sessions import LOOKED_AT, MOST_PARTITIONS
+from shareq.broker.share.fetch import ShareFetch
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -21,7 +22,7 @@ WAIT_MS = 900
 
 
 def member_of(partitions: int) -> tuple[ShareClient, list[Place]]:
-    """A member of a group that begins with the first record, and the partitions of its topic."""
+    """Return a member of a group that begins with the first record, and its topic's partitions."""
     world = BrokerWorld()
     topic_id = world.create_topic("t", partitions).topic_id
     from_the_start(world)
@@ -31,7 +32,7 @@ def member_of(partitions: int) -> tuple[ShareClient, list[Place]]:
 
 
 def waited(member: ShareClient) -> int:
-    """Return after how many milliseconds a fetch without records is answered that would wait for `WAIT_MS`."""
+    """Return after how many milliseconds an empty fetch of at most `WAIT_MS` is answered."""
     clock = member.world.clock
     member.send_fetch(max_wait_ms=WAIT_MS)
     began = clock.now_ms()
@@ -42,7 +43,7 @@ def waited(member: ShareClient) -> int:
 
 
 def test_the_states_of_a_large_topic_are_made_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first heartbeat makes all of them, 15 µs each."""
+    """Create all of them in the first heartbeat, 15 µs each."""
     world, work = BrokerWorld(), Work()
     world.create_topic("t", 1_200)
     member, neighbour = ShareClient(world), world.connect()
@@ -74,7 +75,7 @@ def test_no_states_are_made_for_a_group_that_is_deleted_meanwhile(monkeypatch: p
 
 
 def test_each_request_looks_at_some_and_loads_them_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """10 µs for each partition, with every request: a small one held the loop as long as the session was large."""
+    """Check only some: 10 µs per partition made small requests block the loop in a large session."""
     member, places = member_of(PARTITIONS)
     world, work = member.world, Work()
     neighbour = world.connect()
@@ -85,7 +86,7 @@ def test_each_request_looks_at_some_and_loads_them_in_turns(monkeypatch: pytest.
         assert not fetch_errors(member.fetch_answer())
     assert sum(work.ticks) == PARTITIONS
     assert max(work.ticks) <= TURN_ELEMENTS
-    monkeypatch.setattr(share_fetch_rights, "_wanted", work.count(share_fetch_rights._wanted))
+    monkeypatch.setattr(share_fetch_rights, "wanted_partition", work.count(share_fetch_rights.wanted_partition))
     work.ticks.clear()
     member.send_fetch()
     work.run(world, neighbour)
@@ -93,15 +94,73 @@ def test_each_request_looks_at_some_and_loads_them_in_turns(monkeypatch: pytest.
     assert sum(work.ticks) == LOOKED_AT
 
 
-def test_all_partitions_are_looked_at_within_the_time_of_one_wait() -> None:
+def test_what_comes_to_any_partition_ends_the_wait_at_once() -> None:
+    """Wait on all 10,000 partitions: waiting on a thousand at a time delayed a record by half a second."""
     member, places = member_of(PARTITIONS)
-    for epoch in range(3):
-        member.fetch(*(places if epoch == 0 else ()))
-    assert sum(waited(member) for _ in range(3)) == WAIT_MS
+    clock = member.world.clock
+    member.fetch(*places)
+    assert waited(member) == WAIT_MS, "as long as it asked for"
+    for partition in (0, 1_234, 2_345):
+        member.send_fetch(max_wait_ms=WAIT_MS)
+        clock.advance(100)
+        append(member.world, "t", 1, partition=partition)
+        began = clock.now_ms()
+        assert len(acquired_of(member.fetch_answer())) == 1
+        assert clock.now_ms() == began
+
+
+def test_what_came_between_two_requests_is_had_without_a_wait() -> None:
+    member, places = member_of(PARTITIONS)
+    member.fetch(*places)
     for partition in (0, 1_234, 2_345):
         append(member.world, "t", 1, partition=partition)
-    acquired = [len(acquired_of(member.fetch())) for _ in range(6)]  # the first look writes a start offset down
-    assert sum(acquired) == 3
+    began = member.world.clock.now_ms()
+    acquired = [len(acquired_of(member.fetch(max_wait_ms=WAIT_MS))) for _ in range(3)]
+    assert (sum(acquired), member.world.clock.now_ms()) == (3, began)
+
+
+def test_a_look_for_one_record_is_at_its_partition_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    member, places = member_of(PARTITIONS)
+    world, work = member.world, Work()
+    member.fetch(*places)
+    member.send_fetch(max_wait_ms=WAIT_MS)
+    world.clock.run_until_idle()
+    monkeypatch.setattr(ShareFetch, "_is_ready", work.count(ShareFetch._is_ready))
+    append(world, "t", 1, partition=1_234)
+    work.run(world, world.connect())
+    assert len(acquired_of(member.fetch_answer())) == 1
+    assert 0 < sum(work.ticks) <= 3, "to have the start offset written, and when it is"
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_fetch_that_waits_no_more_is_registered_nowhere(answered: bool) -> None:
+    member, places = member_of(PARTITIONS)
+    world = member.world
+    member.fetch(*places)
+    member.send_fetch(max_wait_ms=WAIT_MS)
+    world.clock.run_until_idle()
+    leaders = world.services.share.partitions.leaders()
+    assert (len(leaders), {len(each.waiters) for each in leaders}) == (PARTITIONS, {1})
+    if answered:
+        append(world, "t", 1, partition=1_234)
+        assert len(acquired_of(member.fetch_answer())) == 1
+    else:
+        member.connection.close()
+    world.clock.run_until_idle()
+    assert {len(each.waiters) for each in leaders} == {0}
+
+
+def test_an_unknown_partition_of_a_large_session_is_named_within_one_wait() -> None:
+    member, places = member_of(PARTITIONS)
+    topic_id = places[0][0]
+    member.fetch(*places, (topic_id, PARTITIONS))
+    named: dict[Place, ErrorCode] = {}
+    rounds = PARTITIONS // LOOKED_AT + 1
+    for _ in range(rounds):
+        member.send_fetch(max_wait_ms=WAIT_MS)
+        member.world.clock.advance(WAIT_MS // rounds)
+        named |= fetch_errors(member.fetch_answer())
+    assert named == {(topic_id, PARTITIONS): ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
 
 
 def test_a_session_of_few_partitions_waits_as_long_as_it_asked_for() -> None:

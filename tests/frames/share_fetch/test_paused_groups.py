@@ -1,4 +1,4 @@
-"""A share group that is paused, over frames: nothing is handed out, everything else goes on."""
+"""A paused share group, over frames: nothing is delivered, everything else works."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def pause(world: BrokerWorld, *, paused: bool = True) -> None:
 
 
 def member_at_work(records: int = 3, **properties: str) -> tuple[BrokerWorld, ShareClient, Place]:
-    """A member has acquired the records, one batch each; then its group is paused."""
+    """Return a member that has acquired the records, one batch each, in a group paused since."""
     world = BrokerWorld({"log.flush.interval.messages": "1"})
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
@@ -150,7 +150,7 @@ def test_a_restart_keeps_the_pause(how: str | CrashModel) -> None:
 
 
 def test_what_comes_while_a_new_group_is_paused_is_not_lost_to_a_restart() -> None:
-    """It begins at the end of its topic, where that was when it first looked."""
+    """Keep the topic end seen at the first fetch as the group's start."""
     world = BrokerWorld({"log.flush.interval.messages": "1"})
     place = (world.create_topic("t").topic_id, 0)
     pause(world)

@@ -1,4 +1,4 @@
-"""Delayed redelivery as clients see it, over frames: what waits, what a restart and a crash keep, what is described."""
+"""Delayed redelivery as clients see it, over frames: waiting, restarts, crashes, descriptions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BACKOFF_MS = 10_000
 
 
 def begin(records: int = 10) -> tuple[BrokerWorld, ShareClient, Place]:
-    """A member has acquired `records` records, one batch each."""
+    """Return a member that has acquired `records` records, one batch each."""
     world = BrokerWorld({"share.coordinator.state.topic.num.partitions": "1", "log.flush.interval.messages": "1"})
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
@@ -48,7 +48,7 @@ def begin(records: int = 10) -> tuple[BrokerWorld, ShareClient, Place]:
 
 
 def wait_for(world: BrokerWorld, member: ShareClient, place: Place, most_ms: int = 60_000) -> tuple[int, list[int]]:
-    """Return how long a waiting fetch is without answer, in milliseconds, and the offsets it brings."""
+    """Return how long a fetch waits, in milliseconds, and the offsets it acquires."""
     began = world.clock.now_ms()
     member.send_fetch(place, max_wait_ms=most_ms)
     while not member.connection.frames:

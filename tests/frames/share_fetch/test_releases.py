@@ -1,4 +1,4 @@
-"""Share groups switched off and on, records of other releases, internal topics that were removed (KIP-932)."""
+"""Share groups switched off and on, records of other releases, deleted internal topics (KIP-932)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def restart_with(world: BrokerWorld, properties: dict[str, str]) -> None:
 
 
 def write_record(world: BrokerWorld, topic: str, partition: int, key: bytes, value: bytes | None) -> None:
-    """Append a record as another release would have."""
+    """Append a record as another release might have."""
     now = world.clock.wall_ms()
     log = world.folder.logs.get(topic, partition)
     batch = build_batch([RecordData(key, value)], timestamp_ms=now)
@@ -73,7 +73,7 @@ def test_share_groups_that_are_off_answer_unsupported_version() -> None:
 
 
 def test_the_state_rpcs_do_not_ask_whether_they_are_on() -> None:
-    """Apache Kafka 4.3.1: brokers among themselves do not look at the feature."""
+    """Serve them regardless of the feature, as brokers of Apache Kafka 4.3.1 do among themselves."""
     world = BrokerWorld(OFF)
     topic_id = world.create_topic("t").topic_id
     request = ReadShareGroupStateRequest("g", [ReadStateData(topic_id, [PartitionData(0)])])
@@ -95,7 +95,7 @@ def test_everything_is_there_again_when_they_are_switched_on_again() -> None:
 
 
 def test_the_list_of_rebalance_protocols_plays_no_part() -> None:
-    """The KIP had "share" in it; Apache Kafka 4.3.1 no longer looks."""
+    """Ignore it as Apache Kafka 4.3.1 does, although the KIP lists "share" there."""
     world, member, place = half_done({"group.coordinator.rebalance.protocols": "classic"})
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.NONE
     assert world.services.metadata.share_groups_enabled
@@ -107,7 +107,7 @@ STRANGE = pack(">h", 999) + b"whatever a later release keeps"
 
 
 def test_records_of_unknown_types_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
-    """They include those of consumer groups that another release had here: committed offsets, members."""
+    """Skip, for example, another release's committed offsets and consumer-group members."""
     world, member, place = half_done()
     before = member.describe()
     groups = group_partition_for("g", 50)
@@ -128,7 +128,7 @@ def test_records_of_unknown_types_are_skipped(caplog: pytest.LogCaptureFixture) 
 def test_a_known_record_in_an_unknown_version_is_skipped_and_logged(
     topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Apache Kafka stops all groups of that partition. Here one record is left out, and the log says so."""
+    """Skip and log one record, where Apache Kafka stops all groups of that partition."""
     world, member, place = half_done()
     key = SharePartitionKey("g", *place)
     if topic == "__consumer_offsets":
@@ -150,7 +150,7 @@ def test_a_known_record_in_an_unknown_version_is_skipped_and_logged(
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
 def test_the_state_topic_may_be_removed_when_share_groups_are_off(end: str) -> None:
-    """KIP-932: after a downgrade it is unused. What was in it is gone: the group starts over."""
+    """KIP-932: it is unused after a downgrade. Its content is lost, so the group starts over."""
     world, member, place = half_done()
     restart_with(world, OFF)
     if end == "stop":
@@ -178,7 +178,7 @@ def delete_topic(world: BrokerWorld, name: str) -> ErrorCode:
 
 
 def test_a_state_topic_that_is_removed_at_work_is_made_again() -> None:
-    """Its content is gone, and what comes is kept: the group starts over with its next heartbeat."""
+    """Lose its content but keep new records: the group starts over with its next heartbeat."""
     world, member, place = half_done(ONE_SHARD)
     assert delete_topic(world, "__share_group_state") is ErrorCode.NONE
     assert member.acknowledge(place, (5, 9, ACCEPT)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION  # forgotten

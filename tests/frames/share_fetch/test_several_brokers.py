@@ -1,6 +1,6 @@
-"""Share groups with group coordinator, share coordinator and leader at different brokers (KIP-932).
+"""Share groups with group coordinator, share coordinator and leader on different brokers (KIP-932).
 
-The brokers know nothing of each other but a map of leaders, and reach each other by the state RPCs alone.
+The brokers know only a map of leaders, and communicate only by the state RPCs.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ NOT_AVAILABLE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 class Work:
-    """A member at its coordinator, and the same member at the leader of ten records; both on their own connections."""
+    """A member at its coordinator, and the same member at the leader of ten records, on separate connections."""
 
     def __init__(self) -> None:
         self.cluster = Cluster()
@@ -60,7 +60,7 @@ class Work:
         self.place = self.cluster.place
 
     def described_start(self) -> int:
-        """The start offset that the group coordinator returns."""
+        """Return the start offset from the group coordinator."""
         request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", None)])
         answer = self.member.connection.call(request, 1, DescribeShareGroupOffsetsResponse)
         (start,) = (one.start_offset for topic in answer.groups[0].topics for one in topic.partitions)
@@ -86,14 +86,14 @@ def read_error(world: BrokerWorld, place: tuple[bytes, int]) -> int:
 
 
 def leaders_named(answer: ShareFetchResponse) -> tuple[list[tuple[int, int]], list[tuple[int, str, int]]]:
-    """Leader and epoch of each partition, and the addresses."""
+    """Return leader and epoch of each partition, and the addresses."""
     rows = [partition.current_leader for topic in answer.responses for partition in topic.partitions]
     nodes = [(node.node_id, node.host, node.port) for node in answer.node_endpoints]
     return [(row.leader_id, row.leader_epoch) for row in rows], nodes
 
 
 def test_coordinators_are_found_by_the_routes_that_the_broker_has() -> None:
-    """A node puts all share partitions of a topic into one partition of states."""
+    """Use a node's routes, which map all share partitions of a topic to one state partition."""
     world = BrokerWorld(dict.fromkeys(SHARDS, "3"))
     topic_id = world.create_topic("t").topic_id
     routes = Routes(lambda key, count: key.partition % count, lambda name, count: len(name) % count)
@@ -109,7 +109,7 @@ def test_coordinators_are_found_by_the_routes_that_the_broker_has() -> None:
 
 
 def test_three_brokers_work_together_by_the_state_rpcs_alone(work: Work) -> None:
-    """The group coordinator initialises and deletes, the leader reads and writes; neither touches the state topic."""
+    """Let the coordinator initialise and delete, the leader read and write, without touching the state topic."""
     cluster = work.cluster
     assert work.member.join("t") == {"t": [0]}
     assert cluster.groups_to_states.asked == ["InitializeShareGroupState"]
@@ -162,7 +162,7 @@ def test_who_is_not_the_share_coordinator_says_so(work: Work) -> None:
 
 
 def test_who_is_not_the_leader_names_it(work: Work) -> None:
-    """The answer has CurrentLeader and its address, so that the client need not ask for metadata first."""
+    """Return CurrentLeader and its address, which saves the client a metadata request."""
     work.member.join("t")
     for world in (work.cluster.groups, work.cluster.states):
         stranger = ShareClient(world)
@@ -176,7 +176,7 @@ def test_who_is_not_the_leader_names_it(work: Work) -> None:
 
 
 def test_without_the_group_coordinator_records_are_delivered_and_acknowledged(work: Work) -> None:
-    """This holds also for a member whose session has expired: nothing fences it from the records."""
+    """Serve even a member whose session has expired: nothing fences it."""
     work.member.join("t")
     assert work.consumer.acquire(work.place, max_records=4) == [(0, 3, 1)]
     work.cluster.clock.advance(3_600_000)
@@ -213,7 +213,7 @@ def test_without_the_leader_membership_and_offsets_are_looked_after(work: Work) 
 
 
 def test_a_leader_that_is_deposed_sends_its_members_on(work: Work) -> None:
-    """Waiting fetches end at once. The new leader reads a state without locks; the old one's writes are fenced."""
+    """End waiting fetches at once. The new leader loads a state without locks; the old one's writes are fenced."""
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
     waiting = ShareClient(work.cluster.leader, "waiting")
@@ -231,9 +231,7 @@ def test_a_leader_that_is_deposed_sends_its_members_on(work: Work) -> None:
 def test_what_was_acquired_of_a_leader_that_was_deposed_meanwhile_is_not_handed_out(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The answer waits for acknowledgements of the same request. The leader of by then may have given the records to
-    others, who are done with them.
-    """
+    """Withhold records while the request's own acknowledgements are written: another leader may deliver them."""
     work.member.join("t")
     assert work.consumer.acquire(work.place, max_records=2) == [(0, 1, 1)]
     written: Pending[ErrorCode] = Pending()
@@ -250,7 +248,7 @@ def test_what_was_acquired_of_a_leader_that_was_deposed_meanwhile_is_not_handed_
 
 
 def test_a_state_that_was_fenced_means_another_leader_to_the_member(work: Work) -> None:
-    """FENCED_STATE_EPOCH and FENCED_LEADER_EPOCH of the share coordinator are NOT_LEADER_OR_FOLLOWER to a consumer."""
+    """Map FENCED_STATE_EPOCH and FENCED_LEADER_EPOCH to NOT_LEADER_OR_FOLLOWER for consumers."""
     work.member.join("t")
     assert work.consumer.acquire(work.place) == [(0, 9, 1)]
     states = work.cluster.states.broker.services.share_states

@@ -1,4 +1,4 @@
-"""ShareFetch and ShareAcknowledge over frames: what their fields mean, and each error they have (KIP-932)."""
+"""ShareFetch and ShareAcknowledge over frames: the effect of each field, and each error (KIP-932)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from devtools.clients.requests import batch, produce_request
 from devtools.clients.state_rpcs import StateCaller
 from devtools.in_memory.mock_transport import DATA, BrokerWorld
 from shareq.broker.share.partitions import SharePartitionManager
+from shareq.coordinator.share.keys import SharePartitionKey
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated import share_acknowledge, share_fetch
 from shareq.protocol.generated.produce import ProduceResponse
@@ -50,19 +51,19 @@ class Queue:
         self.member.join("t")
 
     def holding(self) -> ShareClient:
-        """The member, with everything of the first partition acquired."""
+        """Return the member, holding the whole first partition."""
         acquired = self.member.acquire(self.place)
         assert (acquired[0][0], acquired[-1][2]) == (0, 1)
         return self.member
 
     def open(self, member_id: str = "m") -> ShareClient:
-        """A member with a share session for the first partition that has asked for nothing yet."""
+        """Return a member with a share session for the first partition that has not fetched yet."""
         member = self.member if member_id == "m" else ShareClient(self.world, member_id)
         assert member.fetch(self.place, max_records=0).error_code == NONE
         return member
 
     def fetch_request(self, epoch: int) -> ShareFetchRequest:
-        """The member's, for the first partition."""
+        """Return the member's request for the first partition."""
         topics = [share_fetch.FetchTopic(self.place[0], [share_fetch.FetchPartition(0)])]
         return ShareFetchRequest("g", "m", epoch, 0, 1, 1 << 20, 100, 100, topics=topics)
 
@@ -83,7 +84,7 @@ def only(answer: ShareFetchResponse) -> PartitionData:
 
 
 def test_one_batch_comes_however_little_was_asked_for() -> None:
-    """MaxBytes does not hold a record back for ever (KIP-74)."""
+    """KIP-74: return at least one batch, whatever MaxBytes is."""
     member = Queue(batches=3).open()
     assert acquired_of(member.fetch(max_bytes=1, mode=BATCH_OPTIMIZED)) == [(0, 9, 1)]
     assert acquired_of(member.fetch(max_bytes=0, mode=BATCH_OPTIMIZED)) == []
@@ -115,7 +116,7 @@ def test_a_fetch_of_no_records_only_acknowledges(queue: Queue) -> None:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
-    """The request has no place for one. Version 1 of ShareAcknowledge does not return it."""
+    """Return it, except in version 1 of ShareAcknowledge; no request can set it."""
     queue = Queue(group_share_record_lock_duration_ms="20000")
     client = queue.member.connection
     assert client.call(queue.fetch_request(0), version, ShareFetchResponse).acquisition_lock_timeout_ms == 20_000
@@ -140,7 +141,7 @@ def test_the_lock_duration_is_the_groups_and_is_reported(version: int) -> None:
 
 
 def test_fetching_and_acknowledging_have_errors_of_their_own(queue: Queue) -> None:
-    """One answer has both for one partition; only that of acknowledging comes with words, as by Apache Kafka 4.3.1."""
+    """Return both for one partition; as in Apache Kafka 4.3.1 only the acknowledgement's has a message."""
     member = queue.holding()
     append(queue.world, "t", 5)
     other = queue.open("other")
@@ -167,7 +168,7 @@ def test_what_cannot_be_read_is_reported_and_given_out_later(queue: Queue) -> No
 
 
 def test_a_log_that_is_offline_after_a_failed_sync() -> None:
-    """Nothing more of it is given out; acquired records are acknowledged, as their state is in another log."""
+    """Deliver none of it, but accept acknowledgements, whose state is in another log."""
     queue = Queue(log_flush_interval_messages="1")
     member = queue.holding()
     failing_disk(queue.world, "sync", "/t-0/")
@@ -183,8 +184,9 @@ def test_a_log_that_is_offline_after_a_failed_sync() -> None:
 
 @pytest.mark.parametrize("kind", ["write", "sync"])
 def test_acknowledgements_whose_state_cannot_be_written(kind: str) -> None:
-    """COORDINATOR_NOT_AVAILABLE, as by Apache Kafka 4.3.1, where no KAFKA_STORAGE_ERROR of the state's log gets past
-    its coordinator. The member holds the records as before.
+    """Answer COORDINATOR_NOT_AVAILABLE, as Apache Kafka 4.3.1's coordinator does for KAFKA_STORAGE_ERROR.
+
+    The member keeps its records.
     """
     queue = Queue(log_flush_interval_messages="1")
     member = queue.holding()
@@ -207,12 +209,12 @@ def test_acknowledgements_whose_state_cannot_be_written(kind: str) -> None:
 
 
 def failing_disk(world: BrokerWorld, kind: str, where: str) -> None:
-    """Every operation of the kind on a path with `where` in it fails from now on."""
+    """Fail every operation of this kind on paths that contain `where`."""
     world.fs.fail = lambda done, path: OSError(errno.EIO, "no") if done == kind and where in path else None
 
 
 def test_a_damaged_batch_is_reported_and_never_given_out(queue: Queue) -> None:
-    """One bit of a record has changed on the disk."""
+    """Flip one bit of a record on disk."""
     member = queue.open()
     member.fetch(queue.other, max_records=0)
     queue.world.fs.content(f"{DATA}/t-0/00000000000000000000.log")[-1] ^= 1
@@ -223,7 +225,7 @@ def test_a_damaged_batch_is_reported_and_never_given_out(queue: Queue) -> None:
 
 
 def test_a_share_partition_that_nobody_initialised(world: BrokerWorld) -> None:
-    """A fetch before any member was assigned gets its error when the time is up, and may be sent again."""
+    """Answer a fetch before any assignment with an error after its wait; it may be repeated."""
     place = (world.create_topic("t").topic_id, 0)
     from_the_start(world)
     append(world, "t", 10)
@@ -262,14 +264,15 @@ def test_our_own_fault_costs_the_request_and_no_other(
 
 
 def fenced(fence: str) -> tuple[Queue, ShareAcknowledgeRequest]:
-    """A member that holds records whose share coordinator has heard of another leader; and its acknowledgement."""
+    """Return a member's acknowledgement whose share coordinator knows of another leader."""
     queue = Queue()
     member = queue.holding()
-    state = StateCaller(queue.world.connect(), "g", queue.place[0])
     if fence == "leader epoch":
-        assert state.read(leader_epoch=7).error == NONE
-    else:
-        assert state.initialize(1_000, 0) == NONE
+        assert StateCaller(queue.world.connect(), "g", queue.place[0]).read(leader_epoch=7).error == NONE
+    else:  # by way of a broker whose handler knows nothing of the leader here
+        answer = queue.world.services.share_states.initialize(SharePartitionKey("g", *queue.place), 1_000, 0)
+        queue.world.clock.run_until_idle()
+        assert answer.value.code is NONE
     acks = [share_acknowledge.AcknowledgementBatch(0, 4, [ACCEPT])]
     topics = [share_acknowledge.AcknowledgeTopic(queue.place[0], [share_acknowledge.AcknowledgePartition(0, acks)])]
     return queue, ShareAcknowledgeRequest("g", "m", member.session_epoch, False, topics)
@@ -290,7 +293,7 @@ def test_an_acknowledgement_by_a_fenced_leader_names_who_leads(fence: str) -> No
 
 @pytest.mark.parametrize("fence", ["leader epoch", "state epoch"])
 def test_within_a_fetch_it_does_not(fence: str) -> None:
-    """Only the fetch's own error names the leader there; without, it is 0 in epoch 0."""
+    """Name the leader only with the fetch's own error; otherwise it is 0 in epoch 0."""
     queue, _ = fenced(fence)
     part = only(queue.member.fetch(acks={queue.place: [(0, 4, ACCEPT)]}, max_records=0))
     assert (part.error_code, part.acknowledge_error_code) == (NONE, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -311,7 +314,7 @@ LISTED: list[tuple[dict[int, list[tuple[int, int]]], dict[int, ErrorCode]]] = [
 def test_partitions_that_are_merely_listed(
     batches: dict[int, list[tuple[int, int]]], answered: dict[int, ErrorCode], queue: Queue
 ) -> None:
-    """They are answered beside those that are acknowledged, if there are any whose batches make sense."""
+    """Answer them together with the acknowledged ones, if any of their batches is valid."""
     member = queue.holding()
     rpc = share_acknowledge
     parts = [
@@ -341,7 +344,7 @@ def test_partitions_that_are_merely_listed_in_a_fetch(
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("kind", [GAP, ACCEPT, RELEASE, REJECT])
 def test_each_type_of_acknowledgement_and_what_is_stored(version: int, kind: int, queue: Queue) -> None:
-    """Accepted, or given up (rejected, or a gap), a record never comes again; released, it does."""
+    """Never redeliver an accepted, rejected or gap record; redeliver a released one."""
     member = queue.holding()
     batches = [share_acknowledge.AcknowledgementBatch(0, 4, [kind])]
     topics = [share_acknowledge.AcknowledgeTopic(queue.place[0], [share_acknowledge.AcknowledgePartition(0, batches)])]
@@ -404,7 +407,7 @@ def test_renewing_prolongs_and_stores_nothing(piggybacked: bool, queue: Queue) -
 
 @pytest.mark.parametrize("field", ["max_wait_ms", "min_bytes", "max_bytes", "max_records"])
 def test_a_renewal_that_asks_for_records_is_refused_before_its_session_is_touched(field: str, queue: Queue) -> None:
-    """KIP-1222: all four are zero in a ShareFetch that renews."""
+    """KIP-1222: all four fields must be zero in a renewing ShareFetch."""
     member = queue.holding()
     limits = {"max_wait_ms": 0, "min_bytes": 0, "max_bytes": 0, "max_records": 0, field: 1}
     batches = [share_fetch.AcknowledgementBatch(0, 9, [RENEW])]
@@ -422,14 +425,14 @@ def test_a_renewal_that_asks_for_records_is_refused_before_its_session_is_touche
 
 
 def test_who_is_no_member_may_fetch_and_acknowledge(queue: Queue) -> None:
-    """Neither the group's members nor the assignment are looked at; the member id is any text."""
+    """Check neither membership nor assignment; the member id is any text."""
     stranger = ShareClient(queue.world, "not a uuid")
     assert stranger.acquire(queue.place) == [(0, 9, 1)]
     assert stranger.acknowledge(queue.place, (0, 9, ACCEPT)) is NONE
 
 
 def test_forgetting_a_partition_keeps_its_locks_even_when_the_session_ends(queue: Queue) -> None:
-    """Only records in the session are given back with it; the rest waits for its locks to run out."""
+    """Release only records of partitions in the session; other locks expire."""
     member = queue.holding()
     member.fetch(queue.other)
     member.fetch(forgotten=[queue.place])
@@ -444,7 +447,7 @@ def test_forgetting_a_partition_keeps_its_locks_even_when_the_session_ends(queue
 
 
 def test_acknowledging_a_partition_that_left_the_assignment() -> None:
-    """Listed to carry the acknowledgement and forgotten in the same request, it is answered and not fetched from."""
+    """Answer, without fetching, a partition listed and forgotten in one request."""
     queue = Queue(batches=2)
     member = queue.open()
     assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]
@@ -458,7 +461,7 @@ def test_acknowledging_a_partition_that_left_the_assignment() -> None:
 
 
 def test_records_that_retention_took_are_passed_over_without_a_word() -> None:
-    """OFFSET_OUT_OF_RANGE is never shown. What was held below the new start may still be acknowledged, for nothing."""
+    """Never return OFFSET_OUT_OF_RANGE; accept acknowledgements below the new start without effect."""
     queue = Queue(batches=3)
     member = queue.open()
     assert acquired_of(member.fetch(max_records=10)) == [(0, 9, 1)]

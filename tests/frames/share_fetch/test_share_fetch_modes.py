@@ -1,4 +1,4 @@
-"""ShareFetch with an acquire mode that nobody knows (KIP-1206), as Apache Kafka 4.3.1 answers it."""
+"""ShareFetch with an unknown acquire mode (KIP-1206), answered as by Apache Kafka 4.3.1."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UNKNOWN_MODE = 7
 
 
 def holder() -> tuple[ShareClient, Place]:
-    """A member that has acquired offset 0 of the one partition there is."""
+    """Return a member that has acquired offset 0 of the only partition."""
     world = BrokerWorld()
     place = (world.create_topic("t").topic_id, 0)
     append(world, "t", 1)
@@ -34,7 +34,7 @@ def test_it_does_not_matter_when_there_is_nothing_to_fetch_from() -> None:
 
 
 def test_it_does_not_matter_at_the_end_of_a_session() -> None:
-    """The session ends, and what the member held is given back."""
+    """End the session and release the member's records."""
     member, place = holder()
     assert member.fetch(mode=UNKNOWN_MODE, epoch=-1).error_code == ErrorCode.NONE
     other = ShareClient(member.world, "other")

@@ -1,4 +1,4 @@
-"""ShareFetch: long polls, over frames on virtual time, and what ends them."""
+"""ShareFetch long polls on virtual time, and the events that end them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def idle_member(world: BrokerWorld, *topics: str) -> ShareClient:
-    """A member with partition 0 of each topic in its session, with nothing there yet."""
+    """Return a member with the empty partition 0 of each topic in its session."""
     places = [(world.create_topic(topic).topic_id, 0) for topic in topics]
     from_the_start(world)
     member = ShareClient(world)
@@ -29,7 +29,7 @@ def idle_member(world: BrokerWorld, *topics: str) -> ShareClient:
 
 
 def waiting_member(world: BrokerWorld, *topics: str) -> ShareClient:
-    """An idle member that fetches, for as long as a second."""
+    """Return an idle member whose fetch waits up to a second."""
     member = idle_member(world, *topics)
     member.send_fetch(max_wait_ms=1_000)
     world.clock.run_until_idle()
@@ -82,7 +82,7 @@ def test_both_partitions_of_a_fetch_are_handed_out_though_one_start_offset_is_no
 
 @pytest.mark.parametrize("topics", [("t",), ("t", "u")])
 def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...], world: BrokerWorld) -> None:
-    """The member learns it while its other topics have nothing for it; those stay in its session."""
+    """Notify the member while its other topics are empty; they stay in its session."""
     member = waiting_member(world, *topics)
     deleted = world.services.metadata.topic("t")
     assert deleted is not None
@@ -95,7 +95,7 @@ def test_a_deleted_topic_ends_the_wait_at_once(topics: tuple[str, ...], world: B
 
 
 def test_errors_are_reported_though_no_records_are_asked_for(world: BrokerWorld) -> None:
-    """MaxRecords 0: Apache Kafka 4.3.1 still names the partitions that are not there."""
+    """Name missing partitions even with MaxRecords 0, as Apache Kafka 4.3.1 does."""
     member = idle_member(world, "t")
     topic = world.services.metadata.topic("t")
     assert topic is not None

@@ -1,4 +1,4 @@
-"""Share sessions and the window of records in flight, over frames (KIP-932, share sessions, in-flight records)."""
+"""Share sessions and the window of records in flight, over frames (KIP-932)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Work:
         self.two.join("t")
 
     def state(self, place: Place | None = None) -> tuple[int, list[tuple[int, int, int, int]]]:
-        """Start offset, and first and last offset, state and delivery count of each batch, as they are stored."""
+        """Return the stored start offset, and first and last offset, state and delivery count of each batch."""
         topic_id, partition = place or self.first
         request = ReadShareGroupStateRequest("g", [ReadStateData(topic_id, [PartitionData(partition, 0)])])
         answer = self.world.connect().call(request, 0, ReadShareGroupStateResponse).results[0].partitions[0]
@@ -62,7 +62,7 @@ class Work:
         ]
 
     def described(self) -> dict[int, int]:
-        """Start offset of each partition, as an administrator sees it."""
+        """Return the start offset of each partition, as administrators see it."""
         request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup("g", None)])
         answer = self.world.connect().call(request, 1, DescribeShareGroupOffsetsResponse).groups[0]
         return {one.partition_index: one.start_offset for topic in answer.topics for one in topic.partitions}
@@ -77,7 +77,7 @@ def work() -> Work:
 
 
 def test_the_session_remembers_its_partitions(work: Work) -> None:
-    """A listed partition is fetched from until it is forgotten, and may be added to."""
+    """Fetch a listed partition until it is forgotten; others may be added."""
     assert acquired_of(work.one.fetch(work.first, max_records=4)) == [(0, 3, 1)]
     work.one.fetch(work.second, max_records=0)
     got = work.one.fetch()
@@ -93,14 +93,14 @@ def test_the_session_remembers_its_partitions(work: Work) -> None:
 
 
 def test_the_leader_picks_the_records_and_takes_released_ones_first(work: Work) -> None:
-    """A ShareFetch has no offset."""
+    """Choose without an offset from the request, which has none."""
     assert work.one.acquire(work.first, max_records=6) == [(0, 5, 1)]
     assert work.one.acknowledge(work.first, (1, 2, RELEASE)) is NONE
     assert acquired_of(work.one.fetch(max_records=3)) == [(1, 2, 2), (6, 6, 1)]
 
 
 def test_a_session_has_its_epochs(work: Work) -> None:
-    """KIP-932: 0 opens, -1 ends, otherwise one more with each request, of either RPC."""
+    """KIP-932: 0 opens, -1 ends, and every other request of either RPC adds one."""
     assert work.one.fetch(work.first, epoch=1).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
     assert work.one.fetch(work.first, epoch=-1).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
     assert work.one.acknowledge(work.first, epoch=5) is ErrorCode.SHARE_SESSION_NOT_FOUND
@@ -188,7 +188,7 @@ def test_the_last_request_of_a_session_may_acknowledge(fetch: bool, work: Work) 
 
 
 def test_the_last_request_of_a_session_fetches_nothing(work: Work) -> None:
-    """KIP-932: the final epoch acknowledges and ends the session; what it would fetch would count as delivered."""
+    """KIP-932: the final epoch only acknowledges; records fetched then would count as delivered."""
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     append(work.world, "t", 5)
     answer = work.one.fetch(epoch=-1, acks={work.first: [(0, 9, ACCEPT)]})
@@ -197,7 +197,7 @@ def test_the_last_request_of_a_session_fetches_nothing(work: Work) -> None:
 
 
 def test_an_idle_group_is_forgotten_by_the_leader_and_its_offsets_are_known(work: Work) -> None:
-    """KIP-932: administrators ask the share coordinator, so nobody has to load the share partition for them."""
+    """KIP-932: the share coordinator answers administrators, without loading the share partition."""
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     assert work.one.acknowledge(work.first, (0, 4, ACCEPT)) is NONE
     assert work.one.acknowledge(work.first, (5, 5, ACCEPT)) is NONE
@@ -234,7 +234,7 @@ def test_a_session_cannot_be_opened_with_acknowledgements(work: Work) -> None:
 
 
 def test_members_share_a_partition_record_by_record(work: Work) -> None:
-    """KIP-932: nobody owns a partition; what one member has acquired, another does not get."""
+    """KIP-932: no member owns a partition; a record acquired by one is not delivered to another."""
     got = [work.one.acquire(work.first, max_records=3), work.two.acquire(work.first, max_records=3)]
     got += [acquired_of(member.fetch(max_records=3)) for member in (work.one, work.two)]
     assert got == [[(0, 2, 1)], [(3, 5, 1)], [(6, 8, 1)], [(9, 9, 1)]]
@@ -252,7 +252,7 @@ def test_a_full_window_takes_no_more_until_its_front_is_finished() -> None:
 
 
 def test_a_full_window_goes_on_when_the_records_that_a_restart_gave_back_are_finished() -> None:
-    """A batch may fill the window beyond its limit; all of it is finished but what was held at the restart."""
+    """Overfill the window by a batch; finish all but what was held at the restart."""
     work = Work(group_share_min_partition_max_record_locks="100", group_share_partition_max_record_locks="100")
     assert work.one.acquire(work.first) == [(0, 9, 1)]
     append(work.world, "t", 150)
@@ -268,7 +268,7 @@ def test_a_full_window_goes_on_when_the_records_that_a_restart_gave_back_are_fin
 
 
 def test_the_delivery_count_rises_with_every_delivery_and_is_stored_when_a_record_comes_back(work: Work) -> None:
-    """Released, or its lock has run out: either way it was delivered."""
+    """Count releases and expired locks alike."""
     assert work.one.acquire(work.first, max_records=2) == [(0, 1, 1)]
     assert work.state()[1] == []  # what is acquired is written nowhere
     assert work.one.acknowledge(work.first, (0, 0, RELEASE)) is NONE

@@ -1,4 +1,4 @@
-"""A window far wider than Apache Kafka's 10,000 offsets, in which every record goes another way than its neighbours."""
+"""A window far wider than Apache Kafka's 10,000 offsets, with a different outcome for every neighbour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BROKER = {
 
 
 class Queue:
-    """A group that holds every record of the window; its share session is open."""
+    """A group that holds every record of the window, with an open share session."""
 
     def __init__(self) -> None:
         self.world = BrokerWorld(BROKER)
@@ -41,26 +41,26 @@ class Queue:
         return member
 
     def acknowledge_in_turn(self, first: int) -> None:
-        """Accept and reject every other one of the next `STEP`."""
+        """Accept and reject alternately the next `STEP` records."""
         last = first + STEP - 1
         kinds = [REJECT if offset % 2 else ACCEPT for offset in range(first, last + 1)]
         assert ack_errors(self.member.acknowledge((first, last, kinds))) == [ErrorCode.NONE]
 
     def stored_ranges(self) -> int:
-        """Return how many separate ranges the share coordinator keeps."""
+        """Return the number of separate ranges in the share coordinator."""
         shard = self.world.services.share_states.partitions.get(0).shard
         state = shard.state_of(SharePartitionKey("g", self.topic_id, 0))
         assert state is not None
         return len(state.batches)
 
     def largest_record(self) -> int:
-        """Bytes of the largest value that the share coordinator's topic holds."""
+        """Return the bytes of the largest value in the share coordinator's topic."""
         log = self.world.folder.logs.get("__share_group_state", 0)
         return max(len(record.value or b"") for record in read_all(log))
 
 
 def test_every_record_may_go_another_way_than_its_neighbours() -> None:
-    """One record at the front is held all the time, so that nothing behind it is forgotten."""
+    """Hold one record at the front throughout, so that nothing after it is forgotten."""
     queue = Queue()
     for first in range(1, WIDTH - STEP, STEP):
         queue.acknowledge_in_turn(first)

@@ -1,4 +1,4 @@
-"""The next fetch of a group with order by key, begun when the last one was answered: when, and how much."""
+"""The next fetch of a group with order by key, started ahead when the last was answered: its timing and size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYS = [b"%d" % number for number in range(10)]
 
 
 def rig_with(*batches: Sequence[bytes], limit: int = 40) -> ShareRig:
-    """One share partition with these record batches, and so many records in flight at most."""
+    """Return one share partition with these record batches, and a limit of records in flight."""
     rig = rig_of()
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=limit)
     for each in batches:
@@ -83,9 +83,7 @@ def test_the_answer_is_with_the_socket_before_anything_is_read(monkeypatch: pyte
 
 
 def reads_by_turn() -> list[int]:
-    """Return how often two share partitions with more to enter have been read, after each turn
-    behind a fetch of both.
-    """
+    """Return how often two share partitions were read, after each turn following a fetch of both."""
     rig = rig_of(KEYS, KEYS)
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=40)
     rig.fetch(0, 1, max_records=20).start()
@@ -103,7 +101,7 @@ def test_share_partitions_have_a_turn_each() -> None:
 
 @pytest.mark.parametrize("waits", [False, True])
 def test_one_with_nothing_to_do_takes_no_turn(*, waits: bool) -> None:
-    """This holds also if a fetch waits, which will look itself."""
+    """Take no turn even if a fetch waits, which will look by itself."""
     rig = rig_of(KEYS, KEYS)
     rig.settings.share = rig.settings.share._replace(partition_max_record_locks=40)
     rig.fetch(0, 1, max_records=20).start()
@@ -185,7 +183,7 @@ def test_not_more_than_a_fetch_would_enter() -> None:
 
 
 def test_little_room_is_left_to_the_fetch() -> None:
-    """Otherwise the window would be parted into many small in-flight batches."""
+    """Leave it: otherwise the window would be split into many small in-flight batches."""
     rig = rig_with(KEYS, [b"x"], [b"y"], limit=12)
     take(rig)
     rig.clock.run_until_idle()

@@ -1,4 +1,4 @@
-"""Record batches sent to a group with order by key: large ones are cut to what was acquired."""
+"""Record batches sent to a group with order by key: large ones are cut to the acquired records."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def batch_of(base: int, count: int, size: int, codec: Compression = Compression.
 
 
 def sent_of(batch: bytes) -> int:
-    """Return how many records are sent when the first one was acquired of a batch that begins at offset 500."""
+    """Return how many records are sent if the first was acquired of a batch that begins at offset 500."""
     return len(sent_records(cut_to(read_of([batch]), [AcquiredRange(500, 500, 1)])))
 
 
@@ -126,7 +126,7 @@ def test_small_batches_are_sent_whole() -> None:
 
 
 def test_control_batches_are_sent_as_they_are() -> None:
-    """Whatever they have, Apache Kafka's own have one record."""
+    """Send them whole whatever they hold; Apache Kafka's have one record."""
     read = read_of([batch_of(0, 100, 100)])
     control = [span._replace(attributes=span.attributes | 0x20) for span in read.batches]
     assert cut_to(ReadResult(read.records, control), [AcquiredRange(0, 0, 1)]) == read.records
@@ -156,7 +156,7 @@ def test_the_size_of_the_last_batch_is_in_offsets(last: int, size: int) -> None:
 
 
 def test_what_is_opened_for_one_answer_is_bounded() -> None:
-    """Batches beyond it are sent whole, as they were before."""
+    """Send batches beyond the bound whole."""
     half = [RecordData(b"%d" % number, bytes(MOST_OPENED // 1000)) for number in range(600)]
     made = [build_batch(half, timestamp_ms=9, base_offset=base, compression=Compression.LZ4) for base in (0, 600, 1200)]
     read = read_of([bytes(batch) for batch in made])

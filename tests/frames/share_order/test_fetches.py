@@ -1,4 +1,4 @@
-"""Fetches of groups with order by key: when they look, and how much they get."""
+"""Fetches of groups with order by key: their timing and size."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ KEYS = [b"%d" % (each % 10) for each in range(40)]
 
 
 def test_it_goes_on_to_other_partitions_until_it_has_as_much_as_a_record_batch() -> None:
-    """It would have the forty records of the first one without order."""
+    """Without order it would get the first partition's forty records."""
     rig = rig_of(KEYS, KEYS)
     assert ranges(rig.fetch(0, 1, max_records=5).start().value) == [(0, 9, 1), (0, 9, 1)]
 

@@ -1,4 +1,4 @@
-"""Large reads that are kept: the part that serves a fetch, and the memory it takes."""
+"""Large reads that are kept: the parts that serve fetches, and their memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def key(number: int = 0) -> SharePartitionKey:
 
 
 def read(*sizes: int) -> ReadResult:
-    """Batches of ten records, of so many bytes each, from offset 100 on."""
+    """Return batches of ten records, of so many bytes each, from offset 100 on."""
     spans, position = [], 0
     for number, size in enumerate(sizes):
         spans.append(BatchSpan(100 + 10 * number, 109 + 10 * number, position, size, 0, -1))
@@ -75,7 +75,7 @@ def test_a_single_batch_may_be_larger_than_a_fetch_may_have() -> None:
 
 
 def test_what_lies_before_the_next_batch_is_read_again() -> None:
-    """Compacted away, or it has come back to the log: the read finds out."""
+    """Read it, to find whether it was compacted away or is back in the log."""
     spans = [BatchSpan(100, 109, 0, SIZE, 0, -1), BatchSpan(120, 129, SIZE, SIZE, 0, -1)]
     kept = kept_of(ReadResult(bytes(2 * SIZE), spans))
     assert kept.get(key(), 112, 129, 130, 9 * SIZE) is None
@@ -118,7 +118,7 @@ def test_nothing_is_left_of_what_is_forgotten() -> None:
 
 
 class CountedReads:
-    """A topic with one batch of more than 64 KB: a hundred keys, ten records of each; and what is read of it."""
+    """A topic with one batch over 64 KB (a hundred keys, ten records each), and its reads."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.world, self.place = ordered_world()
@@ -135,7 +135,7 @@ class CountedReads:
         monkeypatch.setattr(PartitionLog, "read", counted)
 
     def take(self) -> list[int]:
-        """Fetch a record of each key, and accept."""
+        """Fetch and accept a record of each key."""
         found = offsets_of(self.member.acquire(self.place))
         assert self.member.acknowledge(self.place, (found[0], found[-1], ACCEPT)) is ErrorCode.NONE
         return found
@@ -154,7 +154,7 @@ BIG = bytes(LEAST_BYTES)
 
 
 def kept_in(rig: ShareRig) -> KeptReads:
-    """Return the reads that are kept when the first two of six record batches were read, of three records each."""
+    """Return the kept reads after the first two of six record batches, of three records each, were read."""
     for _ in range(6):
         rig.source().contents.add(build_batch([RecordData(b"k", BIG)] * 3, timestamp_ms=1))
     kept = KeptReads()
@@ -163,7 +163,7 @@ def kept_in(rig: ShareRig) -> KeptReads:
 
 
 def read_again(rig: ShareRig, kept: KeptReads, *wanted: int) -> list[tuple[int, int]]:
-    """Return from where and how much was read for these; check that the log would bring the same."""
+    """Return offset and size of each read of these; check that the log returns the same."""
     before = len(rig.source().asked)
     found = kept.read(rig.leader(), *wanted)
     asked = rig.source().asked[before:]
@@ -223,7 +223,7 @@ def test_no_more_bytes_than_a_fetch_may_have_come_of_it(max_bytes: int) -> None:
 
 
 def test_behind_what_is_kept_no_more_is_read_than_a_fetch_has_room_for() -> None:
-    """All is read again at once if that is nothing."""
+    """Read everything again if there is room for nothing."""
     for offset, batches, reads in ((0, 3, [(6, 1)]), (3, 2, [(6, 1)]), (0, 2, [(0, 2)])):
         rig = ShareRig()
         kept = kept_in(rig)

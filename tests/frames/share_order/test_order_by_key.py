@@ -20,7 +20,7 @@ LOCK_MS, LIMIT = 15_000, 4
 
 
 def produce(world: BrokerWorld, keys: Sequence[bytes | None], codec: Compression = Compression.NONE) -> None:
-    """One batch with a record for each of the keys."""
+    """Produce one batch with a record for each of the keys."""
     data = build_batch([RecordData(key, b"v") for key in keys], timestamp_ms=1, compression=codec)
     answer = world.connect().call(produce_request(bytes(data), topic="t"), 9, ProduceResponse)
     assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
@@ -42,7 +42,7 @@ def member_of(world: BrokerWorld, place: Place, name: str = "m") -> ShareClient:
 
 
 def back_again(member: ShareClient, place: Place) -> None:
-    """Come back on a new connection, with nothing in hand."""
+    """Reconnect, without any acquired records."""
     member.reconnect()
     member.join("t")
     member.fetch(place, max_records=0)
@@ -53,7 +53,7 @@ def offsets_of(acquired: Sequence[tuple[int, int, int]]) -> list[int]:
 
 
 class TwelveMembers:
-    """Twelve members of a group with order by key, fifty keys, and what has become of each record."""
+    """Twelve members of a group with order by key, fifty keys, and the outcome of each record."""
 
     def __init__(self, seed: int) -> None:
         self.rng = rng = random.Random(seed)
@@ -88,7 +88,7 @@ class TwelveMembers:
             self.latest[key] = offset
 
     def acknowledge(self) -> None:
-        """All that one member has."""
+        """Acknowledge all records of one member."""
         member = self.rng.choice(self.members)
         mine = sorted(offset for offset, holder in self.held.items() if holder is member)
         kinds = {offset: self.rng.choice((ACCEPT, ACCEPT, RELEASE, REJECT)) for offset in mine}
@@ -124,7 +124,9 @@ class TwelveMembers:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_twelve_members_take_fifty_keys_in_order_whatever_becomes_of_them(seed: int) -> None:
-    """Random acknowledgements, lost connections, locks that run out, crashes: each record ends after the one before."""
+    """Use random acknowledgements, lost connections, expired locks, crashes: each record of a key ends after the
+    last.
+    """
     group = TwelveMembers(seed)
     rare = [group.lose_a_connection] * 4 + [group.let_the_locks_run_out] * 4 + [group.crash]
     for _ in range(6_000):

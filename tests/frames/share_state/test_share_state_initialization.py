@@ -1,4 +1,4 @@
-"""The two stages in which share state begins, over frames: failures and crashes at every point (KIP-932)."""
+"""The two stages of initialising share state, over frames: failures and crashes at every point (KIP-932)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NONE = ErrorCode.NONE
 
 
 def a_world(partitions: int = 2) -> BrokerWorld:
-    """Topic t with ten records in each partition; group g begins at the first."""
+    """Return a world with ten records in each partition of topic t, and group g, which begins at the first."""
     world = BrokerWorld()
     world.create_topic("t", partitions)
     from_the_start(world)
@@ -38,7 +38,7 @@ def place(world: BrokerWorld, partition: int = 0, topic: str = "t") -> tuple[byt
 
 
 def failing_from(number: int, topic: str) -> Callable[[str, str], OSError | None]:
-    """Fail the appends to the topic from the `number`th on, counted from 1."""
+    """Return a fault that fails the appends to the topic from the `number`th on, counted from 1."""
     appends = 0
 
     def fail(kind: str, path: str) -> OSError | None:
@@ -51,7 +51,7 @@ def failing_from(number: int, topic: str) -> Callable[[str, str], OSError | None
 
 
 def state_epochs(world: BrokerWorld) -> set[int]:
-    """The state epochs of everything that has share state."""
+    """Return the state epochs of all share state."""
     states = [
         partition.shard.state_of(key)
         for partition in world.services.share_states.partitions
@@ -64,7 +64,7 @@ def state_epochs(world: BrokerWorld) -> set[int]:
 
 
 def test_a_group_whose_initialisation_failed_halfway_is_deleted_with_what_there_is() -> None:
-    """Otherwise the state that was left would fence the next group of that name, whose epochs start over."""
+    """Delete the state: it would fence the next group of the name, whose epochs start over."""
     world = a_world()
     member = ShareClient(world)
     for _ in range(3):  # epochs rise
@@ -83,7 +83,7 @@ def test_a_group_whose_initialisation_failed_halfway_is_deleted_with_what_there_
 
 
 def test_what_was_done_before_an_initialisation_was_recorded_stays() -> None:
-    """An outsider may fetch as well; the state is there although the group does not know it yet."""
+    """Let any client fetch: the state exists although the group does not know it yet."""
     world = a_world(partitions=1)
     member, outsider = ShareClient(world), ShareClient(world, "outsider")
     world.fs.fail = failing_from(2, "__consumer_offsets")
@@ -100,7 +100,7 @@ def test_what_was_done_before_an_initialisation_was_recorded_stays() -> None:
 
 
 def test_what_was_done_before_an_initialisation_was_recorded_outlives_a_new_epoch() -> None:
-    """Another member joins meanwhile, and it is initialised again, at an epoch that the state does not have."""
+    """Let another member join, which initialises again, at an epoch that the state does not have."""
     world = a_world(partitions=1)
     member, outsider, newcomer = ShareClient(world), ShareClient(world, "outsider"), ShareClient(world, "newcomer")
     world.fs.fail = failing_from(2, "__consumer_offsets")
@@ -117,7 +117,7 @@ def test_what_was_done_before_an_initialisation_was_recorded_outlives_a_new_epoc
 
 
 def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> None:
-    """Otherwise the next join would go on where it was."""
+    """Delete it: otherwise the next join would continue there."""
     world = a_world(partitions=1)
     member, outsider = ShareClient(world), ShareClient(world, "outsider")
     member.join("t")
@@ -138,7 +138,7 @@ def test_deleting_offsets_deletes_what_an_unrecorded_initialisation_left() -> No
 
 
 def test_what_is_written_to_a_new_partition_before_its_group_notices_is_not_missed(world: BrokerWorld) -> None:
-    """`latest` is for topics that are new to the group (from Apache Kafka 4.4 on)."""
+    """Apply `latest` only to topics new to the group, as Apache Kafka 4.4 does."""
     world.create_topic("t", 1)
     append(world, "t", 5)
     member = ShareClient(world)
@@ -158,7 +158,7 @@ Prepare = Callable[[], tuple[BrokerWorld, ShareClient]]
 def after_crashes(
     prepare: Prepare, act: Callable[[BrokerWorld, ShareClient], object]
 ) -> Iterator[tuple[BrokerWorld, ShareClient]]:
-    """The broker dies at the first, second, ... disk operation of `act`; what there is when it has started again."""
+    """Crash the broker at each disk operation of `act`, and yield its state after the restart."""
     for step in range(1, 100):
         world, member = prepare()
         world.fs.crash_at = world.fs.steps + step
@@ -186,7 +186,7 @@ def stage_of(world: BrokerWorld, group_id: str = "g") -> str:
 
 
 def test_a_crash_at_any_point_of_the_first_heartbeat() -> None:
-    """The points include that between the record of what is to be initialised and that of what was."""
+    """Include the point between the records of the planned and the finished initialisation."""
     seen: Counter[str] = Counter()
     for world, member in after_crashes(lambda: joining(a_world()), lambda _world, member: member.join("t")):
         seen[stage_of(world)] += 1
@@ -206,7 +206,7 @@ def joining(world: BrokerWorld) -> tuple[BrokerWorld, ShareClient]:
 
 
 def half_done(world: BrokerWorld) -> tuple[BrokerWorld, ShareClient]:
-    """A member has finished the first five records of partition 0."""
+    """Let a member finish the first five records of partition 0."""
     member = ShareClient(world)
     member.join("t")
     assert member.acquire(place(world)) == [(0, 9, 1)]
@@ -215,7 +215,7 @@ def half_done(world: BrokerWorld) -> tuple[BrokerWorld, ShareClient]:
 
 
 def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> None:
-    """The state of the partitions that were there before is not touched."""
+    """Keep the state of the existing partitions."""
 
     def grow() -> tuple[BrokerWorld, ShareClient]:
         world, member = half_done(a_world())
@@ -233,7 +233,7 @@ def test_a_crash_at_any_point_of_the_heartbeat_that_finds_new_partitions() -> No
 
 
 def test_a_crash_at_any_point_of_a_topics_deletion() -> None:
-    """No trace of it is left, in the group or at the share coordinator, and its successor starts over."""
+    """Leave no trace in the group or share coordinator; a new topic of the name starts over."""
 
     def delete(world: BrokerWorld, _member: ShareClient) -> None:
         world.folder.metadata.delete_topics(["t"])

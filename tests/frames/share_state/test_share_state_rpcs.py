@@ -1,4 +1,4 @@
-"""The five share-state RPCs for an outside caller, over frames: every version, every error, restarts and failures."""
+"""The five share-state RPCs called by an outsider, over frames: every version, every error, restarts and failures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shareq.protocol.generated.find_coordinator import FindCoordinatorRequest, F
 from shareq.protocol.names import SHARE_GROUP_STATE
 from shareq.protocol.primitives import Message, uuid_to_text
 from shareq.protocol.share import RecordState
-from tests.support.clients.share_client import ShareClient, append, from_the_start
+from tests.support.clients.share_client import ShareClient, acquired_of, append, fetch_errors, from_the_start
 from tests.support.fakes.host import ELSEWHERE
 
 AVAILABLE: Final = RecordState.AVAILABLE
@@ -34,7 +34,7 @@ ALL = ("read", "write", "summary", "delete", "initialize")
 
 
 class Outside:
-    """A caller that has found the share coordinator of a group's partitions of a topic of two."""
+    """A caller that has found the share coordinator of a group and a topic of two partitions."""
 
     def __init__(self, **properties: str) -> None:
         self.world = BrokerWorld({name.replace("_", "."): value for name, value in properties.items()})
@@ -49,7 +49,7 @@ class Outside:
         self.connect()
 
     def find(self, version: int = 6) -> int:
-        """Return FindCoordinator's answer for partition 0, which creates the coordinator's topic."""
+        """Return FindCoordinator's answer for partition 0, which creates the state topic."""
         request = FindCoordinatorRequest(key_type=2, coordinator_keys=[f"g:{uuid_to_text(self.topic_id)}:0"])
         (found,) = self.state.client.call(request, version, FindCoordinatorResponse).coordinators
         return found.error_code
@@ -90,7 +90,7 @@ def test_counts_are_of_version_1(outside: Outside) -> None:
 
 
 def test_fencing(outside: Outside) -> None:
-    """Smaller epochs than known are refused, larger ones pass; only reads store leader epochs."""
+    """Refuse smaller epochs, accept larger ones; only reads store leader epochs."""
     state = outside.state
     state.initialize(5, 0)
     assert state.read(leader_epoch=7).error == NONE
@@ -131,7 +131,7 @@ def test_what_was_never_initialised(outside: Outside) -> None:
     ],
 )
 def test_what_does_not_exist(outside: Outside, partition: int, topic_id: bytes | None, unknown: ErrorCode) -> None:
-    """Reads and writes look for the state first, and there is none."""
+    """Look for the state first in reads and writes, and find none."""
     errors = outside.state.errors(partition, topic_id)
     assert errors == {name: INVALID_REQUEST if name in ("read", "write") else unknown for name in ALL}
 
@@ -147,7 +147,7 @@ def test_a_batch_that_means_nothing_is_refused(outside: Outside, batch: tuple[in
 
 
 def requests(topic_id: bytes) -> list[tuple[Message, type[Message], int]]:
-    """Each RPC in its newest version, for partitions 0, 9 and 0 of a topic and partition 0 of an unknown one."""
+    """Return each RPC in its newest version, for partitions 0, 9 and 0 of a topic and partition 0 of an unknown one."""
     one, two, three = initialize_share_group_state, read_share_group_state, write_share_group_state
     four, five = delete_share_group_state, read_share_group_state_summary
     ids = (topic_id, (0, 9, 0)), (UNKNOWN_ID, (0,))
@@ -176,7 +176,7 @@ def requests(topic_id: bytes) -> list[tuple[Message, type[Message], int]]:
     ],
 )
 def test_each_partition_has_its_own_row(outside: Outside, number: int, unknown: ErrorCode) -> None:
-    """Named twice, it is answered once. A row with an error has words for it, one without has none."""
+    """Answer a repeated partition once; only rows with an error have a message."""
     for request, response, version in requests(outside.topic_id)[: number + 1]:
         answer = outside.state.client.call(request, version, response)
     found = [
@@ -193,7 +193,7 @@ def test_each_partition_has_its_own_row(outside: Outside, number: int, unknown: 
 
 
 def test_a_plain_assignment_initialises_without_a_start_offset(outside: Outside) -> None:
-    """-1 until records are acquired; the state epoch is the group epoch, and no batch is there."""
+    """Use -1 until records are acquired, the group epoch as the state epoch, and no batches."""
     from_the_start(outside.world)
     for partition in (0, 1):
         append(outside.world, "t", 3, partition=partition)
@@ -204,6 +204,38 @@ def test_a_plain_assignment_initialises_without_a_start_offset(outside: Outside)
     assert member.acquire((outside.topic_id, 0)) == [(0, 2, 1)]
     assert outside.state.read(partition=0) == (NONE, member.member_epoch, 0, [])
     assert outside.state.read(partition=1) == unused
+
+
+def test_a_leader_that_begins_elsewhere_ends_this_one_before_it_hands_out_more(outside: Outside) -> None:
+    """Stop delivering at once what the other leader's members may have finished, not only at a refused write."""
+    place = outside.topic_id, 0
+    from_the_start(outside.world)
+    append(outside.world, "t", 3)
+    member = ShareClient(outside.world)
+    member.join("t")
+    assert member.acquire(place) == [(0, 2, 1)]
+    append(outside.world, "t", 3)
+    assert outside.state.read(leader_epoch=0).error == NONE  # of the leader that there is
+    assert member.acquire(place) == [(3, 5, 1)]
+    append(outside.world, "t", 3)
+    assert outside.state.read(leader_epoch=9).error == NONE
+    answer = member.fetch(place)
+    assert (acquired_of(answer), fetch_errors(answer)) == ([], {place: ErrorCode.NOT_LEADER_OR_FOLLOWER})
+
+
+def test_a_leader_gives_up_a_state_that_is_wiped_or_deleted(outside: Outside) -> None:
+    """Drop its memory, because equal epochs do not fence it."""
+    place = outside.topic_id, 0
+    from_the_start(outside.world)
+    append(outside.world, "t", 3)
+    member = ShareClient(outside.world)
+    member.join("t")
+    assert member.acquire(place) == [(0, 2, 1)]
+    assert outside.state.initialize(member.member_epoch, 1) == NONE
+    assert member.acquire(place) == [(1, 2, 1)]
+    assert outside.state.delete() == NONE
+    append(outside.world, "t", 1)
+    assert acquired_of(member.fetch(place)) == []
 
 
 @pytest.mark.parametrize("number", range(5))
@@ -228,14 +260,14 @@ def test_before_there_is_a_coordinator() -> None:
 
 
 def test_a_coordinator_that_cannot_be_had() -> None:
-    """More replicas than brokers: the topic cannot be created, by FindCoordinator neither."""
+    """Require more replicas than brokers, so that not even FindCoordinator can create the topic."""
     outside = Outside(share_coordinator_state_topic_replication_factor="3")
     assert outside.find() == ErrorCode.INVALID_REPLICATION_FACTOR
     assert set(outside.state.errors().values()) == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
 
 
 def test_a_coordinator_elsewhere(outside: Outside) -> None:
-    """Led by another broker, its partition of the state topic is not answered for here; the others are."""
+    """Refuse only the state partition that another broker leads."""
     key = SharePartitionKey("g", outside.topic_id, 0)
     at = [share_partition_for(key._replace(partition=partition), 50) for partition in (0, 1)]
     assert at[0] != at[1]

@@ -1,4 +1,4 @@
-"""Compaction seen through frames: the coordinators' topics stay small, compacted user topics read as they should."""
+"""Compaction over frames: internal topics stay small, compacted user topics read correctly."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def logs_of(world: BrokerWorld, topic: str, partition: int = 0) -> list[str]:
 
 
 def test_share_state_stays_small_whatever_is_acknowledged() -> None:
-    """10,000 acknowledgements of alternating types, one by one, on one share partition: never more than 4 segments."""
+    """Acknowledge 10,000 records singly, with alternating types: never more than 4 segments."""
     world = BrokerWorld(
         {
             "share.coordinator.state.topic.num.partitions": "1",
@@ -70,7 +70,7 @@ def test_share_state_stays_small_whatever_is_acknowledged() -> None:
 
 
 def test_groups_stay_small_though_members_come_and_go() -> None:
-    """Epochs, members and assignments of 400 members that join and leave: never more than 4 segments."""
+    """Let 400 members join and leave: never more than 4 segments."""
     world = BrokerWorld({"offsets.topic.num.partitions": "1", "offsets.topic.segment.bytes": str(32 * KIB)})
     world.create_topic("t", 8)
     stays = ShareClient(world, "stays")
@@ -93,7 +93,7 @@ def test_groups_stay_small_though_members_come_and_go() -> None:
 
 
 def test_a_deleted_groups_share_state_goes_from_the_log_in_time() -> None:
-    """Tombstones logically delete it at once; a day later the log knows nothing of the group."""
+    """Delete it logically by tombstones; a day later no record of the group is left."""
     world = BrokerWorld(
         {
             "share.coordinator.state.topic.num.partitions": "1",
@@ -132,7 +132,7 @@ def test_a_deleted_groups_share_state_goes_from_the_log_in_time() -> None:
 
 
 def keyed(*rows: tuple[bytes, bytes | None], compression: Compression = Compression.NONE, sequence: int = -1) -> bytes:
-    """A batch of keys and values; with a sequence an idempotent producer's."""
+    """Return a batch of keys and values; with a sequence an idempotent producer's."""
     return bytes(
         build_batch(
             [RecordData(key, value) for key, value in rows],
@@ -165,7 +165,7 @@ def everything(client: MockConnection, topic: str, offset: int = 0) -> list[Reco
 
 @pytest.fixture
 def compacted() -> tuple[BrokerWorld, MockConnection]:
-    """A topic with twelve keys, of which the last values are left in the sealed segments."""
+    """Return a topic with twelve keys whose sealed segments hold only their last values."""
     world = BrokerWorld()
     world.create_topic("t", 1, **SEGMENT)
     client = world.connect()
@@ -214,7 +214,7 @@ def test_list_offsets_of_a_compacted_topic(compacted: tuple[BrokerWorld, MockCon
 
 
 def test_an_idempotent_producer_goes_on_after_all_its_records_were_superseded(world: BrokerWorld) -> None:
-    """Its last batch stays, empty, for its sequence; also when producers are found again in the log alone."""
+    """Keep its last batch, empty, for the sequence; also if the state is rebuilt from the log."""
     world.create_topic("t", 1, **SEGMENT)
     client = world.connect()
     for sequence in range(3):
@@ -240,7 +240,7 @@ def test_an_idempotent_producer_goes_on_after_all_its_records_were_superseded(wo
 
 
 def test_a_share_group_consumes_over_the_gaps(compacted: tuple[BrokerWorld, MockConnection]) -> None:
-    """KIP-932, and Apache Kafka 4.3.1: offsets that compaction took are nobody's; others are delivered once."""
+    """KIP-932, and Apache Kafka 4.3.1: compacted offsets belong to no member; others are delivered once."""
     world, client = compacted
     topic = world.services.metadata.topic("t")
     assert topic is not None
@@ -265,7 +265,7 @@ def test_a_share_group_consumes_over_the_gaps(compacted: tuple[BrokerWorld, Mock
 
 
 def test_available_records_that_are_compacted_away_are_not_waited_for(world: BrokerWorld) -> None:
-    """Released records whose segment is cleaned before they come again: archived, and the start offset goes on."""
+    """Archive released records whose segment is cleaned, and move the start offset on."""
     world.create_topic("t", 1, **SEGMENT)
     client = world.connect()
     for number in range(10):
@@ -302,7 +302,7 @@ def timed(world: BrokerWorld, key: bytes, value: bytes) -> bytes:
 
 
 def test_compact_and_delete_does_both(world: BrokerWorld) -> None:
-    """Old segments go whole, keys or not; of what is young enough the last value of each key stays."""
+    """Delete whole old segments, keys or not; keep the last value of each key in young ones."""
     world.create_topic(
         "t", 1, internal_segment_bytes="2000", cleanup_policy="compact,delete", retention_ms=str(30 * MINUTE)
     )
@@ -326,7 +326,7 @@ def test_compact_and_delete_does_both(world: BrokerWorld) -> None:
 
 
 def test_a_share_group_that_retention_overtakes_goes_on_at_the_log_start(world: BrokerWorld) -> None:
-    """Apache Kafka 4.3.1: what is available below the log start is archived, the start offset follows."""
+    """Apache Kafka 4.3.1: archive available records below the log start; the start offset follows."""
     topic = world.create_topic("t", 1, internal_segment_bytes="1000", retention_ms=str(30 * MINUTE))
     place = (topic.topic_id, 0)
     client = world.connect()

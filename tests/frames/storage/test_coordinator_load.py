@@ -1,4 +1,4 @@
-"""The load of a coordinator's log with large batches, damaged ones, and a disk that does not read."""
+"""Loading a coordinator's log with large batches, damaged ones, and a failing disk."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FIRST_SEGMENT = f"data/{CONSUMER_OFFSETS}-0/{0:020}.log"
 
 
 def classic_group(group_id: str, metadata: bytes) -> RecordData:
-    """The record of a group with one member, as an earlier release wrote it whatever its size."""
+    """Return the record of a group with one member, of any size, as an earlier release wrote it."""
     group = ClassicGroup(group_id, 0)
     group.add(ClassicMember("m", None, "c", "/127.0.0.1", 60_000, 60_000, (("range", metadata),)), "consumer")
     group.protocol_name, group.generation, group.state = "range", 1, ClassicState.STABLE
@@ -48,7 +48,7 @@ def append(world: BrokerWorld, *records: RecordData, compression: Compression = 
 
 
 def with_groups(**properties: str) -> BrokerWorld:
-    """The internal topic with a share group `before`."""
+    """Return a world whose internal topic has a share group `before`."""
     world = BrokerWorld(ONE_SHARD | {name.replace("_", "."): value for name, value in properties.items()})
     world.create_topic("t")
     ShareClient(world, group="before").join("t")
@@ -77,7 +77,7 @@ def test_a_batch_of_68_mb_that_an_earlier_release_wrote_is_loaded(
 
 
 def loaded_from(world: BrokerWorld, buffer_bytes: int = 1_000) -> set[str]:
-    """The groups that a load finds which reads so many bytes at a time."""
+    """Return the groups that a load with this buffer size finds."""
     broker, settings = world.broker, group_coordinator_settings(world.services.started_with)
     shard = GroupCoordinatorShard(broker.services.metadata, broker.services.configs, world.clock.wall_ms, settings)
     log = data_folder_of(broker.services).logs.get(CONSUMER_OFFSETS, 0)
@@ -116,7 +116,7 @@ def test_damaged_batches_are_skipped_and_the_load_goes_on(caplog: pytest.LogCapt
 
 
 def test_a_log_that_cannot_be_read_costs_its_partition_alone(caplog: pytest.LogCaptureFixture) -> None:
-    """Apache Kafka: a partition whose load fails answers NOT_COORDINATOR, the others work."""
+    """Answer NOT_COORDINATOR for that partition only, as Apache Kafka does."""
     world = BrokerWorld({"offsets.topic.num.partitions": "2"})
     ids = {"t": world.create_topic("t").topic_id}
     client = OffsetsClient(world.connect(), ids)
@@ -151,7 +151,7 @@ def test_bytes_that_the_disk_does_not_read_are_damage(caplog: pytest.LogCaptureF
 
 
 def test_share_state_alone_may_be_larger_than_a_message() -> None:
-    """A window of a million offsets has to fit: see `MAX_STATE_BYTES`."""
+    """Allow for a window of a million offsets: see `MAX_STATE_BYTES`."""
     world = with_groups()
     coordinator = world.services.share_states.partitions.room
     assert coordinator.most_bytes() > 32 * 1024 * 1024

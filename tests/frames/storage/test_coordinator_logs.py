@@ -1,10 +1,11 @@
-"""The coordinators' writes and loads of their topics."""
+"""The coordinators' writes to their topics, and loads."""
 
 from __future__ import annotations
 
 import pytest
 
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import read_header
 from shareq.protocol.records.compression import Compression
@@ -29,7 +30,7 @@ class Group:
         """Return the codecs of the batches in a topic's one partition."""
         log = self.world.folder.logs.get(topic, 0)
         read = log.read(0, 1 << 20, upto=log.high_watermark)
-        assert not isinstance(read, ErrorCode)
+        assert isinstance(read, ReadResult)
         assert read.batches
         data = bytes(read.records)
         return {read_header(data[span.position : span.position + span.size]).attributes & 7 for span in read.batches}

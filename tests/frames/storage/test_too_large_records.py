@@ -1,6 +1,6 @@
-"""An operation whose records a coordinator's log could not give back is refused alone; everybody else goes on.
+"""Operations whose records would be too large for a coordinator's log to load: only they are refused.
 
-What Apache Kafka answers: `tests/interop/test_too_large_records.py`.
+`tests/interop/test_too_large_records.py` has Apache Kafka's answers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SMALL = ONE_SHARD | {"message.max.bytes": "4000", "transaction.state.log.num.par
 
 
 class Shard:
-    """One partition of `__consumer_offsets` with groups of each kind, whose members must not notice anything."""
+    """One partition of `__consumer_offsets` with groups of each kind, whose members must not be affected."""
 
     def __init__(self, properties: dict[str, str]) -> None:
         self.world = BrokerWorld(properties)
@@ -42,7 +42,7 @@ class Shard:
         self.state = self.partition.shard
 
     def check_undisturbed(self) -> None:
-        """Check that nobody was fenced or has to join again, and the shard was not reloaded."""
+        """Check that no member was fenced or has to rejoin, and the shard was not reloaded."""
         assert [member.heartbeat() for member in self.classic] == [NONE, NONE]
         assert describe(self.world).group_state == "Stable"
         assert self.share.heartbeat().error_code == NONE
@@ -52,7 +52,7 @@ class Shard:
         assert self.partition.shard is self.state
 
     def check_start(self, caplog: pytest.LogCaptureFixture) -> None:
-        """A restart finds all of them, and complains of nothing."""
+        """Check that a restart loads all groups without a complaint."""
         caplog.clear()
         with caplog.at_level(logging.WARNING):
             self.world.restart()
@@ -109,7 +109,7 @@ def test_a_heartbeat_with_340_000_topic_names(kind: str, caplog: pytest.LogCaptu
 
 
 def test_a_member_that_the_group_has_no_room_for_stays_out(caplog: pytest.LogCaptureFixture) -> None:
-    """Apache Kafka lets it in and cannot write the group down then: it rebalances for ever."""
+    """Refuse it; Apache Kafka accepts it, cannot write the group, and rebalances for ever."""
     shard = Shard(SMALL)
     comer = ClassicClient(shard.world)
     comer.send_join(protocols={"range": bytes(3_900), "other": b""})
@@ -180,7 +180,7 @@ def test_heartbeats_of_the_new_protocols() -> None:
 
 
 def test_a_refused_heartbeat_does_not_hide_that_topics_have_changed() -> None:
-    """The heartbeat that finds a new topic is refused for another reason: the next one finds it all the same."""
+    """Find the new topic in the next heartbeat if the one that saw it is refused."""
     shard = Shard(SMALL)
     assert shard.share.heartbeat("t", "u").error_code == NONE
     shard.world.clock.advance(1_000)
@@ -225,7 +225,7 @@ def test_offset_commits(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_a_transaction_that_could_not_be_ended_does_not_grow_so_far() -> None:
-    """The record of its end takes more than that of its partitions."""
+    """Leave room for the record of its end, which is larger than that of its partitions."""
     world = BrokerWorld(SMALL)
     world.create_topic("a-topic-with-a-name", 2_000)
     producer = Transactor(world.connect(), JAVA_TV1)

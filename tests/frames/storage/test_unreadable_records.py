@@ -1,7 +1,7 @@
-"""Coordinators' logs with records that are missing, changed or damaged: every one loads, and everybody can work on.
+"""Coordinators' logs with missing, changed or damaged records: every one loads, and all clients can work on.
 
-The log of a busy life of groups of each kind, share state and transactions is written once more, with what chance does
-to its records. Nothing may raise; what cannot be read is logged.
+The log of a long history of groups of each kind, share state and transactions is rewritten with random damage. Nothing
+may raise; unreadable records are logged.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from devtools.clients.transactor import JAVA_TV2, Transactor
 from devtools.in_memory.mock_transport import BrokerWorld
 from shareq.broker.coordinator_runtime import replay as coordinator_load
 from shareq.broker.log.partition_log import Origin
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
@@ -57,7 +58,7 @@ class Stored:
     records: tuple[tuple[bytes | None, bytes | None], ...]
 
     def again(self, records: Sequence[tuple[bytes | None, bytes | None]]) -> bytes:
-        """The batch with other records, of the same producer."""
+        """Return the batch with other records of the same producer."""
         header = read_header(self.raw)
         return bytes(
             build_batch(
@@ -72,7 +73,7 @@ class Stored:
 
 
 def new_world() -> BrokerWorld:
-    """A topic of ten records, and the internal topics."""
+    """Return a world with a topic of ten records and the internal topics."""
     world = BrokerWorld(PROPERTIES)
     begin(world)
     return world
@@ -100,7 +101,7 @@ def consumer(world: BrokerWorld, group: str, member: str, epoch: int, instance: 
 
 
 def live(world: BrokerWorld) -> None:
-    """A life of everything that coordinators write down."""
+    """Cause every kind of record that coordinators write."""
     classic = [ClassicClient(world, "classic", instance=f"i{n}") for n in range(2)]
     form(classic)
     mixed = [ClassicClient(world, "mixed"), ClassicClient(world, "gone")]
@@ -134,7 +135,7 @@ def live(world: BrokerWorld) -> None:
 
 @cache
 def life() -> dict[str, tuple[Stored, ...]]:
-    """Return the records that it wrote into each of the topics."""
+    """Return the records written to each of the topics."""
     world = new_world()
     begin = {topic: world.folder.logs.get(topic, 0).log_end_offset for topic in TOPICS}
     live(world)
@@ -144,7 +145,7 @@ def life() -> dict[str, tuple[Stored, ...]]:
 def stored(world: BrokerWorld, topic: str, offset: int) -> Iterator[Stored]:
     log = world.folder.logs.get(topic, 0)
     read = log.read(offset, 1 << 24, upto=log.high_watermark)
-    assert not isinstance(read, ErrorCode)
+    assert isinstance(read, ReadResult)
     for span in read.batches:
         raw = bytes(read.records[span.position : span.position + span.size])
         records = () if span.is_control else tuple((each.key, each.value) for each in decode_records(raw))
@@ -160,7 +161,7 @@ def write(world: BrokerWorld, topic: str, batch: bytes) -> None:
 
 
 def changed(record: tuple[bytes | None, bytes | None], rng: Random) -> tuple[bytes | None, bytes | None]:
-    """One of the ways in which a record may be other than it was."""
+    """Return the record, changed in a random way."""
     key, value = record
     what = rng.randrange(6)
     if what == 0 or value is None or key is None:
@@ -177,7 +178,7 @@ def changed(record: tuple[bytes | None, bytes | None], rng: Random) -> tuple[byt
 
 
 def spoiled(batches: Sequence[Stored], rng: Random) -> Iterator[bytes]:
-    """The log again, with some of its records dropped, changed, repeated, or their whole batches unreadable."""
+    """Yield the log with some records dropped, changed or repeated, or whole batches unreadable."""
     rate = rng.choice((0.02, 0.1, 0.4))
     for batch in batches:
         if not batch.records:
@@ -198,7 +199,7 @@ def spoiled(batches: Sequence[Stored], rng: Random) -> Iterator[bytes]:
 
 
 def no_records(batch: bytes) -> bytes:
-    """A batch with a right CRC whose records nobody can read."""
+    """Return a batch with a correct CRC and unreadable records."""
     header = read_header(batch)
     broken = bytearray(build_batch([RecordData(b"k", bytes(64))], timestamp_ms=0, compression=Compression.ZSTD))
     del broken[HEADER_SIZE + 4 :]
@@ -206,7 +207,7 @@ def no_records(batch: bytes) -> bytes:
 
 
 def resealed(batch: bytearray, count: int) -> bytearray:
-    """The batch with length, count and CRC as they should be."""
+    """Return the batch with correct length, count and CRC."""
     from shareq.protocol.records.checksum import crc32c
 
     batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
@@ -217,7 +218,7 @@ def resealed(batch: bytearray, count: int) -> bytearray:
 
 
 class Tracebacks(logging.Handler):
-    """Everything that was logged with a traceback."""
+    """The log records with a traceback."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -243,7 +244,7 @@ def no_tracebacks() -> Iterator[None]:
 
 
 def work_on(world: BrokerWorld) -> None:
-    """Members of before, and new ones, are refused at most for reasons that are their own."""
+    """Let old and new members work: each may be refused only for a reason of its own."""
     for epoch in (0, 3):
         for group in GROUPS:
             share = ShareClient(world, f"s{epoch}", group=group)
@@ -273,14 +274,14 @@ def work_on(world: BrokerWorld) -> None:
 def longest_session_ms(world: BrokerWorld) -> int:
     """Return the longest session of classic members.
 
-    One bit of their records makes weeks of seconds, and records may say that.
+    One flipped bit turns seconds into weeks, which a record may hold.
     """
     groups = [group for each in world.services.groups.coordinator.partitions for group in each.shard.classic.all()]
     return max((member.session_timeout_ms for group in groups for member in group.members.values()), default=0)
 
 
 def begin_again(world: BrokerWorld) -> None:
-    """Let all members fall silent; then each group can be deleted, and used as any kind."""
+    """Let all members expire; then each group can be deleted and its id used for any kind."""
     world.clock.advance(400_000 + longest_session_ms(world))
     answer = world.connect().call(DeleteGroupsRequest([*GROUPS, "simple", "x"]), 2, DeleteGroupsResponse)
     errors = {each.group_id: ErrorCode(each.error_code) for each in answer.results}
@@ -318,7 +319,7 @@ def test_any_log_loads_and_everybody_works_on(seed: int) -> None:
 @example(seed=141110)  # a batch that says to lie behind its segment, which the cleaner reads
 @given(seed=st.integers(0, 2**32))
 def test_files_that_are_damaged_load_and_everybody_works_on(seed: int) -> None:
-    """A bit, a page of zeros, bytes that the disk does not read; found at a start after a stop, or after a kill."""
+    """Damage a bit, a page of zeros, or unreadable bytes; found at a start after a stop or a kill."""
     rng = Random(seed)
     world = BrokerWorld(PROPERTIES | {"offsets.topic.segment.bytes": "2000"}, seed=seed)
     begin(world)

@@ -1,4 +1,4 @@
-"""Topics that come into being because a client asked for their metadata: a few with each request."""
+"""Topics created by Metadata requests, a few with each request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shareq.protocol.generated.metadata import MetadataRequest, MetadataRequestT
 
 
 class Commits:
-    """The commits of a broker from now on, by the number of their changes."""
+    """The broker's commits from now on, by number of changes."""
 
     def __init__(self, world: BrokerWorld) -> None:
         self.sizes: list[int] = []
@@ -30,7 +30,7 @@ class Commits:
 
 
 def ask(world: BrokerWorld, names: Sequence[str], version: int = 12) -> dict[str | None, int]:
-    """The error code of each topic, in the order of the answer."""
+    """Return the error code of each topic, in the order of the answer."""
     request = MetadataRequest([MetadataRequestTopic(bytes(16), name) for name in names])
     answer = world.connect().call(request, version, MetadataResponse)
     return {topic.name: topic.error_code for topic in answer.topics}
@@ -38,7 +38,7 @@ def ask(world: BrokerWorld, names: Sequence[str], version: int = 12) -> dict[str
 
 @pytest.mark.parametrize("version", [1, 12])
 def test_as_many_as_allowed_are_created_some_in_a_commit(version: int, world: BrokerWorld) -> None:
-    """Fifty in one commit held the loop for 8 ms."""
+    """Create fifty, which blocked the loop for 8 ms in one commit."""
     commits = Commits(world)
     names = [f"t{i:05}" for i in range(20_000)]
     codes = ask(world, names, version)
@@ -71,9 +71,7 @@ def test_the_others_are_created_when_the_client_asks_again(world: BrokerWorld) -
 
 
 def test_a_client_that_goes_on_asking_has_few_topics_created_in_time(world: BrokerWorld) -> None:
-    """Each commit syncs two files in the loop: beside a client that did nothing else, a neighbour's 99th percentile was
-    seven times as long.
-    """
+    """Limit the rate: each commit syncs two files in the loop, which raised another client's p99 sevenfold."""
     commits, client = Commits(world), world.connect()
     for number in range(600):  # a minute
         topics = [MetadataRequestTopic(bytes(16), f"t{number}-{index}") for index in range(200)]

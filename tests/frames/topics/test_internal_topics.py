@@ -1,4 +1,4 @@
-"""The coordinators' topics: their properties, when they cannot be made, and that they are made once."""
+"""The internal topics: their properties, failures to create them, and single creation."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_their_properties() -> None:
     ],
 )
 def test_their_broker_properties(name: str, prefix: str) -> None:
-    """The partition count is that of the day the topic was made; each property is of its own topic."""
+    """Fix the partition count at creation; use each topic's own properties."""
     world = World({f"{prefix}.num.partitions": "3", f"{prefix}.segment.bytes": "20000"})
     for each in NAMES:
         assert ensure(world, each) == ErrorCode.NONE
@@ -132,7 +132,7 @@ def test_more_replicas_than_brokers_create_nothing_and_name_the_property(name: s
     ],
 )
 def test_more_replicas_in_sync_than_brokers_count_as_one(name: str, key: str) -> None:
-    """Apache Kafka's default is 2, and it takes no more replicas to be in sync than a partition has."""
+    """Cap Apache Kafka's default of 2 at the number of replicas."""
     world = World({key: "2"})
     assert ensure(world, name) == ErrorCode.NONE
     assert world.metadata.configs("topic", name)["min.insync.replicas"] == "2"

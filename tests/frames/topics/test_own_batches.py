@@ -1,4 +1,4 @@
-"""Batches that the broker makes for a topic with a `compression.type` are compressed so many bytes in a turn."""
+"""Batches that the broker itself writes to a topic with a `compression.type`, compressed in portions per turn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def packed(monkeypatch: pytest.MonkeyPatch) -> Work:
 def queue_of(
     codec: str, partitions: int = 1, *, of_topic: Mapping[str, str] | None = None, keeps: bool = False
 ) -> DeadLetterWorld:
-    """A group with a queue of that codec."""
+    """Return a group with a queue of that codec."""
     world = DeadLetterWorld(partitions, shareq_dlq_keep=str(keeps).lower())
     of_queue = {"compression_type": codec, "errors_deadletterqueue_group_enable": "true", **(of_topic or {})}
     world.world.create_topic(QUEUE, partitions, **of_queue)
@@ -40,7 +40,7 @@ def queue_of(
 
 
 def a_large_one_dies(world: DeadLetterWorld, value: bytes = bytes(LARGE)) -> None:
-    """Everything has happened but for what follows from that."""
+    """Reject a large record, up to the point where its consequences begin."""
     world.produce(value)
     world.take()
     assert world.member.acknowledge(world.place, (0, 0, REJECT)) is ErrorCode.NONE
@@ -51,11 +51,11 @@ def codecs(batches: list[bytes]) -> set[Compression]:
 
 
 class Interrupted(Exception):
-    """The test looks on."""
+    """An exception that ends the action in a test."""
 
 
 def interrupt(world: BrokerWorld, packed: Work, act: Callable[[], object]) -> None:
-    """`act` ends behind the first tick in which something is compressed."""
+    """Run `act` and end it after the first tick that compresses something."""
     with pytest.MonkeyPatch.context() as watched:
         packed.watch(world, watched)
         run_tick = world.clock.run_tick
@@ -75,7 +75,7 @@ def interrupt(world: BrokerWorld, packed: Work, act: Callable[[], object]) -> No
 def test_a_large_letter_is_compressed_in_steps(
     codec: Compression, packed: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """1 MiB took 80 ms of gzip."""
+    """Compress 1 MiB, which took 80 ms of gzip."""
     world = queue_of(codec.name.lower())
     packed.watch(world.world, monkeypatch)
     a_large_one_dies(world)
@@ -107,7 +107,7 @@ def test_small_letters_of_many_partitions_are_compressed_so_many_in_a_turn(
 def test_what_a_redrive_sends_back_is_compressed_in_steps(
     codec: Compression, packed: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The batches of 20 logs are compressed together: a round has a batch for each."""
+    """Compress a round's batches, one for each of 20 logs."""
     world = RedriveWorld(20, compression_type=codec.name.lower())
     for number in range(40):
         value = bytes(SMALL if number < 39 else LARGE)

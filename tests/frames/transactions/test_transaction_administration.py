@@ -214,7 +214,7 @@ def test_markers_that_are_refused(world: World) -> None:
 
 
 def test_a_marker_of_version_2_needs_a_new_epoch(world: World, producer: Transactor) -> None:
-    """KIP-890: else it would end the transaction after the one it is for."""
+    """KIP-890: with the old one it could end the next transaction."""
     producer.write("a", b"x")
     assert world.write_markers(producer, ("a", 0)) == {("a", 0): ErrorCode.INVALID_PRODUCER_EPOCH}
     producer.commit()
@@ -254,7 +254,7 @@ def test_records_by_the_level_of_the_feature(level: int, value_versions: set[int
 
 @pytest.mark.parametrize(("level", "epoch"), [(0, 1), (1, 1), (2, 1)])
 def test_fencing_by_the_level_of_the_feature(level: int, epoch: int, world: World) -> None:
-    """Whatever the producer works in: the broker's own abort follows the broker's version."""
+    """Let the broker's own abort follow its level, whatever the producer uses."""
     world.world.folder.metadata.set_features({"transaction.version": level})
     first = world.producer(versions=LIBRDKAFKA)
     first.write("a", b"x")

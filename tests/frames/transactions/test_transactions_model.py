@@ -1,7 +1,7 @@
-"""Producers that do as they like, crashes and a failing disk: what must hold of transactions all the same.
+"""Producers with random actions, crashes and a failing disk, and the invariants of transactions.
 
-All partitions of a transaction, and the group it commits offsets to, have the same outcome; it is the one that was
-answered, if one was; and no partition gets a second marker.
+All partitions of a transaction and its group's offsets have the same outcome, the answered one if there was an answer;
+and no partition gets a second marker.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pytest
 from devtools.clients.offsets_client import OffsetsClient, Row
 from devtools.clients.transactor import JAVA_TV1, JAVA_TV2, LIBRDKAFKA, Transactor
 from devtools.in_memory.mock_transport import BrokerWorld
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.coordinator.transaction.metadata import RESTING
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.end_txn import EndTxnRequest
@@ -46,7 +47,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class Client:
-    """A transactional id, its producer of now, and what all of its producers have done."""
+    """A transactional id, its current producer, and the history of all its producers."""
 
     producer: Transactor
     attempts: list[Attempt] = field(default_factory=list)
@@ -107,7 +108,7 @@ class Model:
         chosen(client)
 
     def initialize(self, client: Client) -> None:
-        """Whatever was under way is aborted, by this or by a timeout."""
+        """Initialize the id; an open transaction is aborted by this or by its timeout."""
         client.ready = client.producer.init(goes_on=client.ready and self.rng.random() < 0.3) is NONE
         if client.ready:
             self.begin(client)
@@ -126,7 +127,7 @@ class Model:
         self.send(client, topic, partition, value)
 
     def send(self, client: Client, topic: str, partition: int, value: bytes) -> None:
-        """An error ends this producer's part."""
+        """Send a batch; an error ends the producer's part."""
         producer = client.producer
         producer.client.call(
             producer.produce_request(topic, value, partition=partition), producer.versions.produce, ProduceResponse
@@ -140,7 +141,7 @@ class Model:
             client.ready = False
 
     def late(self, client: Client) -> None:
-        """A batch of the transaction before comes when that has ended, and must not begin the next one."""
+        """Send a late batch of the previous transaction, which must not begin the next one."""
         producer = client.producer
         if client.attempt.written or client.attempt.offset or len(client.attempts) < 2:
             return
@@ -175,7 +176,7 @@ class Model:
             client.ready = False
 
     def end_and_crash(self, client: Client) -> None:
-        """The broker dies somewhere on the way, and nobody is answered."""
+        """Crash the broker while it ends the transaction, so that no answer arrives."""
         commit = self.rng.random() < 0.7
         producer = client.producer
         client.attempt.asked.add(commit)
@@ -204,7 +205,7 @@ class Model:
             each.producer.client = connection
 
     def break_disk(self, client: Client) -> None:
-        """Some writes fail, for a while or until the next start."""
+        """Fail some writes, for a while or until the next start."""
         part = self.rng.choice(["/a-0/", "/b-0/", "__transaction_state-0", "__consumer_offsets-"])
         left = self.rng.randrange(1, 3)
 
@@ -226,10 +227,10 @@ class Model:
         return {value for batch in self.batches(topic, partition) for value in batch[3]}
 
     def batches(self, topic: str, partition: int) -> list[tuple[int, int, ControlType | None, list[bytes]]]:
-        """Producer id, epoch, marker and values of every batch."""
+        """Return producer id, epoch, marker and values of every batch."""
         log = self.world.folder.logs.get(topic, partition)
         read = log.read(0, 1 << 24, upto=log.high_watermark)
-        if isinstance(read, ErrorCode):
+        if not isinstance(read, ReadResult):
             return []
         found = []
         data = bytes(read.records)
@@ -242,7 +243,7 @@ class Model:
         return found
 
     def finish(self) -> None:
-        """No more faults: what is under way is aborted by its timeout, what is decided is carried out."""
+        """End the faults: open transactions time out and abort, decided ones complete."""
         self.world.fs.fail = None
         if self.rng.random() < 0.5:
             self.world.crash()
@@ -265,7 +266,7 @@ class Model:
             self._check_client(name, client, everything)
 
     def _committed(self, at: tuple[str, int]) -> set[bytes]:
-        """The values that count; a producer id and epoch of version 2 ends once, in each partition."""
+        """Return the committed values; in version 2 a producer id and epoch ends once in each partition."""
         committed: set[bytes] = set()
         open_: dict[int, list[bytes]] = {}
         markers: Counter[tuple[int, int]] = Counter()

@@ -1,4 +1,4 @@
-"""One broker for all scenarios, and what became of each, to be written down if that is asked for."""
+"""One broker for all scenarios, and the outcome of each, stored on request."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stage(broker: BrokerUnderTest) -> Iterator[Stage]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note the outcome; the worst one of a test with parameters."""
+    """Note the outcome; the worst one of a parametrized test."""
     before, _, test = report.nodeid.partition("/aio_scenarios/")
     name = test.partition("[")[0]
     if before and test and (report.when == "call" or not report.passed) and _outcomes.get(name) != "failed":

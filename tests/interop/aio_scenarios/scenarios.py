@@ -1,4 +1,4 @@
-"""The tests of confluent-kafka's share consumer by their files, names without `test_`, and why some are left out."""
+"""The tests of confluent-kafka's share consumer by file, names without `test_`, and why some are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The common scene of the scenarios: topics and groups on one broker, members and producers, closed at the end."""
+"""The common setup of the scenarios: topics and groups on one broker, members and producers, closed at the end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _numbers = count(1)
 
 
 class Scene:
-    """One test's. Groups begin at the first record; consumers are explicit unless they are asked to be implicit."""
+    """One test's setup. Groups begin at the first record; consumers acknowledge explicitly unless set to implicit."""
 
     def __init__(self, broker: BrokerUnderTest, admin: Admin, stack: AsyncExitStack) -> None:
         self.broker = broker
@@ -39,18 +39,18 @@ class Scene:
     # -- what is made
 
     def group(self, configs: dict[str, str] | None = None, *, reset: str = "earliest") -> str:
-        """A group. Make it before its topics: a broker that knows them knows its configs then."""
+        """Create a group. Call it before creating topics: a broker that knows the topics then knows the configs."""
         group = f"group-{next(_numbers)}"
         change = Change({"share.auto.offset.reset": reset, **(configs or {})})
         _succeeded(self.admin.configs.alter({("group", group): change}))
         return group
 
     def topic(self, partitions: int = 1, **configs: str) -> str:
-        """A topic; config names with `_` for `.`."""
+        """Create a topic; config names with `_` for `.`."""
         return self.create(f"topic-{next(_numbers)}", partitions, **configs)
 
     def create(self, topic: str, partitions: int = 1, **configs: str) -> str:
-        """A topic of this name."""
+        """Create a topic of this name."""
         named = {name.replace("_", "."): value for name, value in configs.items()}
         _succeeded(self.admin.topics.create([NewTopic(topic, partitions, 1, named)]))
         return topic
@@ -59,19 +59,19 @@ class Scene:
         _succeeded(self.admin.topics.delete([topic]))
 
     def consumer(self, group: str, *topics: str, **more: Any) -> ShareConsumer:
-        """A member; the test's end closes it."""
+        """Return a member; the test's end closes it."""
         consumer = self.unclosed(group, *topics, **more)
         self._stack.push_async_callback(consumer.close)
         return consumer
 
     def unclosed(self, group: str, *topics: str, **more: Any) -> ShareConsumer:
-        """A member that the test has to close, or not."""
+        """Return a member that the test itself closes, or does not."""
         properties = {**self._properties, **more.pop("properties", {})}
         options = {"acknowledgement": "explicit", **more}
         return ShareConsumer(self.broker.bootstrap, group, topics, properties=properties, **options)
 
     def producer(self, **more: Any) -> Producer:
-        """A producer; the test's end closes it."""
+        """Return a producer; the test's end closes it."""
         producer = Producer(self.broker.bootstrap, properties=self._properties, **more)
         self._stack.push_async_callback(producer.close)
         return producer
@@ -79,7 +79,7 @@ class Scene:
     # -- records
 
     async def send(self, topic: str, *values: bytes, partition: int | None = None, apart: bool = False) -> None:
-        """Records, in one batch or, `apart`, in one each."""
+        """Send records, in one batch or, `apart`, in one each."""
         self._producer = producer = self._producer or self.producer()
         sent = []
         for value in values:
@@ -89,9 +89,7 @@ class Scene:
         await asyncio.gather(*sent)
 
     async def left(self, group: str, *topics: str) -> list[bytes | None]:
-        """Return the values that another member of the group gets before records that are sent now; all of it is
-        accepted.
-        """
+        """Return the values that another member receives before records sent now; it accepts all of them."""
         member = self.consumer(group, *topics)
         for topic in topics:
             await self.send(topic, MARKER)
@@ -111,13 +109,13 @@ def _succeeded(outcomes: dict[Any, Any]) -> None:
 
 
 def admin_of(broker: BrokerUnderTest) -> Admin:
-    """Close its `network` in the end."""
+    """Return an admin client; the caller closes its `network`."""
     properties = {"bootstrap.servers": broker.bootstrap, **protocol.properties(broker.bootstrap)}
     return Admin(Network(ClientConfig.from_properties(properties)))
 
 
 async def take(consumer: ShareConsumer, count: int) -> list[ShareRecord]:
-    """The next records. TimeoutError when they do not come."""
+    """Return the next records; TimeoutError if they do not come."""
     found: list[ShareRecord] = []
     async with asyncio.timeout(PATIENCE_S):
         while len(found) < count:
@@ -126,7 +124,7 @@ async def take(consumer: ShareConsumer, count: int) -> list[ShareRecord]:
 
 
 async def fetched_in_vain(consumer: ShareConsumer, times: int = 2) -> None:
-    """The consumer asks its broker again and again, and gets nothing."""
+    """Wait until the consumer has fetched so many times without getting records."""
     received, before = consumer.metrics.received, consumer.metrics.fetches
     await comes_true(lambda: consumer.metrics.fetches >= before + times + 1)  # the first may have been under way
     assert consumer.metrics.received == received
@@ -137,7 +135,7 @@ def values(records: Iterable[ShareRecord]) -> list[bytes | None]:
 
 
 def places(records: Iterable[ShareRecord]) -> list[tuple[str, int, int]]:
-    """Topic, partition and offset of each."""
+    """Return topic, partition and offset of each record."""
     return [(record.topic, record.partition, record.offset) for record in records]
 
 

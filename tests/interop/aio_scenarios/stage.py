@@ -1,4 +1,4 @@
-"""Runs the scenarios of a file side by side: most of their time is waiting. A test waits for the end of its own."""
+"""A runner of a file's scenarios side by side: they mostly wait. Each test waits for the end of its own."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def redoes(
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     """Make a test of a coroutine function whose first argument is a `Scene`; further ones are pytest's parameters.
 
-    `scenarios`: which ones it redoes, by their names without `test_`. `differs`: what is expected here instead, and
-    why. `alone`: nothing else runs meanwhile. May stand twice over a function, with different words.
+    `scenarios`: the originals, by name without `test_`. `differs`: what is expected here instead, and why. `alone`:
+    nothing else runs meanwhile. A function may have several of these decorators, with different texts.
     """
 
     def wrap(function: Callable[..., Any]) -> Callable[..., None]:
@@ -52,12 +52,12 @@ def redoes(
 
 
 def _of_file(item: pytest.Item) -> list[pytest.Item]:
-    """The tests that are to run of the item's file."""
+    """Return the selected tests of the item's file."""
     return [one for one in item.session.items if one.path == item.path]
 
 
 class Stage:
-    """An event loop in a thread, on which the scenarios of one file run at a time."""
+    """An event loop in a thread that runs the scenarios of one file at a time."""
 
     def __init__(self, broker: BrokerUnderTest) -> None:
         self._broker = broker
@@ -69,7 +69,7 @@ class Stage:
         self._started: dict[str, Future[None]] = {}
 
     def outcome(self, item: pytest.Item, of_file: Sequence[pytest.Item]) -> None:
-        """Raise what the scenario of this test raised. The first of a file starts them all."""
+        """Raise the exception of this test's scenario, if any. The first test of a file starts them all."""
         if item.nodeid not in self._started and not _function(item).alone:
             for one in of_file:
                 if not _function(one).alone:
@@ -82,7 +82,7 @@ class Stage:
             self._started[item.nodeid].result()
 
     def close(self) -> None:
-        """Cancel what still runs."""
+        """Cancel the scenarios still running."""
         for each in self._started.values():
             each.cancel()
         asyncio.run_coroutine_threadsafe(self._loop.shutdown_default_executor(), self._loop).result()

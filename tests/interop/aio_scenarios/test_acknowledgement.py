@@ -1,4 +1,4 @@
-"""Verdicts on records: what each does, which of several counts, and what cannot be acknowledged."""
+"""Acknowledgements of records: the effect of each type, which of several counts, and invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a member: what it gives back, what it still sends, and one that is never closed."""
+"""The end of a member: what it releases, what it still sends, and a member that is never closed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The broker process that a test's cluster is, or a node before a cluster."""
+"""The broker process that serves as a test's cluster, or a node in front of a cluster."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OF_THE_CLUSTER: Final = "__consumer_offsets"
 
 
 class OneBroker:
-    """A broker of node id 0, at a port and over a data folder of its own, which `remove` deletes."""
+    """A broker of node id 0 with its own port and data folder, which `remove` deletes."""
 
     def __init__(self, folder: Path, process: OurProcess | ApacheKafka | NodeProcess) -> None:
         self._folder = folder
@@ -54,13 +54,13 @@ class OneBroker:
 
     @property
     def state(self) -> dict[str, str] | None:
-        """The place of what a broker keeps in `__share_group_state`; None for a broker."""
+        """Return where a node keeps the content of `__share_group_state`; None for a broker."""
         if isinstance(self._process, NodeProcess):
             return {"cluster": f"127.0.0.1:{self._process.cluster.port}", "topic": STATES}
         return None
 
     def start(self) -> None:
-        """Start, also after `stop`, and wait for the first answer. RuntimeError when there is none."""
+        """Start, also after `stop`, and wait for the first answer; RuntimeError if there is none."""
         try:
             self._process.start()
         except RuntimeError:
@@ -68,7 +68,7 @@ class OneBroker:
             raise
 
     def stop(self) -> None:
-        """SIGTERM, and wait until the process has ended."""
+        """Send SIGTERM and wait until the process has ended."""
         self._process.stop()
 
     def remove(self) -> None:
@@ -78,8 +78,9 @@ class OneBroker:
 
 
 class Brokers:
-    """One broker after the other, of one kind. Where they are nodes they have one cluster, without the topics of the
-    node before, for as long as tests ask for no other properties of it.
+    """Successive brokers of one kind.
+
+    Nodes share one cluster, emptied of the previous node's topics, until a test asks for other properties of it.
     """
 
     def __init__(self, kind: Kind) -> None:
@@ -90,7 +91,7 @@ class Brokers:
         self._numbers = itertools.count()
 
     def new(self, settings: Mapping[str, str], features: Mapping[str, int]) -> OneBroker:
-        """Return one that runs. `settings` are those of the test, and win; `features` are levels by name."""
+        """Return a running broker. The test's `settings` override; `features` are levels by name."""
         folder = _folder(self._kind)
         levels = [word for name, level in features.items() for word in ("--feature", f"{name}={level}")]
         match self._kind:
@@ -109,20 +110,20 @@ class Brokers:
                 return OneBroker(folder, node)
 
     def why_not(self, features: Mapping[str, int]) -> str | None:
-        """Return why none of this kind can have the levels of these features; None where it can."""
+        """Return why this kind of broker cannot have these feature levels; None if it can."""
         if self._kind != "node" or not features:
             return None
         asked = ", ".join(f"{name}={level}" for name, level in sorted(features.items()))
         return f"asks for {asked}: a node has no levels to choose, and always share groups"
 
     def why_otherwise(self, failure: str) -> str | None:
-        """Return the node's difference by design for which a test failed; None if there is none."""
+        """Return the node's difference by design that made a test fail; None if there is none."""
         if self._kind != "node":
             return None
         return next((why for part, why in _BY_DESIGN.items() if part in failure), None)
 
     def close(self) -> None:
-        """End the cluster, if there is one."""
+        """Stop the cluster, if there is one."""
         if self._cluster is not None and self._folder is not None:
             self._cluster.kill()
             shutil.rmtree(self._folder, ignore_errors=True)

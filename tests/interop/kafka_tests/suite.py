@@ -1,7 +1,7 @@
-"""The choice of Apache Kafka's own tests, and of the libraries they run with: fetched by Maven, once.
+"""The selection of Apache Kafka's own tests and of their libraries, fetched once by Maven.
 
-The tests are those of 4.3.1, the newest that were published. What they use of Kafka's is that version's, too, but for
-those of the clients, which run with the clients of 4.4.0.
+The tests are those of 4.3.1, the newest published ones. They run with that version's libraries, except the client
+tests, which run with the clients of 4.4.0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _OPENED: Final = ("java.base/java.lang", "java.base/java.util", "java.base/java.
 
 
 class Suite(NamedTuple):
-    """The tests of a class with `named` in their name and not `but`, in lower case; `but` empty: all of those.
+    """The tests of a class with `named` in their lower-case name and not `but`, unless `but` is empty.
 
     `libraries`: the version of Apache Kafka's jars that they run with.
     """
@@ -35,13 +35,11 @@ class Suite(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The name without its package, as in the names of tests."""
+        """The name without its package, as in test names."""
         return self.name.rpartition(".")[2]
 
     def has(self, test: str) -> bool:
-        """Return True if the test is one of these; `test` as in the results: `Class.test`, with
-        `#2` behind it or not.
-        """
+        """Return whether a test, named `Class.test` as in the results, with or without `#2`, is one of these."""
         of_class, _, name = test.lower().partition(".")
         return of_class == self.short.lower() and self.named in name and not (self.but and self.but in name)
 
@@ -71,7 +69,7 @@ INSIDE_ONLY: Final = {
 
 
 def why_not() -> str | None:
-    """Return the reason why they cannot run here; None if they can."""
+    """Return the reason why the tests cannot run here, or None."""
     if shutil.which("javac") is None:
         return "javac (17 or later) is not on the PATH"
     if shutil.which("mvn") is None and not all(_folder(one.libraries).exists() for one in CLASSES):
@@ -98,18 +96,18 @@ def methods(suite: Suite) -> list[str]:
 
 
 def name_of(method: str) -> str:
-    """`package.Class#test(Parameter)` -> `Class.test`."""
+    """Turn `package.Class#test(Parameter)` into `Class.test`."""
     of_class, _, rest = method.partition("#")
     return f"{of_class.rpartition('.')[2]}.{rest.partition('(')[0]}"
 
 
 def _folder(libraries: str) -> Path:
-    """Another one where another set of jars is wanted."""
+    """Return the cache folder for these jars."""
     return JARS / f"kafka-tests-{libraries}-{hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]}"
 
 
 def _class_path(libraries: str) -> str:
-    """Return the class path; a singleton that 4.4.0 no longer has, and a clean-up of the tests uses, comes last."""
+    """Return the class path; last a singleton that 4.4.0 lacks but a clean-up of the tests uses."""
     last = f"{_jars(TESTS_VERSION).removesuffix('*')}kafka_2.13-{TESTS_VERSION}.jar"
     return f"{_compiled(libraries)}:{_jars(libraries)}:{last}"
 
@@ -126,7 +124,7 @@ def _jars(libraries: str) -> str:
 
 
 def _compiled(libraries: str) -> Path:
-    """The runner's classes. javac runs where a source has changed."""
+    """Return the folder of the runner's classes, compiled again if a source has changed."""
     sources = sorted(SOURCES.rglob("*.java"))
     digest = hashlib.sha256(libraries.encode() + b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
 

@@ -1,7 +1,7 @@
-"""The outcomes of Apache Kafka's tests: what a run is compared with, and the table that is made of it.
+"""The outcomes of Apache Kafka's tests: the expected ones, and the table made of them.
 
-`expected.json` has a verdict of each test for each broker, `expected_by_node.json` for a node before each cluster:
-`passed`, `failed`, or `left out: ` and why.
+`expected.json` has a verdict of each test for each broker, `expected_by_node.json` for a node in front of each cluster:
+`passed`, `failed`, or `left out: ` and the reason.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def expected_by_node() -> Verdicts:
 
 
 def expected_of(kind: Kind) -> dict[str, str]:
-    """Return the expected verdicts of one kind of broker; of a node before the cluster that this run has."""
+    """Return the expected verdicts of one kind of broker; for a node, in front of this run's cluster."""
     return expected_by_node()[NODE_CLUSTER] if kind == "node" else expected()[kind]
 
 
@@ -70,7 +70,7 @@ def of_suite(verdicts: Mapping[str, str], suite: Suite) -> dict[str, str]:
 
 
 def update(kind: Kind, suite: Suite, verdicts: Mapping[str, str]) -> None:
-    """Write what became of its tests into the file that a run is compared with, and make the tables again."""
+    """Write the verdicts of the suite's tests to the file of expectations, and rewrite the tables."""
     both, by_node = expected(), expected_by_node()
     of_kind, place = (by_node, NODE_CLUSTER) if kind == "node" else (both, kind)
     kept = {name: verdict for name, verdict in of_kind[place].items() if not suite.has(name)}
@@ -82,13 +82,14 @@ def update(kind: Kind, suite: Suite, verdicts: Mapping[str, str]) -> None:
 
 
 def lines(both: Verdicts) -> list[str]:
-    """Return the lines between the marks: figures by class, failures, and what is left out by its reason."""
+    """Return the lines between the marks: figures by class, failures, and reasons for leaving tests out."""
     return [*_figures(both, _KINDS), *_failures(both), *_not_asked(both), *_left_out(both)]
 
 
 def lines_by_node(by_node: Verdicts, at_a_broker: Mapping[str, str]) -> list[str]:
-    """Return the lines between the marks of nodes: figures by class, and every test that ends otherwise than
-    `at_a_broker` of shareq, by what becomes of it.
+    """Return the lines between the marks of nodes: figures by class, and the tests with another outcome.
+
+    `at_a_broker` are shareq's verdicts to compare with.
     """
     other: dict[tuple[str, str], list[str]] = {}
     for name in sorted({name for verdicts in by_node.values() for name in verdicts}):
@@ -105,7 +106,7 @@ def lines_by_node(by_node: Verdicts, at_a_broker: Mapping[str, str]) -> list[str
 
 
 def _figures(both: Verdicts, places: Mapping[str, str]) -> list[str]:
-    """Return the number of classes, and what became of their tests at each place."""
+    """Return the number of classes, and their tests' outcomes at each place."""
     classes = {name.partition(".")[0] for verdicts in both.values() for name in verdicts}
     figures = [f"{place}: {_counts(both[kind])}" for kind, place in places.items()]
     return ["", f"{len(classes)} classes. {'. '.join(figures)}.", ""]
@@ -152,7 +153,7 @@ def _left_out(both: Verdicts) -> list[str]:
 
 
 def _named(names: Sequence[str], everything: Collection[str]) -> str:
-    """`Class`: its tests, or that it is all of them."""
+    """Return `Class`: its tests, or a note that it is all of them."""
     classes: dict[str, list[str]] = {}
     for name in names:
         short, _, test = name.partition(".")

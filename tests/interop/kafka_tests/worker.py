@@ -1,4 +1,4 @@
-"""A JVM that runs Apache Kafka's tests, and the brokers that it asks for."""
+"""A JVM that runs Apache Kafka's tests, and the brokers that it requests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Verdict = Literal["passed", "failed", "left out"]
 
 
 class Result(NamedTuple):
-    """The outcome of a test. `reason`: why it is left out, or what failed; `trace`: of a failure."""
+    """The outcome of a test. `reason`: why it is left out or failed; `trace`: of a failure."""
 
     verdict: Verdict
     reason: str = ""
@@ -31,7 +31,7 @@ class Result(NamedTuple):
 
 
 def run(kind: Kind, suite: Suite, names: Sequence[str] = ()) -> dict[str, Result]:
-    """The class's tests (`names`: those of these names), by name. What failed is asked once more, alone."""
+    """Run the class's tests (or those in `names`) and return results by name. Failed tests are repeated once, alone."""
     found = methods(suite)
     wanted = {name.partition("#")[0] for name in names}
     chosen = [method for method in found if not wanted or name_of(method) in wanted]
@@ -87,7 +87,7 @@ class _Worker:
         """The exception that ended `work` before the queue was empty."""
 
     def work(self) -> None:
-        """Work until no method is left; a JVM that hangs or dies costs the test it was at, and is replaced."""
+        """Work until no method is left; a JVM that hangs or dies fails its current test and is replaced."""
         jvm: _Jvm | None = None
         try:
             while True:
@@ -124,7 +124,7 @@ class _Worker:
             return _Jvm(process, connection.makefile("rw"))
 
     def _one(self, jvm: _Jvm, method: str) -> bool:
-        """Run one test. Return True if the JVM came to the end of it."""
+        """Run one test; return whether the JVM survived it."""
         assert jvm.process.stdin is not None
         jvm.process.stdin.write(method + "\n")
         jvm.process.stdin.flush()

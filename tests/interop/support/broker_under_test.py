@@ -1,4 +1,4 @@
-"""The broker that the interop tests talk to: shareq, Apache Kafka as their judge, or a node before a cluster."""
+"""The broker that the interop tests use: shareq, Apache Kafka as the reference, or a node in front of a cluster."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ APACHE_SETTINGS = {
 
 
 class BrokerUnderTest:
-    """One broker process on 127.0.0.1 with a data folder of its own, which can be killed and started again.
+    """One broker process on 127.0.0.1 with its own data folder, which can be killed and restarted.
 
-    `port`: None takes a free one. `scram_users`: those who are there from the beginning, as `--add-scram` takes them.
-    `metrics_port`: where ours serves metrics; Apache Kafka has none there.
+    `port`: None takes a free one. `scram_users`: the initial users, as `--add-scram` takes them. `metrics_port`: where
+    ours serves metrics; Apache Kafka has none.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class BrokerUnderTest:
         self.kind: Kind = kind
         self.folder = Path(tempfile.mkdtemp(prefix=f"shareq-interop-{kind}-"))
         self._served: set[int] = set()
+        self._is_to_run = False
         given = dict(settings or {})
         port = free_port() if port is None else port
         tls = None
@@ -83,7 +84,7 @@ class BrokerUnderTest:
 
     @property
     def bootstrap(self) -> str:
-        """`host:port` for a client's bootstrap.servers."""
+        """Return `host:port` for a client's bootstrap.servers."""
         return f"127.0.0.1:{self.port}"
 
     @property
@@ -93,24 +94,33 @@ class BrokerUnderTest:
 
     @property
     def last_exit_code(self) -> int | None:
-        """The exit code of the last process that ended; None while it runs. Negative: the signal that ended it."""
+        """The exit code of the last process, None while it runs; negative: the signal that killed it."""
         process = self._process.process
         return None if process is None else process.poll()
 
+    @property
+    def has_died(self) -> bool:
+        """True if the process has ended without `stop` or `kill`."""
+        return self._is_to_run and self.last_exit_code is not None
+
     def start(self) -> float:
-        """Seconds until the first answer."""
-        return self._process.start()
+        """Start the process; return the seconds until its first answer."""
+        took_s = self._process.start()
+        self._is_to_run = True
+        return took_s
 
     def stop(self) -> None:
-        """SIGTERM, and wait until the process has ended."""
+        """Send SIGTERM and wait until the process has ended."""
+        self._is_to_run = False
         self._process.stop()
 
     def kill(self) -> None:
-        """SIGKILL: nothing is flushed, no client is notified."""
+        """Send SIGKILL: nothing is flushed, no client is notified."""
+        self._is_to_run = False
         self._process.kill()
 
     def pause(self) -> None:
-        """SIGSTOP: nothing moves until `resume` or `kill`. RuntimeError when the process has ended."""
+        """Send SIGSTOP: the process halts until `resume` or `kill`. RuntimeError if it has ended."""
         process = self._process.process
         assert process is not None
         process.send_signal(signal.SIGSTOP)
@@ -119,13 +129,13 @@ class BrokerUnderTest:
             raise RuntimeError(f"the broker has ended by itself:\n{self.log_tail()}")
 
     def resume(self) -> None:
-        """SIGCONT, after `pause`."""
+        """Send SIGCONT, after `pause`."""
         process = self._process.process
         assert process is not None
         process.send_signal(signal.SIGCONT)
 
     def restart(self, *, kill: bool = False) -> float:
-        """Stop (or kill) and start on the same data folder and port; seconds that the start took."""
+        """Stop (or kill) and start with the same data folder and port; return the seconds of the start."""
         if kill:
             self.kill()
         else:
@@ -133,9 +143,9 @@ class BrokerUnderTest:
         return self.start()
 
     def restart_while(self, work: Callable[[], object], *, kill: bool, delay_s: float = 0.0) -> None:
-        """Restart in the middle of whatever `work` is doing; it is called again and again until the broker is back.
+        """Restart while `work` runs; it is called repeatedly until the broker is back.
 
-        `delay_s` after `work` has begun the broker goes down.
+        The broker goes down `delay_s` after `work` has begun.
         """
 
         def restart() -> None:
@@ -151,7 +161,7 @@ class BrokerUnderTest:
             thread.join()
 
     def serves(self, *api_keys: ApiKey) -> bool:
-        """Return True if ApiVersions lists all of them."""
+        """Return whether ApiVersions lists all of them."""
         if not self._served:
             with WireClient(("127.0.0.1", self.port)) as client:
                 answer = client.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
@@ -159,18 +169,18 @@ class BrokerUnderTest:
         return self._served.issuperset(api_keys)
 
     def require(self, *api_keys: ApiKey) -> None:
-        """Skip the test when the broker does not serve one of them yet; once it does, the test runs by itself."""
+        """Skip the test while the broker does not serve one of these APIs."""
         for api_key in api_keys:
             if not self.serves(api_key):
                 pytest.skip(f"the broker does not serve {api_key.name}")
 
     @property
     def log(self) -> str:
-        """The broker's output, of all its starts."""
+        """The broker's output since its first start."""
         return (self.folder / "broker.log").read_text(errors="replace")
 
     def log_tail(self) -> str:
-        """The end of it."""
+        """Return the end of the output."""
         return self._process.log_tail()
 
     def remove(self) -> None:
@@ -185,7 +195,7 @@ class BrokerUnderTest:
 
 
 def why_unavailable_here(kind: Kind) -> str | None:
-    """Return why this kind of broker cannot run on this machine; None if it can."""
+    """Return why this kind of broker cannot run on this machine, or None."""
     match kind:
         case "ours":
             return None

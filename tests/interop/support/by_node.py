@@ -1,6 +1,6 @@
-"""Suites by way of a node: which they are, what of them no node is asked, and the table of what became of the rest.
+"""The suites run against a node: the selection, the tests that no node can run, and the table of outcomes.
 
-`make interop-by-node` runs them before the cluster that NODE_CLUSTER names; with `--update-node-suites` it writes
+`make interop-by-node` runs them in front of the cluster that NODE_CLUSTER names; with `--update-node-suites` it writes
 `by_node.json`, beside this file, and docs/evidence/suites-by-node.md.
 """
 
@@ -48,7 +48,7 @@ _SKIPPED: Final = "not by way of a node: "
 
 
 class Found(NamedTuple):
-    """The outcome of one suite before one cluster: `left_out` counts tests by reason."""
+    """The outcome of one suite in front of one cluster: `left_out` counts tests by reason."""
 
     passed: int
     failed: Sequence[str]
@@ -60,12 +60,12 @@ Results = dict[str, dict[str, Found]]
 
 
 def why_not(node_id: str) -> str | None:
-    """Return the reason for which a test is skipped; None when it runs."""
+    """Return the reason for skipping a test, or None if it runs."""
     return next((f"{_SKIPPED}{why}" for part, why in CANNOT.items() if part in node_id), None)
 
 
 def found_in(outcomes: Sequence[tuple[str, str, str]]) -> dict[str, Found]:
-    """Return the counts of each suite. `outcomes` are a test's id, `passed`, `failed` or `skipped`, and a reason."""
+    """Return the counts of each suite. `outcomes`: a test's id, `passed`, `failed` or `skipped`, and a reason."""
     files: dict[str, list[tuple[str, str, str]]] = {}
     for node_id, outcome, reason in outcomes:
         file, _, test = node_id.rpartition("/")[2].partition("::")
@@ -88,7 +88,7 @@ def results() -> Results:
 
 
 def update(cluster: str, found: Mapping[str, Found]) -> None:
-    """Write what became of these suites before a cluster, and make the table again."""
+    """Save these suites' outcomes in front of a cluster, and rewrite the table."""
     known = results()
     known[cluster] |= found
     rows = {each: {file: one._asdict() for file, one in sorted(of.items())} for each, of in known.items()}
@@ -97,7 +97,7 @@ def update(cluster: str, found: Mapping[str, Found]) -> None:
 
 
 def kafkas_own(verdicts: Mapping[str, Mapping[str, str]]) -> dict[str, Found]:
-    """Return Apache Kafka's own tests as a suite like the others, by cluster."""
+    """Return Apache Kafka's own tests as one of the suites, by cluster."""
     made = {}
     for cluster, of in verdicts.items():
         reasons = [verdict.removeprefix(LEFT_OUT) for verdict in of.values() if verdict.startswith(LEFT_OUT)]
@@ -107,7 +107,7 @@ def kafkas_own(verdicts: Mapping[str, Mapping[str, str]]) -> dict[str, Found]:
 
 
 def lines(known: Results, kafkas: Mapping[str, Found]) -> list[str]:
-    """Return the lines between the marks: figures by suite, what is left out by its reason, what failed."""
+    """Return the lines between the marks: figures by suite, reasons for leaving tests out, failures."""
     made = ["", f"Tests {'/'.join(ALONE)}:", ""]
     for file, name in SUITES.items():
         found = {cluster: known[cluster].get(file) for cluster in CLUSTERS}
@@ -118,7 +118,7 @@ def lines(known: Results, kafkas: Mapping[str, Found]) -> list[str]:
 
 
 def _cells(found: Mapping[str, Found | None]) -> str:
-    """Return the figures of all clusters: one where they are the same."""
+    """Return the figures of all clusters: a single one if they are equal."""
     places: dict[str, list[str]] = {}
     for cluster, of_cluster in found.items():
         places.setdefault(_cell(of_cluster), []).append(CLUSTERS[cluster])

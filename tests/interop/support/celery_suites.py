@@ -1,4 +1,4 @@
-"""The integration tests of kombu and Celery: their sources as they were released, made ready in the cache, and run."""
+"""The integration tests of kombu and Celery: released sources, prepared in the cache, and run."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ LEFT_OUT: Final = {
 
 @dataclass(slots=True)
 class Outcome:
-    """The outcomes of the tests, by name; with the text of a failure, or why a test was skipped."""
+    """The outcomes of the tests by name, with the text of a failure or the reason for skipping."""
 
     passed: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
@@ -139,12 +139,12 @@ class Outcome:
 
 
 def sources() -> Path:
-    """The folder with both, fetched by pip and unpacked, once. RuntimeError with pip's output."""
+    """Return the folder with both, fetched by pip and unpacked once. RuntimeError with pip's output."""
     return folder_made_once(CACHE / f"celery-suites-{CELERY}-{KOMBU}", _fetch)
 
 
 def run_kombu(bootstrap: str, properties: Mapping[str, str], results: Path, timeout_s: float = 300) -> Outcome:
-    """Kombu's tests for all transports. `properties` are the client's, `results` is a file for pytest."""
+    """Run kombu's tests for all transports. `properties` are the client's, `results` is pytest's output file."""
     folder = sources() / f"kombu-{KOMBU}"
     (folder / "t" / "integration" / "test_kafka_share.py").write_text(_KOMBU_TESTS)
     environment = {"SHAREQ_BROKER": bootstrap, "SHAREQ_PROPERTIES": json.dumps(dict(properties))}
@@ -159,7 +159,7 @@ def run_celery(
     file: str,
     timeout_s: float = 1800,
 ) -> Outcome:
-    """One file of Celery's tests with this broker, and results in the Redis at this port, but for `LEFT_OUT`."""
+    """Run one file of Celery's tests, except `LEFT_OUT`, with this broker and the Redis at this port for results."""
     folder = sources() / f"celery-{CELERY}"
     (folder / "sitecustomize.py").write_text(_SITE)
     (folder / f"{_PAUSING}.py").write_text(_PAUSE)
@@ -197,7 +197,7 @@ def _pytest(
 
 
 def outcome_of(results: Path) -> Outcome:
-    """Read a file of pytest's. A test that was run again counts as it ended."""
+    """Read pytest's output file. A repeated test counts by its last run."""
     found = Outcome()
     for case in ElementTree.parse(results).getroot().iter("testcase"):
         name = f"{case.attrib['classname'].rpartition('.')[2]}::{case.attrib['name']}"

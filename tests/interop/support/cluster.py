@@ -1,4 +1,4 @@
-"""The broker under test as scenarios know it that run on a `shareq.testing.Broker`, too."""
+"""The broker under test, with the interface of scenarios that also run on a `shareq.testing.Broker`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.interop.support.broker_under_test import BrokerUnderTest
 
 
 class Cluster(Helpers):
-    """A cluster reached by the wire alone: not every broker counts what a group did."""
+    """A cluster reached only over the wire: not every broker counts a group's records."""
 
     def __init__(self, broker: BrokerUnderTest) -> None:
         self._broker = broker
@@ -31,7 +31,7 @@ class Cluster(Helpers):
     def assert_acknowledged(
         self, group: str, topic: str, records: int | None = None, *, timeout_s: float = WAIT_S
     ) -> None:
-        """Wait until the group is done with every record of the topic; that none was rejected is not known here."""
+        """Wait until the group has finished every record of the topic; rejected ones look the same here."""
         assert records is None
         wait_until(lambda: self.undone(group, topic) == 0, timeout_s, f"share group {group} is done with {topic}")
 
@@ -41,7 +41,7 @@ class Cluster(Helpers):
 
 @pytest.fixture(scope="module")
 def cluster(broker: BrokerUnderTest) -> Iterator[Cluster]:
-    """The module's broker."""
+    """Yield the module's broker as a cluster."""
     made = Cluster(broker)
     yield made
     made.close()

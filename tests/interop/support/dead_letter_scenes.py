@@ -1,4 +1,4 @@
-"""Scenes with a dead-letter queue, played on either broker: a topic, a group, its queue and a member (KIP-1191)."""
+"""Scenes with a dead-letter queue on either broker: a topic, a group, its queue and a member (KIP-1191)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Scene:
         return self._stack.enter_context(WireClient(self.address))
 
     def join(self) -> Member:
-        """A new member, on a new connection."""
+        """Add a member on a new connection."""
         member = Member(self.connect(), self.group, f"m-{time.monotonic_ns()}", self.topic_id)
         member.join([self.topic])
         return member
@@ -90,7 +90,7 @@ class Scene:
         return topic_id
 
     def set(self, kind: int, name: str, **configs: str) -> list[tuple[ErrorCode, str]]:
-        """Set properties of a topic, a group or all brokers; error and message. Waits until they are in force."""
+        """Set properties of a topic, a group or all brokers, and wait until they apply; return error and message."""
         rpc = incremental_alter_configs
         rows = [rpc.AlterableConfig(key, 0, value) for key, value in configs.items()]
         request = rpc.IncrementalAlterConfigsRequest([rpc.AlterConfigsResource(kind, name, rows)], False)
@@ -110,7 +110,7 @@ class Scene:
     def produce(
         self, *records: RecordData | bytes, partition: int = 0, compression: Compression = Compression.NONE
     ) -> None:
-        """One batch."""
+        """Produce one batch."""
         data = [each if isinstance(each, RecordData) else RecordData(b"k", each) for each in records]
         batch = build_batch(data, timestamp_ms=int(time.time() * 1000), compression=compression)
         assert produce(self.client, self.topic, bytes(batch), partition=partition).error_code == ErrorCode.NONE
@@ -133,39 +133,39 @@ class Scene:
         return joined(taken)
 
     def end(self, first: int, last: int, kind: int, *, partition: int = 0) -> None:
-        """Acknowledge; the answer is a success whatever becomes of the letters."""
+        """Acknowledge; the answer is a success whatever happens to the letters."""
         answer = self.member.acknowledge((first, last, kind), partition=partition)
         codes = [row.error_code for topic in answer.responses for row in topic.partitions]
         assert (answer.error_code, codes) == (ErrorCode.NONE, [ErrorCode.NONE]), answer
 
     def settled(self, partition: int = 0) -> None:
-        """Wait until everything is finished: the dead are archived, their letters written or given up.
+        """Wait until dead records are archived and their letters written or given up.
 
-        What is persisted says so, too: no record is archiving, or available again.
+        The persisted state agrees: no record is archiving, or available again.
         """
         eventually(lambda: described_lag(self.client, self.group, self.topic, partition) == 0 or None)
         left = [each for each in self.persisted(partition) if each.state not in {ACKNOWLEDGED, ARCHIVED}]
         assert left == []
 
     def persisted(self, partition: int = 0) -> list[Batch]:
-        """The state batches of a partition."""
+        """Return the state batches of a partition."""
         caller = StateCaller(self.client, self.group, self.topic_id)
         stored = caller.read(caller.summary(partition).leader_epoch, partition)
         assert stored.error == ErrorCode.NONE, stored
         return stored.batches
 
     def logged(self, text: str) -> None:
-        """Wait until the broker has logged that."""
+        """Wait until the broker has logged this text."""
         eventually(lambda: text in self.broker.log or None)
 
     def restart(self) -> None:
-        """Kill the broker and start it again; the member is a new one."""
+        """Kill the broker and start it again, with a new member."""
         self.broker.restart(kill=True)
         self.client = self.connect()
         self.member = self.join()
 
     def kill_and_wait(self, letters: int) -> None:
-        """Kill the broker, and fetch until the letters of the first so many offsets are there."""
+        """Kill the broker, and fetch until the letters of the first so many offsets exist."""
         self.restart()
 
         def all_there() -> bool | None:
@@ -179,13 +179,13 @@ class Scene:
     # -- looking
 
     def partitions(self, topic: str) -> int:
-        """Return how many partitions the topic has; 0 if there is none of that name."""
+        """Return the topic's number of partitions; 0 if it does not exist."""
         request = MetadataRequest([MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
         found = self.client.call(request, 12, MetadataResponse).topics[0]
         return 0 if found.error_code else len(found.partitions)
 
     def batches(self, queue: str | None = None, partition: int = 0) -> list[bytes]:
-        """The batches of a partition of the queue; none if there is no queue."""
+        """Return the batches of a partition of the queue; none if there is no queue."""
         queue = queue or self.queue
         found: list[bytes] = []
         if not self.partitions(queue):
@@ -215,7 +215,7 @@ class Scene:
 
 
 def _letter(scene: Scene, record: Record) -> Letter:
-    """The six headers are there, in their order, and no other."""
+    """Return the letter, which must have exactly the six headers in order."""
     prefix = "__dlq.errors."
     names = [prefix + name for name in ("topic", "partition", "offset", "group", "delivery.count", "message")]
     assert [name for name, _ in record.headers] == names
@@ -239,7 +239,7 @@ Make = Callable[..., Scene]
 
 @contextmanager
 def scenes(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Make]:
-    """Scenes of the broker; their connections are closed at the end."""
+    """Return a maker of scenes; their connections are closed at the end."""
     skip_without_dead_letters(broker)
     with ExitStack() as stack:
         yield lambda partitions=1: Scene(stack, broker, unique("x"), partitions)
@@ -249,12 +249,12 @@ def scenes(broker: BrokerUnderTest, unique: Callable[[str], str]) -> Iterator[Ma
 
 
 def has_flag(here: Scene, enabled: str) -> bool | None:
-    """Return True if the queue's flag is that."""
+    """Return whether the queue's flag is `enabled`."""
     return describe(here, TOPIC, here.queue).get(ENABLE) == enabled or None
 
 
 def rejected(here: Scene) -> None:
-    """One more record is produced, rejected, and done with."""
+    """Produce and reject another record, and wait until it is finished."""
     here.produce(b"v")
     (taken,) = here.take(1)
     here.end(taken.first, taken.last, REJECT)
@@ -262,7 +262,7 @@ def rejected(here: Scene) -> None:
 
 
 def transactions(here: Scene) -> None:
-    """Two aborted records, their marker at 2, two committed ones, their marker at 5."""
+    """Produce two aborted records, their marker at 2, two committed ones, their marker at 5."""
     producer = LibrdkafkaProducer(here.broker.bootstrap, f"tx-{here.topic}")
     producer.begin()
     producer.send(here.topic, 0, ["x", "y"])
@@ -274,7 +274,7 @@ def transactions(here: Scene) -> None:
 
 
 def leave(here: Scene) -> None:
-    """The member leaves the group."""
+    """Let the member leave the group."""
     here.member.member_epoch = -1
     here.member.heartbeat()
     here.member.client.close()  # type: ignore[attr-defined]
@@ -294,7 +294,7 @@ def set_level(here: Scene, level: int, *, upgrade_type: int) -> None:
 
 
 def describe(here: Scene, kind: int, name: str, *, own: bool = False) -> dict[str, str | None]:
-    """Properties of a topic or group; with `own` those that were set for it."""
+    """Return properties of a topic or group; with `own` only those set for it."""
     request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, None)])
     (result,) = here.client.call(request, 4, DescribeConfigsResponse).results
     assert result.error_code == ErrorCode.NONE, result

@@ -1,7 +1,7 @@
-"""The cases in which our broker makes Apache Kafka's tests print something else than Apache Kafka does, and why.
+"""The cases in which Apache Kafka's tests print something else on our broker, and why.
 
-A difference turns the output on Apache Kafka, and where it must, ours, into what has to be equal all the same. The list
-for people is in docs/kafka-tools.md.
+A difference rewrites Apache Kafka's output, and if necessary ours, so that both must be equal. docs/kafka-tools.md
+lists them for readers.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Lines = Callable[[list[str]], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`apache` and `ours` are applied to the lines of one command; then both are the same."""
+    """A difference in one command's output: after `apache` and `ours` are applied to the lines, both are equal."""
 
     why: str
     apache: Lines = lambda lines: lines
@@ -66,7 +66,7 @@ def _one_epoch_less(line: str) -> str:
 
 
 def _with_half_the_epochs(lines: list[str]) -> list[str]:
-    """Join in a group's records the epoch in which new partitions are made and the next, that hands them out."""
+    """Join, in a group's records, the epoch that creates new partitions and the next, which assigns them."""
     shown: list[str] = []
     for line in lines:
         if '"topicPartitions": []' in line:
@@ -89,7 +89,7 @@ def _without(*patterns: str) -> Lines:
 
 
 def _outcome(text: str) -> Lines:
-    """Compare only that this is said."""
+    """Compare only whether this text is printed."""
     return lambda lines: [] if any(text in line for line in lines) else lines
 
 

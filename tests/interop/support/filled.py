@@ -1,4 +1,4 @@
-"""Topics with records, and groups that begin at the first."""
+"""Topics with records, and groups that begin at the first record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.interop.support.broker_under_test import BrokerUnderTest
 def filled_topic(
     broker: BrokerUnderTest, unique: Callable[[str], str], partitions: int, records: int, batch_records: int = 1000
 ) -> tuple[str, str]:
-    """Return a topic with `records` numbered records dealt out over its partitions, and a group that reads all."""
+    """Return a topic with numbered records spread over its partitions, and a group that reads all."""
     topic, group = unique("topic"), unique("group")
     read_from_start(broker.bootstrap, group)  # first: a broker that knows the topic knows the config then
     create_topic(broker.bootstrap, topic, partitions)

@@ -1,4 +1,4 @@
-"""Fixtures around the broker under test, for the `conftest.py` of each folder that has tests of it."""
+"""Fixtures of the broker under test, for the `conftest.py` of each folder that tests it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.interop.support.broker_under_test import BrokerUnderTest, Kind, why_u
 
 @pytest.fixture(scope="session")
 def broker_kind(request: pytest.FixtureRequest) -> Kind:
-    """Return the kind by `--broker`; tests are skipped if it cannot be run."""
+    """Return the kind chosen by `--broker`; tests are skipped if it cannot run."""
     kind: Kind = request.config.getoption("--broker")
     missing = why_unavailable_here(kind)
     if missing is not None:
@@ -22,7 +22,7 @@ def broker_kind(request: pytest.FixtureRequest) -> Kind:
 
 @pytest.fixture(scope="module")
 def broker(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[BrokerUnderTest]:
-    """One process a module, shared by its tests, which use topics and groups of their own.
+    """Run one process per module, shared by its tests, which use topics and groups of their own.
 
     A module that needs other server properties sets `BROKER_SETTINGS = {"name": "value"}`, and `OUR_SETTINGS` for
     shareq alone.
@@ -38,9 +38,24 @@ def broker(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Broker
         broker.remove()
 
 
+@pytest.fixture(autouse=True)
+def no_dead_broker(request: pytest.FixtureRequest) -> None:
+    """Fail at once if an earlier test ended the broker; otherwise each client would wait for its timeout."""
+    if "broker" in request.fixturenames:
+        broker = request.getfixturevalue("broker")
+        if isinstance(broker, BrokerUnderTest):
+            must_live(broker)
+
+
+def must_live(broker: BrokerUnderTest) -> None:
+    """Fail the test if the broker has ended by itself."""
+    if broker.has_died:
+        pytest.fail(f"the broker has died ({broker.last_exit_code}):\n{broker.log_tail()}", pytrace=False)
+
+
 @pytest.fixture(scope="module")
 def both_brokers(request: pytest.FixtureRequest) -> Iterator[list[BrokerUnderTest]]:
-    """shareq, then Apache Kafka, each with the module's `BROKER_SETTINGS`; skipped without `--side-by-side`."""
+    """Yield shareq, then Apache Kafka, each with the module's `BROKER_SETTINGS`; skipped without `--side-by-side`."""
     if not request.config.getoption("--side-by-side"):
         pytest.skip("needs --side-by-side")
     kinds: tuple[Kind, ...] = ("ours", "apache")
@@ -59,6 +74,6 @@ def both_brokers(request: pytest.FixtureRequest) -> Iterator[list[BrokerUnderTes
 
 @pytest.fixture
 def unique() -> Callable[[str], str]:
-    """Names that no other test uses: `unique("topic")` -> `topic-3f9c1b`, the same suffix within a test."""
+    """Return a maker of unique names: `unique("topic")` -> `topic-3f9c1b`, with one suffix per test."""
     suffix = uuid.uuid4().hex[:6]
     return lambda name: f"{name}-{suffix}"

@@ -1,4 +1,4 @@
-"""Go test programs as child processes: which of their tests passed, failed and skipped themselves."""
+"""Go test programs as child processes, and which of their tests passed, failed or were skipped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMEOUT_S: Final = 240
 
 @dataclass(slots=True)
 class Outcome:
-    """Names of tests, subtests as `TestName/subtest_name`; a test that did not end has failed."""
+    """Names of tests, subtests as `TestName/subtest_name`; an unfinished test has failed."""
 
     passed: set[str] = field(default_factory=set)
     failed: set[str] = field(default_factory=set)
@@ -27,7 +27,7 @@ class Outcome:
     output: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, other: Outcome) -> None:
-        """Take another program's outcome in."""
+        """Add another program's outcome."""
         self.passed |= other.passed
         self.failed |= other.failed
         self.skipped |= other.skipped
@@ -35,16 +35,16 @@ class Outcome:
 
     @property
     def causes(self) -> set[str]:
-        """The failed tests, without those that failed for a subtest."""
+        """The failed tests, without those that failed because of a subtest."""
         return {name for name in self.failed if not any(other.startswith(f"{name}/") for other in self.failed)}
 
     def reported(self, name: str) -> str:
-        """The end of what a test printed."""
+        """Return the end of a test's output."""
         return "".join(self.output.get(name, []))[-2000:]
 
 
 class Program:
-    """One test program that runs in `folder`, as `go test` would run it, beginning now."""
+    """One test program that runs in `folder`, as `go test` runs it, from now on."""
 
     def __init__(
         self, program: Path, folder: Path, environment: Mapping[str, str], *, only: str = ".", leave_out: Iterable[str]
@@ -73,7 +73,7 @@ class Program:
         return outcome_of(self._reported.readlines())
 
     def kill(self) -> None:
-        """Kill it with the tests that it runs, if they have not ended."""
+        """Kill it and its running tests, unless they have ended."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
@@ -81,7 +81,7 @@ class Program:
 
 
 def outcome_of(lines: Sequence[str]) -> Outcome:
-    """Read what `go tool test2json` has printed."""
+    """Read the output of `go tool test2json`."""
     found = Outcome()
     begun: set[str] = set()
     for line in lines:
@@ -101,7 +101,7 @@ def outcome_of(lines: Sequence[str]) -> Outcome:
 
 
 def listed(program: Path, folder: Path) -> set[str]:
-    """The names of a program's tests, examples left out."""
+    """Return the names of a program's tests, without examples."""
     done = subprocess.run(
         [str(program), "-test.list", "^Test"], cwd=folder, check=True, capture_output=True, text=True, timeout=60
     )

@@ -1,4 +1,4 @@
-"""Members of a consumer group, classic or of KIP-848: the same loop with each client, in a thread of its own."""
+"""Members of a consumer group, classic or KIP-848: the same loop with each client, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Place = tuple[int, int]
 
 
 class Ledger:
-    """The records that the members of one group were given. `places`: how often each record."""
+    """The records that the members of one group received. `places`: how often each one."""
 
     def __init__(self) -> None:
         self.places: Counter[Place] = Counter()
@@ -40,7 +40,7 @@ class Ledger:
 
 
 class GroupMember(ABC):
-    """Polls, notes what comes, commits it, until it is closed; then it leaves its group."""
+    """A member that polls, records and commits until it is closed, and then leaves its group."""
 
     def __init__(self, bootstrap: str, group: str, topic: str, ledger: Ledger, instance: str | None = None) -> None:
         self.bootstrap, self.group, self.topic, self.ledger, self.instance = bootstrap, group, topic, ledger, instance
@@ -52,7 +52,7 @@ class GroupMember(ABC):
         self._thread.start()
 
     def close(self) -> None:
-        """Leave the group, and wait for the client's end."""
+        """Leave the group, and wait until the client has ended."""
         self._stop.set()
         self._thread.join(30)
         assert not self._thread.is_alive(), "the client does not end"
@@ -70,7 +70,7 @@ class GroupMember(ABC):
 
     @abstractmethod
     def run(self, stopped: Callable[[], bool]) -> None:
-        """The client's loop."""
+        """Run the client's loop."""
 
 
 class Librdkafka(GroupMember):
@@ -106,7 +106,7 @@ class Librdkafka(GroupMember):
 
 
 class LibrdkafkaOfKip848(Librdkafka):
-    """confluent-kafka, with the consumer protocol; the broker returns the timeouts."""
+    """confluent-kafka with the consumer protocol; the broker sets the timeouts."""
 
     protocol: ClassVar[dict[str, str | int]] = {"group.protocol": "consumer"}
 
@@ -175,7 +175,7 @@ class AioKafka(GroupMember):
 
 
 class Java(GroupMember):
-    """Apache Kafka's own consumer, in its tool for such tests, which prints what happens line by line in JSON."""
+    """Apache Kafka's own consumer in its tool for such tests, which prints events as lines of JSON."""
 
     protocol: ClassVar[tuple[str, ...]] = ("--session-timeout", str(SESSION_MS))
 
@@ -212,7 +212,7 @@ class Java(GroupMember):
 
 
 class JavaOfKip848(Java):
-    """The same with the consumer protocol; the broker returns the timeouts."""
+    """Apache Kafka's own consumer with the consumer protocol; the broker sets the timeouts."""
 
     protocol: ClassVar[tuple[str, ...]] = ("--group-protocol", "consumer")
 
@@ -228,7 +228,7 @@ CLIENTS: Final[dict[str, type[GroupMember]]] = {
 
 @contextmanager
 def started(*members: GroupMember) -> Iterator[None]:
-    """Members at work; those that are not closed by then are in the end."""
+    """Collect running members; close those still open in the end."""
     for member in members:
         member.start()
     try:
@@ -239,7 +239,7 @@ def started(*members: GroupMember) -> Iterator[None]:
 
 
 def wait_until(condition: Callable[[], bool], ledger: Ledger, what: str, timeout_s: float = 45) -> None:
-    """Look again and again, until it holds or a client has failed."""
+    """Poll until the condition holds or a client has failed."""
     end = time.monotonic() + timeout_s
     while not condition():
         ledger.check()

@@ -1,4 +1,4 @@
-"""A consumer group at work, classic or of KIP-848: what its tests have in common, whichever client its members are."""
+"""A working consumer group, classic or KIP-848: what the tests of all clients have in common."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARTITIONS: Final = 4
 
 
 class Work:
-    """A topic with records that count up, and the group that reads it. `clients` make its members, by name."""
+    """A topic of consecutive records and the group that reads it. `clients` make its members, by name."""
 
     def __init__(self, broker: BrokerUnderTest, unique: Unique, clients: Mapping[str, type[GroupMember]]) -> None:
         self.broker = broker
@@ -42,7 +42,7 @@ class Work:
         wait_until(lambda: len(self.ledger.places) == self.sent, self.ledger, f"{self.sent} records")
 
     def wait_for_assignment(self, *members: GroupMember) -> None:
-        """Each has its share of the partitions, and no partition is with two."""
+        """Wait until each member has its share of the partitions, and none is assigned twice."""
 
         def settled() -> bool:
             shares = [member.assigned for member in members]
@@ -61,7 +61,7 @@ class Work:
 
 
 def members_come_and_go(work: Work, client: str) -> None:
-    """Every record is read once by one, two, one and then another member."""
+    """Read every record once while the group has one, two, one and then another member."""
     one, two, three = (work.member(client) for _ in range(3))
     work.produce(100)
     with started(one):
@@ -80,7 +80,7 @@ def members_come_and_go(work: Work, client: str) -> None:
 
 
 def a_static_member_comes_back(work: Work, client: str) -> None:
-    """It has its own again, and the others keep what they have."""
+    """Restart a static member: it gets its partitions again, and the others keep theirs."""
     one, two = work.member(client, "i"), work.member(client, "j")
     with started(one):
         with started(two):
@@ -96,7 +96,7 @@ def a_static_member_comes_back(work: Work, client: str) -> None:
 
 
 def a_group_goes_on_after_a_restart(work: Work, client: str, *, kill: bool) -> None:
-    """Check that nothing is missed, and that committed records do not come again."""
+    """Check that no record is missed, and that committed records are not repeated."""
     one, two = work.member(client), work.member(client)
     with started(one, two):
         work.wait_for_assignment(one, two)

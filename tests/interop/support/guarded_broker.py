@@ -1,4 +1,4 @@
-"""A broker of either kind whose clients have to log in, and may do what ACLs let them."""
+"""A broker of either kind whose clients have to log in, with ACLs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ def guarded_broker(
     super_users: Sequence[str],
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[BrokerUnderTest]:
-    """Started, and removed at the end; no password is in its log then.
+    """Run a broker, remove it at the end, and check that no password is in its log.
 
-    `plain` are users of PLAIN, `scram` those of both SCRAM mechanisms, `super_users` may do all.
-
-    Its one listener for clients is CLIENTS. Apache Kafka has a second one for itself, where it is ANONYMOUS.
+    `plain` are users of PLAIN, `scram` those of both SCRAM mechanisms, `super_users` may do everything. Its one
+    listener for clients is CLIENTS; Apache Kafka has a second one for itself, where it is ANONYMOUS.
     """
     port = free_port()
     given = {

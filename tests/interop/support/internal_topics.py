@@ -1,4 +1,4 @@
-"""The coordinators' topics as Apache Kafka's tools read them: over the wire and from the files, key by key."""
+"""The coordinators' topics as Apache Kafka's tools show them: over the wire and from the files, key by key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BATCH: Final = re.compile(r"producerId: \S+|is\w+: \w+|magic: \d|compresscodec:
 
 
 class Record(NamedTuple):
-    """One record as a tool shows it. `sizes` are those of key and value, where they are shown."""
+    """One record as a tool shows it. `sizes` are those of key and value, if shown."""
 
     type: int
     key: dict[str, Any]
@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
 
 def over_the_wire(run: Session, topic: str, differs: str | None = None) -> None:
-    """Read every partition with the console consumer and the topic's formatter; write down the history of each key."""
+    """Read every partition with the console consumer and the topic's formatter; record each key's history."""
     records: list[Record] = []
     formatter = ("--formatter", FORMATTERS[topic])
     for partition, end in _ends(run, topic):
@@ -46,7 +46,7 @@ def over_the_wire(run: Session, topic: str, differs: str | None = None) -> None:
 
 
 def from_files(run: Session, topic: str, differs: str | None = None) -> None:
-    """Dump every segment with the topic's decoder; write down the history of each key, and what batches there are."""
+    """Dump every segment with the topic's decoder; record each key's history, and the batches."""
     files = sorted(str(file) for file in run.broker.data_dir.glob(f"{topic}-*/*.log") if file.stat().st_size)
     result = run.unrecorded("kafka-dump-log.sh", DECODERS[topic], "--files", ",".join(files))
     assert result.code == 0, result
@@ -59,7 +59,7 @@ def from_files(run: Session, topic: str, differs: str | None = None) -> None:
 
 
 def _ends(run: Session, topic: str) -> Iterator[tuple[int, int]]:
-    """Partitions that are not empty, and their end offsets."""
+    """Yield partitions that are not empty, with their end offsets."""
     printed = run.unrecorded("kafka-get-offsets.sh", "--topic", topic).out
     for line in printed.splitlines():
         _, partition, end = line.split(":")
@@ -68,7 +68,7 @@ def _ends(run: Session, topic: str) -> Iterator[tuple[int, int]]:
 
 
 def _formatted(text: str) -> Iterator[Record]:
-    """The formatters write JSON objects without anything between them."""
+    """Yield records from the formatters' JSON objects, which have no separator."""
     decoder, position = json.JSONDecoder(), 0
     while position < len(text):
         shown, position = decoder.raw_decode(text, position)
@@ -85,7 +85,7 @@ def _dumped(text: str) -> Iterator[Record]:
 
 
 def _histories(run: Session, topic: str, records: Iterable[Record]) -> list[str]:
-    """Return by key what it was, in order. Snapshots and updates of a share partition are one history."""
+    """Return each key's values in order. Snapshots and updates of a share partition are one history."""
     histories: dict[str, list[str]] = {}
     for record in records:
         key, value = record.key, record.value
@@ -102,7 +102,7 @@ def _histories(run: Session, topic: str, records: Iterable[Record]) -> list[str]
 
 
 def _value(value: dict[str, Any] | None) -> str:
-    """Format a value without a hash over ids that are new in each run; 0 is a group without topics."""
+    """Format a value without the hash of ids that are new in each run; 0 means a group without topics."""
     if value is not None and value.get("metadataHash"):
         value["metadataHash"] = "<hash>"
     return json.dumps(value)

@@ -33,7 +33,7 @@ class Delivered(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """The exit code of a command-line tool, and what it printed."""
+    """The exit code and output of a command-line tool."""
 
     code: int
     out: str
@@ -46,14 +46,14 @@ class ToolResult(NamedTuple):
 
 
 def why_no_java() -> str | None:
-    """Return the reason why the driver cannot be compiled and run; None if it can."""
+    """Return the reason why the driver cannot be compiled and run, or None."""
     if shutil.which("javac") is None:
         return "javac (17 or later) is not on the PATH"
     return why_unavailable()
 
 
 def compiled(source: Path) -> Path:
-    """The folder with a driver's classes; javac runs when the source has changed."""
+    """Return the folder with a driver's classes, compiled again if the source has changed."""
     folder = CACHE / "interop-driver" / hashlib.sha256(source.read_bytes()).hexdigest()[:12]
 
     def compile_into(fresh: Path) -> None:
@@ -83,13 +83,13 @@ class JavaDriver(JavaProcess):
         super().__init__(SOURCE, timeout_s)
 
     def tool(self, main_class: str, *arguments: str) -> ToolResult:
-        """Run a command-line tool by its main class, without the `org.apache.kafka.tools.` in front."""
+        """Run a command-line tool by its main class, without the prefix `org.apache.kafka.tools.`."""
         name = main_class if main_class.startswith("kafka.") else f"org.apache.kafka.tools.{main_class}"
         answer = self.call("tool", main=name, args=tool_arguments(arguments))
         return ToolResult(answer["code"], answer["out"], answer["err"])
 
     def consumer(self, bootstrap: str, group: str, topic: str, **settings: object) -> JavaShareConsumer:
-        """A share consumer that has subscribed; setting names with `_` for `.`."""
+        """Return a subscribed share consumer; setting names with `_` for `.`."""
         config = {"bootstrap.servers": bootstrap, "group.id": group, "reconnect.backoff.max.ms": 250}
         config |= {name.replace("_", "."): str(value) for name, value in settings.items()}
         consumer = JavaShareConsumer(self, uuid.uuid4().hex)
@@ -108,16 +108,16 @@ class JavaShareConsumer:
         return [Delivered(*row) for row in self.driver.call("poll", name=self.name, ms=ms)["records"]]
 
     def acknowledge(self, acks: Iterable[tuple[int, int, str]]) -> None:
-        """(partition, offset, ACCEPT | RELEASE | REJECT | RENEW), sent with the next poll or commit."""
+        """Queue (partition, offset, ACCEPT | RELEASE | REJECT | RENEW) for the next poll or commit."""
         self.driver.call("acknowledge", name=self.name, acks=list(acks))
 
     def commit_sync(self) -> Mapping[int, str | None]:
-        """Error class, or None, of each partition that something was sent for."""
+        """Commit, and return the error class, or None, of each partition involved."""
         partitions = self.driver.call("commitSync", name=self.name)["partitions"]
         return {int(partition): error for partition, error in partitions.items()}
 
     def callbacks(self) -> list[tuple[int, int, str | None]]:
-        """(partition, offset, error class or None) of each acknowledgement that was answered since the last call."""
+        """Return (partition, offset, error class or None) of each acknowledgement answered since the last call."""
         rows = self.driver.call("callbacks", name=self.name)["callbacks"]
         return [(partition, offset, error) for partition, offsets, error in rows for offset in offsets]
 
@@ -126,7 +126,7 @@ class JavaShareConsumer:
         return timeout
 
     def metrics(self, group: str) -> Mapping[str, float]:
-        """The client's metrics of one group, by name; NaN for those without a value."""
+        """Return the client's metrics of one group, by name; NaN for those without a value."""
         metrics = self.driver.call("metrics", name=self.name, group=group)["metrics"]
         return {name: float(value) for name, value in metrics.items()}
 

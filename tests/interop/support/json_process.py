@@ -1,4 +1,4 @@
-"""A child process that a test drives: a JSON command a line to its standard input, a JSON answer a line from it."""
+"""A child process that a test drives with JSON lines: a command on standard input, an answer on standard output."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tests.interop.support.protocol import program_arguments
 
 
 class ProgramError(Exception):
-    """An error within the program: its name for the error, and the message."""
+    """An error in the program: its error name and message."""
 
 
 class JsonProcess:
-    """One command at a time; each must be answered within `timeout_s`, or the process is killed."""
+    """A process that runs one command at a time; each must be answered within `timeout_s`, or it is killed."""
 
     error: ClassVar[type[ProgramError]] = ProgramError
 
@@ -25,7 +25,7 @@ class JsonProcess:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def call(self, do: str, **arguments: object) -> dict[str, Any]:  # JSON, of a shape that `do` decides
-        """Raises `error`."""
+        """Run a command and return its answer. Raises `error`."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         overdue = threading.Timer(self._timeout_s, self._process.kill)
@@ -44,11 +44,11 @@ class JsonProcess:
         return answer
 
     def kill(self) -> None:
-        """Kill it at once, from any thread: a `call` that is under way raises `error`."""
+        """Kill it at once, from any thread: a running `call` raises `error`."""
         self._process.kill()
 
     def close(self) -> None:
-        """End the process, politely first."""
+        """End the process, gently first."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()

@@ -1,4 +1,4 @@
-"""A partition that Apache Kafka has written, with everything a transactional producer can do in it; and its files."""
+"""A partition that Apache Kafka has written, with everything a transactional producer can do; and its files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class AbortedEntry(NamedTuple):
 
 @dataclass(slots=True)
 class Written:
-    """Value by offset: of plain records and those of committed, of aborted and of open transactions."""
+    """Values by offset: plain records, and those of committed, aborted and open transactions."""
 
     plain: dict[int, bytes] = field(default_factory=dict)
     committed: dict[int, bytes] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Written:
 
     @property
     def stable_end(self) -> int:
-        """The offset at which the first open transaction begins."""
+        """The first offset of the first open transaction."""
         return min(self.open)
 
     def committed_values(self) -> dict[int, bytes]:
@@ -77,7 +77,7 @@ class Transactional:
         self._producer.begin_transaction()
 
     def write(self, *values: bytes) -> None:
-        """One batch, as far as the client makes one of them; waits until the broker has it."""
+        """Write one batch, if the client makes one of the values, and wait for the broker."""
         failures: list[object] = []
 
         def reported(error: object, message: Message) -> None:
@@ -104,16 +104,16 @@ class Transactional:
         self.leave(into)
 
     def leave(self, into: dict[int, bytes]) -> None:
-        """Book what was written since the last time; a transaction stays as it is."""
+        """Add what was written since the last time to `into`; the transaction is unchanged."""
         into.update(self._sent)
         self._sent.clear()
 
 
 @contextmanager
 def written_by_kafka(bootstrap: str, topic: str) -> Iterator[Written]:
-    """Transactions one after another and interleaved, across segments of 1 MiB, compressed and not; one stays open.
+    """Write transactions one after another and interleaved, across segments of 1 MiB, compressed and not.
 
-    The producers live until the end, so that the open transaction is not aborted.
+    One stays open: the producers live until the end, so that it is not aborted.
     """
     names = ["one", "two", "three", "four"]
     one, two, three, four = (
@@ -126,7 +126,7 @@ def written_by_kafka(bootstrap: str, topic: str) -> Iterator[Written]:
     chance = Random(1)
 
     def values(kind: str, count: int, size: int = 4) -> list[bytes]:
-        """Text that does not compress to next to nothing."""
+        """Return text that hardly compresses."""
         return [f"{kind} {number}: {chance.randbytes(size // 2).hex()}".encode() for number in range(count)]
 
     plain.write(*values("plain-first", 10))
@@ -182,7 +182,7 @@ def partition_folder(broker: BrokerUnderTest, topic: str) -> Path:
 
 
 def txn_index(folder: Path) -> dict[str, list[AbortedEntry]]:
-    """The `.txnindex` files that are not empty, by name."""
+    """Return the `.txnindex` files that are not empty, by name."""
     files = {file.name: file.read_bytes() for file in sorted(folder.glob("*.txnindex"))}
     return {
         name: [AbortedEntry(*fields) for fields in _TXN_ENTRY.iter_unpack(data)] for name, data in files.items() if data
@@ -190,7 +190,7 @@ def txn_index(folder: Path) -> dict[str, list[AbortedEntry]]:
 
 
 def take_over(kafkas: Path, ours: BrokerUnderTest, topic: str, without: Sequence[str] = ()) -> None:
-    """Start `ours`, stopped again, with a topic whose partition 0 has the files of `kafkas` but those suffixes."""
+    """Start `ours`, after a stop, with a topic whose partition 0 has the files of `kafkas` without those suffixes."""
     ours.start()
     with WireClient(("127.0.0.1", ours.port)) as client:
         topic_id = create_topic(client, topic)

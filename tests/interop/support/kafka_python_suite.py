@@ -1,4 +1,4 @@
-"""kafka-python's own integration tests: its sources as they were released, made ready in the cache, and run."""
+"""kafka-python's own integration tests: released sources, prepared in the cache, and run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SpawnedService:
 
 @dataclass(slots=True)
 class Outcome:
-    """The outcomes of the tests, each named `file::test`; the reasons of those that skipped themselves, counted."""
+    """The outcomes of the tests, each named `file::test`; reasons for skipping, counted."""
 
     passed: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Outcome:
 
 
 def sources() -> Path:
-    """Fetched by pip and unpacked, once. RuntimeError with pip's output."""
+    """Return the sources, fetched by pip and unpacked once. RuntimeError with pip's output."""
     return folder_made_once(CACHE / f"kafka-python-{VERSION}", _fetch) / f"kafka_python-{VERSION}"
 
 
@@ -62,7 +62,9 @@ def _fetch(folder: Path) -> None:
 
 
 def run(bootstrap: str, results: Path, *, only: Sequence[str] = (), leave_out: Sequence[str] = ()) -> Outcome:
-    """Run the integration tests (`only`: those of these names) in a pytest of their own; `results` is a file for it."""
+    """Run the integration tests (`only`: those of these names) in a pytest of their own; `results` is its output
+    file.
+    """
     folder = sources()
     command = [sys.executable, "-m", "pytest", "-q", "-W", "ignore", "-o", "addopts=", "--tb=short"]
     command += ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", f"--junitxml={results}"]

@@ -1,4 +1,6 @@
-"""The settings of a broker of either kind for clients that have to log in: one listener, CLIENTS; tokens of any."""
+"""The settings of a broker of either kind whose clients have to log in: one listener, CLIENTS; any token is
+accepted.
+"""
 
 from __future__ import annotations
 
@@ -55,8 +57,9 @@ def scram_users(users: Sequence[str], password: str) -> list[str]:
 
 
 def token_settings(keys: Path, *listeners: str, **expected: str) -> dict[str, str]:
-    """OAUTHBEARER of these listeners, beside `sasl.enabled.mechanisms`. `keys` is a JWKS; `expected` are
-    `sasl.oauthbearer.*` without that, dots as underscores.
+    """Return OAUTHBEARER settings of these listeners, besides `sasl.enabled.mechanisms`.
+
+    `keys` is a JWKS; `expected` are `sasl.oauthbearer.*` without that prefix, underscores for dots.
     """
     own = [f"listener.name.{listener}.oauthbearer.sasl" for listener in listeners]
     return {
@@ -68,5 +71,5 @@ def token_settings(keys: Path, *listeners: str, **expected: str) -> dict[str, st
 
 
 def allow_urls(patch: pytest.MonkeyPatch, *files: Path) -> None:
-    """Let Java that is started meanwhile read keys and tokens from these files."""
+    """Let Java processes started meanwhile read keys and tokens from these files."""
     patch.setenv("JAVA_TOOL_OPTIONS", _ALLOWED + ",".join(file.as_uri() for file in files))

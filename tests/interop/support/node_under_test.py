@@ -1,7 +1,7 @@
-"""A node before a cluster of one broker, as the broker that interop tests talk to.
+"""A node in front of a cluster of one broker, in the place of the broker that interop tests use.
 
-The cluster is Apache Kafka of the version in NODE_CLUSTER, without share groups of its own, or `ours`: shareq, which
-speaks for brokers where there is no Java.
+The cluster is Apache Kafka of the version in NODE_CLUSTER, without share groups of its own, or `ours`: shareq, where
+there is no Java.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ Cluster = OurProcess | ApacheKafka
 
 
 class NodeProcess:
-    """A node as a child process, and its cluster. `start` again after `stop` or `kill`: the cluster runs on.
+    """A node as a child process, and its cluster, which keeps running across `stop`, `kill` and `start`.
 
-    `settings` are those of a broker; each goes to the process that it is about. `cluster`: one that runs already.
+    `settings` are those of a broker; each is passed to the process that it concerns. `cluster`: one that already runs.
     """
 
     def __init__(
@@ -71,22 +71,22 @@ class NodeProcess:
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
-        """The node's."""
+        """The node's process."""
         return self._node.process
 
     def start(self, timeout_s: float = 60) -> float:
-        """Start the cluster unless it runs, then the node; seconds until the node's first answer."""
+        """Start the cluster unless it runs, then the node; return the seconds until the node's first answer."""
         if not self._cluster_runs:
             self.cluster.start()
             self._cluster_runs = True
         return self._node.start(timeout_s)
 
     def stop(self) -> None:
-        """SIGTERM for the node."""
+        """Send SIGTERM to the node."""
         self._node.stop()
 
     def kill(self) -> None:
-        """SIGKILL for the node."""
+        """Send SIGKILL to the node."""
         self._node.kill()
 
     def stop_cluster(self) -> None:
@@ -95,17 +95,17 @@ class NodeProcess:
         self._cluster_runs = False
 
     def log_tail(self, size: int = 4000) -> str:
-        """The end of what the node wrote."""
+        """Return the end of the node's output."""
         return self._node.log_tail(size)
 
 
 def of_clusters(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return those of a broker's settings that go to the cluster where a node takes the broker's place."""
+    """Return the broker's settings that go to the cluster when a node replaces the broker."""
     return {key: value for key, value in settings.items() if key.startswith(_OF_CLUSTERS)}
 
 
 def why_no_node() -> str | None:
-    """Return the reason why a cluster of that kind cannot run; None if it can."""
+    """Return the reason why a cluster of that kind cannot run, or None."""
     return None if NODE_CLUSTER == OURS else why_unavailable(NODE_CLUSTER)
 
 

@@ -18,10 +18,10 @@ from shareq.testing.launch import options_of
 
 @dataclass(slots=True)
 class OurProcess:
-    """`python -m shareq serve` as a child process. `start` again after an end: same data, same port.
+    """`python -m shareq serve` as a child process. `start` works again after an end, with the same data and port.
 
-    `settings` with several `listeners` give all addresses; `port` is one of them then. `tls` where it has TLS.
-    A node has no data.
+    `settings` with several `listeners` give all addresses; `port` is one of these then. `tls`: that one has TLS. A node
+    has no data.
     """
 
     folder: Path
@@ -33,7 +33,7 @@ class OurProcess:
     process: subprocess.Popen[bytes] | None = None
 
     def start(self, timeout_s: float = 20) -> float:
-        """Start and wait for the first answer; seconds that took. RuntimeError with the log when it does not come."""
+        """Start and return the seconds until the first answer; RuntimeError with the log if there is none."""
         command = [sys.executable, "-m", "shareq", "serve"]
         if self.has_data:
             command += ["--data-dir", str(self.folder / "data")]
@@ -53,7 +53,7 @@ class OurProcess:
         return took
 
     def stop(self, timeout_s: float = 20) -> None:
-        """SIGTERM, and SIGKILL when that takes too long."""
+        """Send SIGTERM, and SIGKILL if that takes too long."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -62,11 +62,11 @@ class OurProcess:
                 self.kill()
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Send SIGKILL."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
 
     def log_tail(self, size: int = 4000) -> str:
-        """The end of what the process wrote."""
+        """Return the end of the process's output."""
         return (self.folder / "broker.log").read_text(errors="replace")[-size:]

@@ -1,4 +1,4 @@
-"""The records promised to a producer and those in the log, for producers and consumers by assignment."""
+"""The records confirmed to a producer and those in the log, for producers and consumers by assignment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Promised:
-    """Values by the (partition, offset) that the broker confirmed; values whose send failed."""
+    """Values by confirmed (partition, offset); values whose send failed."""
 
     confirmed: dict[tuple[int, int], bytes] = field(default_factory=dict)
     failed: set[bytes] = field(default_factory=set)
@@ -16,7 +16,7 @@ class Promised:
 
 @dataclass(slots=True)
 class Read:
-    """The records that one consumer read of all partitions, in the order they came within each."""
+    """The records that one consumer read from all partitions, in order within each."""
 
     values: dict[int, list[tuple[int, bytes]]] = field(default_factory=dict)
 
@@ -24,7 +24,9 @@ class Read:
         self.values.setdefault(partition, []).append((offset, value))
 
     def check(self, promised: Promised, *, once: bool) -> None:
-        """Every confirmed record is there at its offset, offsets have no hole, and with `once` no value came twice."""
+        """Check that every confirmed record is at its offset, offsets have no gap, and with `once` no value is
+        repeated.
+        """
         for partition, records in self.values.items():
             assert [offset for offset, _ in records] == list(range(len(records))), f"holes in partition {partition}"
         found = {(partition, offset): value for partition, offset, value in self._all()}

@@ -1,10 +1,9 @@
-"""`--protocol=SASL_SSL`: every client of the suite behind TLS and with a login, by what is written here alone.
+"""`--protocol=SASL_SSL`: all clients of the suite use TLS and a login, configured only in this module.
 
-`BrokerUnderTest` then has one listener, of SASL_SSL, and `secured` its port. A client whose address has such a port and
-that was given no protocol of its own gets the properties that its library has for it: by `install` those that are made
-in this process, by `program_arguments` and `tool_arguments` those of other processes. Without the option nothing of
-this is in the way. A broker with `listeners` or `advertised.listeners` of its own keeps them, as its tests are about
-them.
+`BrokerUnderTest` then has one listener, of SASL_SSL, and `secured` its port. A client with such an address and no
+protocol of its own gets its library's properties: by `install` in this process, by `program_arguments` and
+`tool_arguments` in other processes. Without the option none of this has an effect. A broker with `listeners` or
+`advertised.listeners` of its own keeps them, because its tests are about them.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class Listener(NamedTuple):
 def listener_for(kind: Literal["ours", "apache"], port: int, given: Mapping[str, str]) -> Listener | None:
     """Return a listener of SASL_SSL at `port`, which is secured from now on.
 
-    None without the option, or with listeners of the test's own.
+    None without the option, or if the test has listeners of its own.
     """
     if not _installed or "listeners" in given or "advertised.listeners" in given:
         return None
@@ -106,7 +105,7 @@ def listener_for(kind: Literal["ours", "apache"], port: int, given: Mapping[str,
 
 
 def secured(bootstrap: object) -> bool:
-    """Return True if HOST:PORT, or a list of one, is a listener of `listener_for`."""
+    """Return whether HOST:PORT, or a list of one, is a listener of `listener_for`."""
     if isinstance(bootstrap, list):
         return any(map(secured, bootstrap))
     port = str(bootstrap).rpartition(":")[2]
@@ -117,23 +116,25 @@ def secured(bootstrap: object) -> bool:
 
 
 def tls() -> dict[str, str]:
-    """Return the arguments as the commands of client programs have them."""
+    """Return the `tls` argument of client programs' commands."""
     return {"ca": str(_files().authority)}
 
 
 def java() -> dict[str, str]:
-    """Java's clients, Spark's source and sink (with `kafka.` in front), and our own client."""
+    """Return the properties of Java's clients, Spark's source and sink (with the prefix `kafka.`), and our client."""
     return java_security(LOGIN, tls())
 
 
 def properties(bootstrap: str) -> dict[str, str]:
-    """`java()` for a secured address, else none."""
+    """Return `java()` for a secured address, otherwise nothing."""
     return java() if secured(bootstrap) else {}
 
 
 def program_arguments(arguments: Mapping[str, Any], login: Mapping[str, str] = LOGIN) -> dict[str, Any]:
-    """A command of a client program (Java, franz-go, node, kcat): `login` and `tls` as client programs take them,
-    `security` as our Java drivers do, and whole configurations of Java's.
+    """Complete a command of a client program (Java, franz-go, node, kcat).
+
+    `login` and `tls` are as client programs take them, `security` as our Java drivers do, besides whole Java
+    configurations.
     """
     given = dict(arguments)
     for name in ("config", "consumer"):
@@ -146,10 +147,9 @@ def program_arguments(arguments: Mapping[str, Any], login: Mapping[str, str] = L
 
 
 def tool_arguments(arguments: Sequence[str]) -> list[str]:
-    """Add `--command-config` to the arguments of one of Apache Kafka's tools: behind the address, before any
-    subcommand.
+    """Add `--command-config` to an Apache Kafka tool's arguments, after the address, before any subcommand.
 
-    A file that the test gives has the properties added to it.
+    If the test gives a file, the properties are added to it.
     """
     given = list(arguments)
     at = given.index("--bootstrap-server") + 1 if "--bootstrap-server" in given else len(given)
@@ -163,7 +163,7 @@ def tool_arguments(arguments: Sequence[str]) -> list[str]:
 
 
 def without_config() -> dict[str, str]:
-    """The arguments that `tool_arguments` adds, as tools print them, and nothing instead of them."""
+    """Return the arguments that `tool_arguments` adds, as tools print them, to be replaced by nothing."""
     return {" ".join(["", *_config_option()]): ""} if _installed else {}
 
 
@@ -203,7 +203,7 @@ def _log_in(client: WireClient) -> None:
 
 
 def install() -> None:
-    """Change the clients' classes so that they learn of secured ports, before any test module is imported."""
+    """Make the clients' classes aware of secured ports, before any test module is imported."""
     global _installed  # noqa: PLW0603 - the option of a run
     if _installed:
         return
@@ -277,5 +277,5 @@ CANNOT: Final[Mapping[str, str]] = {
 
 
 def why_not(node_id: str) -> str | None:
-    """Return why a test does not run; None if it does."""
+    """Return why a test does not run, or None."""
     return next((why for part, why in CANNOT.items() if part in node_id), None)

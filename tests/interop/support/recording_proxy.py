@@ -1,4 +1,4 @@
-"""A listener in front of a broker that notes what its clients ask. The broker has to advertise the proxy's port."""
+"""A proxy that records its clients' requests to a broker, which has to advertise the proxy's port."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Asked(NamedTuple):
 
 
 class RecordingProxy:
-    """Forwards each connection to 127.0.0.1:`target`. `asked` grows while clients are at work."""
+    """A proxy for 127.0.0.1:`target`. `asked` grows while clients work."""
 
     def __init__(self, port: int, target: int) -> None:
         self.asked: list[Asked] = []
@@ -65,7 +65,7 @@ class RecordingProxy:
             self._run(_copy, broker, client)
 
     def _forward(self, client: socket.socket, broker: socket.socket) -> None:
-        """Whole requests, noted before the broker has them."""
+        """Forward whole requests, each recorded first."""
         try:
             with client.makefile("rb") as requests:
                 while len(size := requests.read(4)) == 4:

@@ -1,7 +1,7 @@
 """The table of `docs/evidence/security-matrix.md`: protocol and mechanism by client, on both brokers.
 
-`--update-security-matrix` writes what a run has seen into `security_matrix.json`, beside this file, and makes the table
-of that; cells of clients that a run did not have stay as they are: Spark's source has an environment of its own.
+`--update-security-matrix` writes the results of a run to `security_matrix.json`, beside this file, and rewrites the
+table; cells of clients that did not run are kept: Spark's source has an environment of its own.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ END: Final = "<!-- end of what is made -->"
 
 
 class Way(NamedTuple):
-    """A row: how a client is let in."""
+    """A row: one way for a client to authenticate."""
 
     listener: str
     mechanism: str | None = None
 
     def place(self, broker: TlsBroker) -> dict[str, object]:
-        """`bootstrap`, `login` and `tls`, as client programs take them."""
+        """Return `bootstrap`, `login` and `tls`, as client programs take them."""
         tls = None
         if self.listener not in ("PLAINTEXT", "CLEAR"):
             tls = broker.pki.tls(broker.pki.client if self.listener == "MUTUAL" else None)
@@ -76,9 +76,9 @@ COLUMNS: Final = (
 
 
 def headings() -> list[str]:
-    """Return the headings, with the versions that are tested.
+    """Return the headings with the tested versions.
 
-    Raise PackageNotFoundError in an environment without one of them, as Spark's is.
+    Raise PackageNotFoundError if the environment lacks one of them, as Spark's does.
     """
     named = {
         **clients(),
@@ -92,7 +92,7 @@ def headings() -> list[str]:
 
 
 def why_not(client: str, way: Way, task: str) -> str | None:
-    """Return the reason why the client cannot do a cell's task; None if it can."""
+    """Return the reason why the client cannot do a cell's task, or None."""
     if way.mechanism == OAUTHBEARER and client in _NO_TOKENS:
         return _NO_TOKENS[client]
     if way.mechanism is not None and (client, way.mechanism) in LACKING:
@@ -107,7 +107,7 @@ Cells = dict[tuple[str, str], str]
 
 
 def passed(client: str, row: str) -> str:
-    """The cell when everything that the client has works: letters, and the numbers of notes."""
+    """Return the cell if all of the client's tasks pass: letters, and the numbers of notes."""
     done = [letter for task, letter in TASKS.items() if why_not(client, WAYS[row], task) is None]
     lacking = dict.fromkeys(why for task in TASKS if (why := why_not(client, WAYS[row], task)) is not None)
     notes = [str(_notes().index(why) + 1) for why in lacking]
@@ -125,7 +125,7 @@ def everything_passes() -> Cells:
 
 
 class Results(NamedTuple):
-    """The last outcome of each cell on both brokers, and the headings of clients, with versions."""
+    """The last outcome of each cell on both brokers, and clients' headings with versions."""
 
     headings: Sequence[str]
     cells: Mapping[Kind, Cells]
@@ -145,7 +145,7 @@ def _of(written: Mapping[str, Any]) -> Results:
 
 
 def lines(found: Results) -> list[str]:
-    """Return the lines between the marks: a row for all clients that do the same, and the meaning of the numbers."""
+    """Return the lines between the marks: one row for clients with equal results, and the notes."""
     made = ["", f"| | {' | '.join(BROKERS.values())} |", f"| --- |{' --- |' * len(BROKERS)}"]
     by_cells: dict[tuple[str, ...], list[str]] = {}
     for client, heading in zip(COLUMNS, found.headings, strict=True):
@@ -157,7 +157,7 @@ def lines(found: Results) -> list[str]:
 
 
 def _in_words(client: str, cells: Cells) -> str:
-    """Return what stands in most cells of a client, and each other one with its rows."""
+    """Return a client's most frequent cell, and the other cells with their rows."""
     rows: dict[str, list[str]] = {}
     for row in WAYS:
         rows.setdefault(cells.get((row, client), "not tried"), []).append(row.replace(", ", "/"))
@@ -166,7 +166,7 @@ def _in_words(client: str, cells: Cells) -> str:
 
 
 def update(kind: Kind, seen: Cells) -> None:
-    """Write cells into the file, and make the table again."""
+    """Save these cells, and rewrite the table."""
     with RESULTS.open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         written = json.load(file)

@@ -1,4 +1,4 @@
-"""librdkafka share consumers under watch: every delivery and every confirmed acknowledgement is written down."""
+"""Monitored librdkafka share consumers: every delivery and every confirmed acknowledgement is recorded."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ TERMINAL = frozenset({AcknowledgeType.ACCEPT, AcknowledgeType.REJECT})
 
 @dataclass(slots=True)
 class Ledger:
-    """The records that one group got, and the broker's confirmations.
+    """The records that one group received, and the broker's confirmations.
 
-    An acknowledgement counts as done when the broker confirmed it. One that a killed connection cut off is *unknown*:
-    the broker may have written it or not, so its record may come back or not.
+    An acknowledgement counts once the broker has confirmed it. If a killed connection cut it off it is *unknown*: the
+    broker may have stored it or not, so its record may be redelivered or not.
     """
 
     counts: dict[Place, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -69,7 +69,7 @@ class Ledger:
         return lambda: len(self.finished) >= records
 
     def settled(self) -> int:
-        """Records whose fate is either confirmed or unknown."""
+        """Return the number of records whose outcome is confirmed or unknown."""
         return len(self.finished) + len(self.unknown - self.finished.keys())
 
 
@@ -78,7 +78,7 @@ def accept_all(_: Message) -> AcknowledgeType:
 
 
 def mixed(message: Message) -> AcknowledgeType:
-    """First delivery: every fifth record goes back, every seventh is refused. After that everything is accepted."""
+    """Release every fifth and reject every seventh record on first delivery; accept everything else."""
     if (message.delivery_count() or 0) == 1:
         if (message.offset() or 0) % 5 == 0:
             return AcknowledgeType.RELEASE
@@ -99,7 +99,7 @@ class Member:
         consumer.set_acknowledgement_commit_callback(self._answered)
 
     def step(self, timeout_s: float = 0.2) -> int:
-        """Poll once. Return how many records came."""
+        """Poll once and return the number of records."""
         messages = [message for message in self._consumer.poll(timeout_s) if message.error() is None]
         for message in messages:
             place = self._ledger.deliver(message)
@@ -135,7 +135,7 @@ def members(
     decide: Decide | None = accept_all,
     poll_records: int = 500,
 ) -> Iterator[Sequence[Member]]:
-    """Share consumers of one group that are closed at the end. `decide` None: implicit acknowledgement."""
+    """Yield share consumers of one group; close them at the end. `decide` None: implicit acknowledgement."""
     settings = {
         "bootstrap.servers": bootstrap,
         "group.id": group,
@@ -156,7 +156,7 @@ def members(
 
 
 def run_until(joined: Sequence[Member], done: Callable[[], bool], timeout_s: float = 60) -> None:
-    """Let the members take turns until `done`; AssertionError after `timeout_s`."""
+    """Run the members in turn until `done`; AssertionError after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     while not done():
         assert time.monotonic() < deadline, f"not done after {timeout_s} s"
@@ -165,7 +165,7 @@ def run_until(joined: Sequence[Member], done: Callable[[], bool], timeout_s: flo
 
 
 def run_until_settled(joined: Sequence[Member], ledger: Ledger, records: int, quiet_s: float = 1.0) -> None:
-    """Run until every record's fate is known or unknown, and nothing more has come for `quiet_s`."""
+    """Run until every record's outcome is confirmed or unknown, and nothing has come for `quiet_s`."""
     run_until(
         joined,
         lambda: ledger.settled() >= records and time.monotonic() - ledger.last_delivery > quiet_s,

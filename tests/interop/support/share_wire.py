@@ -59,7 +59,7 @@ NOT_READY = {
 
 
 class Acquired(NamedTuple):
-    """Offsets, both included, that one member has acquired."""
+    """A range of offsets (both inclusive) that one member has acquired."""
 
     first: int
     last: int
@@ -67,7 +67,7 @@ class Acquired(NamedTuple):
 
 
 class StateBatch(NamedTuple):
-    """A batch of persisted state; offsets both included."""
+    """A batch of persisted state; both offsets inclusive."""
 
     first: int
     last: int
@@ -76,7 +76,7 @@ class StateBatch(NamedTuple):
 
 
 def eventually(attempt: Callable[[], T | None], timeout_s: float = 30, pause_s: float = 0.05) -> T:
-    """The first result that is not None; AssertionError after `timeout_s`."""
+    """Return the first result that is not None; AssertionError after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     while True:
         result = attempt()
@@ -87,7 +87,10 @@ def eventually(attempt: Callable[[], T | None], timeout_s: float = 30, pause_s: 
 
 
 def create_known_topic(client: Caller, name: str, partitions: int = 1) -> bytes:
-    """Create a topic, and wait until the broker knows it: one that is no controller learns of it later. Its id."""
+    """Create a topic, wait until the broker knows it, and return its id.
+
+    A broker that is not the controller learns of it later.
+    """
     topic_id = create_topic(client, name, partitions)
     request = MetadataRequest([MetadataRequestTopic(name=name)], allow_auto_topic_creation=False)
     eventually(lambda: client.call(request, 12, MetadataResponse).topics[0].error_code == ErrorCode.NONE or None)
@@ -96,9 +99,9 @@ def create_known_topic(client: Caller, name: str, partitions: int = 1) -> bytes:
 
 @dataclass(slots=True)
 class Member:
-    """One member of a share group with the share session of its connection.
+    """One member of a share group, with its connection's share session.
 
-    `epoch` is the session epoch that the next request carries; a test may set it to anything.
+    `epoch` is the session epoch of the next request; a test may change it.
     """
 
     client: Caller
@@ -111,7 +114,7 @@ class Member:
     """The ranges of the last fetch."""
 
     def join(self, topics: list[str]) -> None:
-        """Heartbeat until the group coordinator has assigned something."""
+        """Send heartbeats until the group coordinator has assigned partitions."""
 
         def attempt() -> bool | None:
             find_group(self.client, self.group)
@@ -124,7 +127,7 @@ class Member:
         eventually(attempt)
 
     def heartbeat(self, topics: list[str] | None = None) -> ShareGroupHeartbeatResponse:
-        """One heartbeat with the member epoch of the last answer; `topics` makes it a full one."""
+        """Send one heartbeat with the last member epoch; with `topics` a full one."""
         request = ShareGroupHeartbeatRequest(self.group, self.member_id, self.member_epoch, None, topics)
         answer = self.client.call(request, 1, ShareGroupHeartbeatResponse)
         if answer.error_code == ErrorCode.NONE:
@@ -151,7 +154,7 @@ class Member:
         is_renew_ack: bool = False,
         version: int = 2,
     ) -> ShareFetchResponse:
-        """One ShareFetch for `partitions`; `acks` go with the first of them. A renewal asks for no records."""
+        """Send one ShareFetch for `partitions`; `acks` are for the first. A renewal asks for no records."""
         batches = [share_fetch.AcknowledgementBatch(first, last, _types(kind)) for first, last, kind in acks]
         listed = [
             share_fetch.FetchPartition(partition, batches if partition == partitions[0] else [])
@@ -174,7 +177,7 @@ class Member:
         return self.send_fetch(request, version)
 
     def send_fetch(self, request: ShareFetchRequest, version: int = 2) -> ShareFetchResponse:
-        """Send, keep what was acquired, and count the session epoch on if the session was accepted."""
+        """Send the request, keep what was acquired, and advance the session epoch if it was accepted."""
         answer = self.client.call(request, version, ShareFetchResponse)
         self._count_on(answer.error_code)
         self.acquired = [
@@ -186,7 +189,7 @@ class Member:
         return answer
 
     def take(self, max_records: int = 500, *, mode: int = RECORD_LIMIT, timeout_s: float = 20) -> list[Acquired]:
-        """Fetch until something was acquired, joined into ranges of one delivery count."""
+        """Fetch until records are acquired; return ranges, joined by delivery count."""
 
         def attempt() -> list[Acquired] | None:
             answer = self.fetch(max_records, mode=mode)
@@ -203,7 +206,7 @@ class Member:
     def acknowledge(
         self, *acks: Ack, partition: int = 0, is_renew_ack: bool = False, version: int = 2
     ) -> ShareAcknowledgeResponse:
-        """One ShareAcknowledge for one partition."""
+        """Send one ShareAcknowledge for one partition."""
         batches = [share_acknowledge.AcknowledgementBatch(first, last, _types(kind)) for first, last, kind in acks]
         partitions = [share_acknowledge.AcknowledgePartition(partition, batches)]
         topics = [share_acknowledge.AcknowledgeTopic(self.topic_id, partitions)]
@@ -212,7 +215,7 @@ class Member:
         )
 
     def send_acknowledge(self, request: ShareAcknowledgeRequest, version: int = 2) -> ShareAcknowledgeResponse:
-        """Send, and count the session epoch on if the session was accepted."""
+        """Send the request, and advance the session epoch if it was accepted."""
         answer = self.client.call(request, version, ShareAcknowledgeResponse)
         self._count_on(answer.error_code)
         return answer
@@ -228,7 +231,7 @@ class Member:
 
 
 def begin_at(client: Caller, group: str, topic: str, start_offsets: Sequence[int]) -> None:
-    """Let a group without members begin at these offsets, one for each partition of the topic."""
+    """Make an empty group begin at these offsets, one for each partition of the topic."""
     partitions = [AlterShareGroupOffsetsRequestPartition(index, offset) for index, offset in enumerate(start_offsets)]
     request = AlterShareGroupOffsetsRequest(group, [AlterShareGroupOffsetsRequestTopic(topic, partitions)])
 
@@ -245,7 +248,7 @@ def begin_at(client: Caller, group: str, topic: str, start_offsets: Sequence[int
 
 
 def find_group(client: Caller, key: str, *, share: bool = False) -> None:
-    """Ask for a coordinator, which is what makes a broker create the topic that it keeps its state in.
+    """Ask for a coordinator, which makes the broker create its state topic.
 
     `key` is a group, or with `share` a share partition: `group:topic id:partition`.
     """
@@ -254,7 +257,7 @@ def find_group(client: Caller, key: str, *, share: bool = False) -> None:
 
 
 def append(client: Caller, topic: str, records: int, *, partition: int = 0) -> None:
-    """Append one record batch; waits for a topic that has no leader yet."""
+    """Append one record batch; wait if the topic has no leader yet."""
 
     def attempt() -> bool | None:
         answer = produce(client, topic, batch(*[b"value"] * records), partition=partition)
@@ -271,7 +274,7 @@ def _types(kind: int | Sequence[int]) -> list[int]:
 
 
 def ack_errors(answer: ShareFetchResponse | ShareAcknowledgeResponse) -> list[ErrorCode]:
-    """The top-level error alone, or the acknowledgement errors of the answered partitions."""
+    """Return the top-level error alone, or the partitions' acknowledgement errors."""
     if answer.error_code:
         return [ErrorCode(answer.error_code)]
     if isinstance(answer, ShareFetchResponse):
@@ -280,7 +283,7 @@ def ack_errors(answer: ShareFetchResponse | ShareAcknowledgeResponse) -> list[Er
 
 
 def joined(acquired: Iterable[Acquired]) -> list[Acquired]:
-    """Neighbouring ranges of one delivery count as one: how they are cut is up to the broker."""
+    """Join neighbouring ranges of one delivery count: the broker may split them anywhere."""
     result: list[Acquired] = []
     for one in sorted(acquired):
         if result and result[-1].last + 1 == one.first and result[-1].delivery_count == one.delivery_count:
@@ -291,10 +294,10 @@ def joined(acquired: Iterable[Acquired]) -> list[Acquired]:
 
 
 def read_state(client: Caller, group: str, topic_id: bytes, partition: int = 0) -> tuple[int, list[StateBatch]]:
-    """Start offset and state batches as stored. Reads with the lowest leader epoch that the coordinator accepts, which
-    a restart of Apache Kafka raises: a higher one would fence the leader itself.
+    """Return start offset and state batches as stored, waiting for a coordinator that is still loading.
 
-    Waits for a coordinator that is still loading after a restart.
+    Reads with the lowest leader epoch that the coordinator accepts, which a restart of Apache Kafka raises: a higher
+    one would fence the leader itself.
     """
     epoch = 0
 
@@ -314,9 +317,9 @@ def read_state(client: Caller, group: str, topic_id: bytes, partition: int = 0) 
 
 
 def normalised(start: int, batches: Iterable[StateBatch]) -> tuple[int, list[StateBatch]]:
-    """Cut off what lies below the start, move the start over finished batches, join equal neighbours.
+    """Remove what is below the start, move the start over finished batches, join equal neighbours.
 
-    Two states with the same normal form deliver the same records, however much of the past they keep.
+    Two states with the same normal form deliver the same records, whatever history they keep.
     """
     kept: list[StateBatch] = []
     for one in sorted(batches):
@@ -333,7 +336,7 @@ def normalised(start: int, batches: Iterable[StateBatch]) -> tuple[int, list[Sta
 
 
 def described_lag(client: Caller, group: str, topic: str, partition: int = 0) -> int:
-    """Return how many records are not finished, by DescribeShareGroupOffsets; -1 if not known yet."""
+    """Return the lag from DescribeShareGroupOffsets in records; -1 if not known yet."""
     wanted = DescribeShareGroupOffsetsRequestTopic(topic, [partition])
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])
     answer = client.call(request, 1, DescribeShareGroupOffsetsResponse).groups[0]

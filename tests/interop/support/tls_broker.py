@@ -1,4 +1,4 @@
-"""A broker of either kind behind TLS: a listener for each way to let clients in, certificates made for it."""
+"""A TLS broker of either kind, with a listener for each way to authenticate and its own certificates."""
 
 from __future__ import annotations
 
@@ -46,8 +46,10 @@ RULES: Final = "RULE:^CN=([^,]*)-client,OU=Orders.*$/$1/L,DEFAULT"
 
 
 class Pki:
-    """`store` is the key store of the broker: `server`, which `again` has the names of. `client` has rights and `guest`
-    has none; `stranger` is of another authority. `token` has one of `USER`, and `keys` what the broker checks it with.
+    """Key stores and certificates.
+
+    `store` is the broker's: `server`, whose names `again` shares. `client` has rights, `guest` none; `stranger` is from
+    another authority. `token` holds a token of `USER`, and `keys` the keys to verify it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -84,11 +86,11 @@ class TlsBroker:
         self._metrics = f"http://127.0.0.1:{metrics_port}/metrics"
 
     def bootstrap(self, listener: str) -> str:
-        """HOST:PORT of a listener."""
+        """Return HOST:PORT of a listener."""
         return f"localhost:{self._ports[listener]}"
 
     def failed_logins(self, listener: str) -> int:
-        """Return how many failed logins and handshakes our broker has counted; Apache Kafka has it in JMX alone."""
+        """Return our broker's count of failed logins and handshakes; Apache Kafka has it only in JMX."""
         with urlopen(self._metrics, timeout=20) as answer:
             text = answer.read().decode()
         name = "kafka_server_socket_server_metrics_failed_authentication_total"
@@ -98,14 +100,15 @@ class TlsBroker:
 
     @property
     def plain(self) -> str:
-        """HOST:PORT without TLS."""
+        """Return HOST:PORT without TLS."""
         return self.broker.bootstrap
 
 
 @contextmanager
 def tls_broker(kind: Kind, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[TlsBroker]:
-    """Started, and removed at the end; neither password nor key is in its log then. Java that is started meanwhile may
-    read the token.
+    """Run a broker, remove it at the end, and check that no password or key is in its log.
+
+    Java processes started meanwhile may read the token.
     """
     pki = Pki(folder)
     ports = {name: free_port() for name in PROTOCOLS}

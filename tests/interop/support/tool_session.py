@@ -1,4 +1,4 @@
-"""A scenario's commands against one broker, written down as a transcript."""
+"""A scenario's commands on one broker, recorded as a transcript."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WITHOUT_ADDRESS: Final = {"kafka-dump-log.sh"}
 
 
 class Session:
-    """Runs tools and keeps what they say. `folder` is for the files that options name."""
+    """A runner of tools that records their output. `folder` is for files that options name."""
 
     def __init__(self, broker: BrokerUnderTest, java: JavaDriver, folder: Path) -> None:
         self.broker = broker
@@ -61,7 +61,7 @@ class Session:
     # -- tools
 
     def run(self, script: str, *arguments: str, view: View | None = None, differs: str | None = None) -> None:
-        """Run a tool and write its output down. `differs` names one of `DIFFERENCES`."""
+        """Run a tool and record its output. `differs` names one of `DIFFERENCES`."""
         result = self.unrecorded(script, *arguments)
         out, err = self.names.replace(result.out), self.names.replace(result.err)
         lines = tidy(out, err, result.code)
@@ -69,14 +69,14 @@ class Session:
         self.steps.append(Step(command, tuple(lines if view is None else view(lines)), differs))
 
     def apart(self, script: str, *arguments: str, view: View) -> None:
-        """The same in a process of its own, for a tool that finishes its work in the virtual machine's own hooks."""
+        """Run a tool and record it, in a process of its own: it finishes its work in the JVM's shutdown hooks."""
         given = tool_arguments(("--bootstrap-server", self.broker.bootstrap, *arguments))
         done = java_tool(f"org.apache.kafka.tools.{SCRIPTS[script]}", *given)
         lines = tidy(self.names.replace(done.stdout), self.names.replace(done.stderr), done.returncode)
         self.steps.append(Step(command_line(script, arguments), tuple(view(lines))))
 
     def unrecorded(self, script: str, *arguments: str) -> ToolResult:
-        """Run a tool."""
+        """Run a tool without recording it."""
         address = () if script in _WITHOUT_ADDRESS else ("--bootstrap-server", self.broker.bootstrap)
         return self.java.tool(SCRIPTS[script], *address, *arguments)
 
@@ -87,11 +87,11 @@ class Session:
         self.run("kafka-configs.sh", *arguments, view=view, differs=differs)
 
     def write(self, script: str, arguments: Sequence[str], lines: Sequence[str], differs: str | None = None) -> None:
-        """Write a command down whose output was made ready elsewhere."""
+        """Record a command whose output was prepared elsewhere."""
         self.steps.append(Step(command_line(script, arguments), tuple(lines), differs))
 
     def file(self, name: str, text: str) -> str:
-        """A file that an option may name."""
+        """Create a file that an option may name."""
         path = self._folder / name
         path.write_text(text)
         return str(path)
@@ -106,7 +106,7 @@ class Session:
         self.names.fixed[self.unrecorded(*describe).out.split("TopicId: ")[1].split()[0]] = f"<id of {name}>"
 
     def produce(self, topic: str, values: Iterable[tuple[int, bytes]], *, time_ms: int = 0) -> None:
-        """Write (partition, value) records, all in one batch a partition. `time_ms` is their timestamp; 0: now."""
+        """Write (partition, value) records, one batch per partition. `time_ms` is their timestamp; 0: now."""
         failures: list[object] = []
         wait_for_all_ms = 60_000  # until `flush`, which waits no longer
         producer = Producer({"bootstrap.servers": self.broker.bootstrap, "linger.ms": wait_for_all_ms, **admin.QUIET})
@@ -130,7 +130,7 @@ class Session:
 
     @contextmanager
     def member(self, group: str, topic: str, client_id: str, **settings: object) -> Iterator[JavaShareConsumer]:
-        """A share consumer that leaves at the end. It takes part as soon as it has polled."""
+        """Run a share consumer that leaves at the end. It is a member once it has polled."""
         config = {"client_id": client_id, "share_acknowledgement_mode": "explicit", **settings}
         consumer = self.java.consumer(self.broker.bootstrap, group, topic, **config)
         try:
@@ -139,13 +139,13 @@ class Session:
             consumer.close()
 
     def finish(self, group: str, topic: str, records: int) -> None:
-        """Let a group accept so many records."""
+        """Let a group accept this many records."""
         arguments = ("--group", group, "--topic", topic, "--max-messages", str(records), "--timeout-ms", "20000")
         result = self.unrecorded("kafka-console-share-consumer.sh", *arguments)
         assert f"Processed a total of {records} messages" in result.err, result
 
     def until_members(self, group: str, partitions: int) -> None:
-        """Wait until the members of a group have so many partitions in all."""
+        """Wait until the members of a group have this many partitions in total."""
         until(lambda: sum(self.partitions_of(group)) == partitions)
 
     def partitions_of(self, group: str) -> list[int]:

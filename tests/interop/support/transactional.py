@@ -1,4 +1,4 @@
-"""Transactional producers of each client behind one interface, and who reads what they have committed."""
+"""Transactional producers of each client behind one interface, and a reader of committed records."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ JAVA_SOURCE = Path(__file__).resolve().parents[1] / "java" / "src" / "Transactio
 
 
 class Fenced(Exception):
-    """The client says that another producer has its transactional id, or that it must not go on."""
+    """An error: another producer has the transactional id, or this one must stop."""
 
 
 class TransactionalProducer(Protocol):
-    """One producer that has initialized. Each call comes back when the broker has answered. Raises Fenced."""
+    """One initialized producer. Each call returns when the broker has answered. Raises Fenced."""
 
     def begin(self) -> None: ...
     def send(self, topic: str, partition: int, values: Sequence[str]) -> None: ...
@@ -138,7 +138,7 @@ class AiokafkaProducer:
 
 
 class JavaProducer:
-    """Apache Kafka's own, in the process that `Transactions.java` is."""
+    """Apache Kafka's own, in the process of `Transactions.java`."""
 
     def __init__(self, java: JavaProcess, bootstrap: str, transactional_id: str) -> None:
         self._java = java
@@ -174,7 +174,7 @@ def _as_fenced(error: type[Exception]) -> Iterator[None]:
 
 
 def read_values(bootstrap: str, topic: str, partitions: int, level: str, timeout_s: float = 30) -> list[str]:
-    """All values up to the ends of now that a consumer of this isolation level gets, by partition."""
+    """Return all values up to the current end offsets at this isolation level, by partition."""
     settings = {"bootstrap.servers": bootstrap, "group.id": "reader", "isolation.level": level, **QUIET}
     consumer = Consumer({**settings, "enable.partition.eof": True, "enable.auto.commit": False})
     values: list[list[str]] = [[] for _ in range(partitions)]

@@ -1,7 +1,7 @@
-"""Transcripts of command-line tools: text files by which runs on different brokers can be compared.
+"""Transcripts of command-line tools: text files that compare runs on different brokers.
 
-A transcript is a list of commands with their output. What differs from run to run (ports, folders, ids, times) is
-replaced by names before it is kept. Recorded ones are made by a run on Apache Kafka and never edited.
+A transcript is a list of commands with their output. Text that changes between runs (ports, folders, ids, times) is
+replaced by names. Recorded transcripts come from Apache Kafka and are never edited.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FRAMES = re.compile(r"^(\s+at |\s*\.\.\. \d+ more)")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command. `lines` is what it printed, `differs` the name of a known difference of our broker."""
+    """One command. `lines` is its output, `differs` the name of a known difference of our broker."""
 
     command: str
     lines: tuple[str, ...]
@@ -42,13 +42,13 @@ class Step:
 
 @dataclass(slots=True)
 class Names:
-    """The names that stand for words that differ from run to run."""
+    """The names that replace words which change between runs."""
 
     fixed: dict[str, str] = field(default_factory=dict)
     """Text -> what is shown instead of it."""
 
     def replace(self, text: str) -> str:
-        """Known words first, then ids and times that nobody announced."""
+        """Replace known words first, then unannounced ids and times."""
         for word, name in self.fixed.items():
             text = text.replace(word, name)
         text = _TIME.sub("<time>", text)
@@ -56,7 +56,7 @@ class Names:
 
 
 def tidy(out: str, err: str, code: int) -> list[str]:
-    """The lines of both streams without stack frames, empty lines and help texts; an exit code that is not 0."""
+    """Return the lines of both streams without stack frames, empty lines and help; and a non-zero exit code."""
     lines = out.splitlines() + [f"! {line}" for line in err.splitlines() if not _FRAMES.match(line) and line.strip()]
     for number, line in enumerate(lines):
         if re.match(r"! Option( \(\* = required\))? +Description", line):
@@ -66,17 +66,17 @@ def tidy(out: str, err: str, code: int) -> list[str]:
 
 
 def in_any_order(lines: list[str]) -> list[str]:
-    """Sort rows that come in the order of hashes."""
+    """Sort rows that tools print in hash order."""
     return sorted(lines)
 
 
 def only(pattern: str) -> View:
-    """Lines in which the pattern is found."""
+    """Return a view of the lines that contain the pattern."""
     return lambda lines: [line for line in lines if re.search(pattern, line)]
 
 
 def masked(pattern: str, name: str) -> View:
-    """Leave what the pattern finds out of the comparison."""
+    """Return a view that replaces matches of the pattern by a name."""
     return lambda lines: [re.sub(pattern, name, line) for line in lines]
 
 
@@ -105,7 +105,7 @@ def parse(text: str) -> list[Step]:
 
 
 def unlike(ours: Sequence[Step], apache: Sequence[Step]) -> list[str]:
-    """Return the differences of the tools' output from that on Apache Kafka, but for known ones; none if empty."""
+    """Return the differences from the tools' output on Apache Kafka, without known ones."""
     commands, theirs = [step.command for step in ours], [step.command for step in apache]
     if commands != theirs:
         return ["the commands are others than those recorded:", *difflib.unified_diff(theirs, commands, lineterm="")]

@@ -1,4 +1,4 @@
-"""The tools of the cluster's administration: deleted records, folders, the quorum, elections, reassignments."""
+"""The tools that administer the cluster: deleted records, folders, the quorum, elections, reassignments."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def _offsets(run: Session, *rows: tuple[str, int, int]) -> str:
 
 
 def _rows_sorted(lines: list[str]) -> list[str]:
-    """Sort the rows after two lines of words by partitions: Java's come in the order of hashes."""
+    """Sort the rows after two text lines by partition: Java prints them in hash order."""
     return lines[:2] + sorted(lines[2:])
 
 
 def deleting_records(run: Session) -> None:
-    """kafka-delete-records.sh, and what kafka-get-offsets.sh and a share group say of it."""
+    """Run kafka-delete-records.sh, and show the result by kafka-get-offsets.sh and a share group."""
     run.topic("orders", 2)
     run.topic("latest", cleanup_policy="compact")
     run.topic("both", cleanup_policy="compact,delete")
@@ -57,7 +57,7 @@ def deleting_records(run: Session) -> None:
 
 
 def _quorum(lines: list[str]) -> list[str]:
-    """Mask what Apache Kafka's controller counts for itself: offsets, epochs, times, its listener."""
+    """Mask the values of Apache Kafka's own controller: offsets, epochs, times, listener."""
     lines = [re.sub(r"^((?:LeaderEpoch|HighWatermark): +)\d+", r"\1N", line) for line in lines]
     lines = [re.sub(r'"endpoints": \[.*?\]', '"endpoints": [...]', line) for line in lines]
     lines = [re.sub(r"^(MaxFollowerLagTimeMs: +)\d+", r"\1N", line) for line in lines]
@@ -79,7 +79,7 @@ def _partitions_sorted(line: str) -> str:
 
 
 def cluster(run: Session) -> None:
-    """Log folders, the quorum, elections and reassignments on one broker."""
+    """Show log folders, the quorum, elections and reassignments on one broker."""
     run.topic("orders", 2)
     run.topic("wide", 3)
     run.produce("orders", ((number % 2, b"%d" % number) for number in range(20)))

@@ -49,7 +49,7 @@ RENAMED = ("group.share.auto.offset.reset=earliest", "group.share.isolation.leve
 
 
 def of_groups(run: Session) -> None:
-    """Every property of share groups: good values, bad ones, unknown names; described, taken back."""
+    """Set every property of share groups to good and bad values, and unknown names; describe and delete them."""
     run.configs("--describe", *PACKERS)
     run.configs("--describe", "--entity-type", "groups")
     run.configs("--describe", *PACKERS, "--all", differs="no streams groups")
@@ -92,7 +92,7 @@ DYNAMIC = "group.share.assignment.interval.ms,share.coordinator.cached.buffer.ma
 
 
 def of_brokers(run: Session) -> None:
-    """The two share properties that may change while a broker runs, on this one and on all; the others, read."""
+    """Change the two dynamic share properties on this broker and on all; describe the others."""
     one, all_of_them = (
         ("--entity-type", "brokers", "--entity-name", "1"),
         ("--entity-type", "brokers", "--entity-default"),
@@ -132,7 +132,7 @@ def _configs_sorted(lines: list[str]) -> list[str]:
 
 
 def of_the_state_topic(run: Session) -> None:
-    """`__share_group_state`, before it is there and after."""
+    """Show `__share_group_state`, before it exists and after."""
     run.configs("--describe", *STATE_TOPIC)
     run.configs("--alter", *STATE_TOPIC, "--add-config", "segment.bytes=2000000")
     run.topic("orders")

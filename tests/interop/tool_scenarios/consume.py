@@ -51,7 +51,7 @@ class Console:
         self._topic = topic
 
     def __call__(self, group: str, messages: int, *arguments: str) -> None:
-        """Take so many messages; with 0, whatever comes within 0.7 s."""
+        """Consume this many messages; with 0, whatever comes within 0.7 s."""
         options = ["--topic", self._topic] + (["--group", group] if group else [])
         options += ["--max-messages", str(messages), "--timeout-ms", "20000"] if messages else ["--timeout-ms", "700"]
         self._run.run("kafka-console-share-consumer.sh", *options, *arguments, view=in_any_order)
@@ -104,7 +104,7 @@ def _formatters(run: Session, take: Console) -> None:
 
 
 def _errors(run: Session, take: Console) -> None:
-    """Records that cannot be printed; what the tool, or the consumer, refuses; topics that are not there."""
+    """Show unprintable records, refused options, and missing topics."""
     run.produce("orders", [(0, b"8 bytes.")], time_ms=MAY_1ST)
     longs = ("--value-deserializer", f"{COMMON}.LongDeserializer")
     take("strict", 12, *longs)
@@ -124,7 +124,7 @@ _RATES = r"(<date>, <date>, \S+), \S+, \S+, (\d+), \d+"
 
 
 def _figures(lines: list[str]) -> list[str]:
-    """Counts are kept; dates, rates and most metrics, which are the machine's, not."""
+    """Keep counts; mask dates, rates and most metrics, which depend on the machine."""
     lines = [re.sub(_DATE, "<date>", line) for line in lines]
     lines = [re.sub(_RATES, r"\1, <n>, <n>, \2, <n>", line) for line in lines]
     lines = [line if _KEPT.search(line) else re.sub(r"(\}\s+): .*", r"\1: <n>", line) for line in lines]
@@ -132,7 +132,7 @@ def _figures(lines: list[str]) -> list[str]:
 
 
 def _figures_by_thread(lines: list[str]) -> list[str]:
-    """Mask how much each thread got, which is chance."""
+    """Mask the records per thread, which are random."""
     pattern = r"(consumption metrics- <date>, <date>), .*"
     return [re.sub(pattern, r"\1, <n>", line) for line in _figures(lines)]
 
@@ -142,7 +142,7 @@ def _once(lines: list[str]) -> list[str]:
 
 
 def performance(run: Session) -> None:
-    """Every option of the share consumer's performance test; 1,200 records of 100 bytes and their keys."""
+    """Use every option of the share consumer's performance test; 1,200 keyed records of 100 bytes."""
     run.topic("orders", 2)
     run.produce("orders", ((number % 2, b"%096d" % number) for number in range(1_200)))
     groups = [f"perf-{number}" for number in range(7)]
@@ -168,7 +168,7 @@ def performance(run: Session) -> None:
 
 
 def _events(lines: list[str]) -> list[str]:
-    """Single events in their order; consumed and acknowledged offsets by partition, however they were cut."""
+    """Keep single events in order; join consumed and acknowledged offsets by partition."""
     offsets: dict[tuple[str, str, int], Counter[int]] = {}
     shown: list[str] = []
     for line in lines:
@@ -188,7 +188,7 @@ def _events(lines: list[str]) -> list[str]:
 
 
 def verifiable(run: Session) -> None:
-    """The consumer of Apache Kafka's system tests, in its three modes; records by their producer."""
+    """Run the consumer of Apache Kafka's system tests in its three modes, with records of its producer."""
     run.topic("orders", 2)
     keys = ("--topic", "orders", "--max-messages", "20", "--repeating-keys", "4", "--value-prefix", "7")
     run.apart(

@@ -1,4 +1,4 @@
-"""kafka-consumer-groups.sh on groups without members: what they have committed is shown, moved and removed (KIP-88)."""
+"""kafka-consumer-groups.sh on groups without members: show, move and delete their committed offsets (KIP-88)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESET = ("--reset-offsets", "--group", "readers")
 
 
 def one_a_line(lines: list[str]) -> list[str]:
-    """The formatter writes JSON objects without anything between them, partition by partition."""
+    """Split the formatter's JSON objects, which have no separator, into lines, by partition."""
     return sorted(line for all_of_them in lines for line in all_of_them.replace("}{", "}\n{").splitlines())
 
 
@@ -31,7 +31,7 @@ def committed(run: Session, offsets: dict[At, int | Row], group: str) -> None:
 
 
 def prepared(run: Session) -> None:
-    """Topics orders (two partitions, 3 and 1 records) and bills (one record); groups readers and auditors."""
+    """Create topics orders (two partitions, 3 and 1 records) and bills (one record); groups readers and auditors."""
     run.topic("orders", 2)
     run.topic("bills")
     run.produce("orders", [(0, b"a"), (0, b"b"), (0, b"c"), (1, b"d")], time_ms=1_700_000_000_000)
@@ -62,7 +62,7 @@ def describing(run: Session) -> None:
 
 
 def after_a_consumer(run: Session) -> None:
-    """Show what a consumer has committed when it is gone."""
+    """Show a consumer's committed offsets after it has left."""
     prepared(run)
     arguments = ("--topic", "orders", "--group", "group1", "--from-beginning", "--max-messages", "4")
     read = run.unrecorded("kafka-console-consumer.sh", *arguments, "--timeout-ms", "20000")
@@ -77,7 +77,7 @@ def after_a_consumer(run: Session) -> None:
 
 
 def beside_a_member(run: Session) -> None:
-    """Offsets of topics that the members do not read are shown, too."""
+    """Show offsets of topics that the members do not read, too."""
     prepared(run)
     settings = {"bootstrap.servers": run.broker.bootstrap, "group.id": "readers", "client.id": "reader", **QUIET}
     consumer = Consumer({**settings, "enable.auto.commit": False})
@@ -97,7 +97,7 @@ def beside_a_member(run: Session) -> None:
 
 
 def on_disk(run: Session) -> None:
-    """The records of offsets, as the broker's topic and its files have them."""
+    """Show the offset records in the broker's topic and its files."""
     prepared(run)
     run.run(TOOL, "--delete-offsets", "--group", "readers", "--topic", "orders:1")
     run.run(TOOL, "--delete", "--group", "auditors")

@@ -1,4 +1,4 @@
-"""kafka-groups.sh: its filters, with share groups there."""
+"""The filters of kafka-groups.sh, with share groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The coordinators' topics, whole: every kind of record that share groups write, read by both kinds of tools."""
+"""The whole internal topics: every kind of record that share groups write, read by both kinds of tools."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KINDS = ("ACCEPT", "RELEASE", "REJECT")
 
 
 def _settle(consumer: JavaShareConsumer, records: int) -> None:
-    """Accept, release and reject in turn; accept what comes again. Each partition's records come at once."""
+    """Accept, release and reject in turn; accept redeliveries. Each partition's records come at once."""
     finished = 0
     while finished < records:
         got = consumer.poll()
@@ -27,7 +27,7 @@ def _both_topics(run: Session, differs: str | None = None) -> None:
 
 
 def prepared_group(run: Session) -> None:
-    """A group whose share partitions are there before its members: offsets set, two members, snapshots; all deleted."""
+    """Use a group whose share partitions precede its members: set offsets, two members, snapshots; then delete all."""
     run.topic("orders", 2)
     run.produce("orders", ((number % 2, b"%d" % number) for number in range(12)))
     run.share_groups("--reset-offsets", "--group", "packers", "--topic", "orders", "--to-earliest", "--execute")
@@ -48,7 +48,7 @@ def prepared_group(run: Session) -> None:
 
 
 def fresh_group(run: Session) -> None:
-    """A group that its first member makes."""
+    """Use a group that its first member creates."""
     run.topic("orders", 2)
     run.produce("orders", ((number % 2, b"%d" % number) for number in range(12)))
     run.read_from_start("packers")

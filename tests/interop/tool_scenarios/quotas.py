@@ -59,7 +59,7 @@ def _described(run: Session) -> None:
 
 
 def of_clients(run: Session) -> None:
-    """Every kind of entity and quota: set, described in every way, refused, changed, removed."""
+    """Set every kind of entity and quota, describe it in every way, try bad values, change and remove it."""
     _described(run)
     for entity, quotas in SETTINGS:
         run.configs("--alter", *entity, "--add-config", quotas)

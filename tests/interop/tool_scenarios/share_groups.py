@@ -1,4 +1,4 @@
-"""kafka-share-groups.sh: everything it offers."""
+"""Every option of kafka-share-groups.sh."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _states_in_any_order(lines: list[str]) -> list[str]:
 
 
 def listing(run: Session) -> None:
-    """No group, then an empty and a stable one."""
+    """List no group, then an empty and a stable one."""
     for arguments in LISTS[:3]:
         run.share_groups(*arguments)
     run.topic("orders")
@@ -40,7 +40,7 @@ def listing(run: Session) -> None:
 
 
 def describing(run: Session) -> None:
-    """A group without members, one with two, one that is not there, all."""
+    """Describe a group without members, one with two, a missing one, all."""
     run.topic("orders", 2)
     run.topic("returns")
     run.produce("orders", ((number % 2, b"%d" % number) for number in range(20)))
@@ -82,7 +82,7 @@ DATES = (
 
 
 def resetting(run: Session) -> None:
-    """Every target, dry and in earnest, for topics, partitions and all; what cannot be reset."""
+    """Reset to every target, dry and executed, for topics, partitions and all; try what cannot be reset."""
     run.topic("orders", 2, retention_ms="-1")
     run.topic("returns", retention_ms="-1")
     for day, time_ms in enumerate((1714521600000, 1714608000000, 1714694400000)):  # May 1st to 3rd, 2024, UTC
@@ -174,7 +174,7 @@ def deleting_groups(run: Session) -> None:
 
 
 def lasting(run: Session) -> None:
-    """Show groups after their topics grew or went, and after the broker was stopped or killed."""
+    """Show groups after their topics grew or were deleted, and after the broker was stopped or killed."""
     run.topic("orders", 2)
     run.topic("returns")
     for topic in ("orders", "returns"):
@@ -229,6 +229,6 @@ WRONG = (
 
 
 def wrong_arguments(run: Session) -> None:
-    """The tool refuses them by itself."""
+    """Try arguments that the tool itself refuses."""
     for arguments in WRONG:
         run.share_groups(*arguments)

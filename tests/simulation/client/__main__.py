@@ -1,4 +1,4 @@
-"""Seeds of the client's core before a whole broker: `python -m tests.simulation.client [SEEDS] [FIRST]`."""
+"""Seeds of the client's core against a whole broker: `python -m tests.simulation.client [SEEDS] [FIRST]`."""
 
 from __future__ import annotations
 

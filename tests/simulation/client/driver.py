@@ -1,4 +1,4 @@
-"""The client's core on virtual time, before a whole broker in memory: a driver whose wires are slow, and are cut."""
+"""A driver of the client's core on virtual time, against a whole broker in memory, with slow wires that break."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from devtools.in_memory.virtual_clock import VirtualClock
-from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.client.config import Address
 from shareq.client.core.connection import Connection, Exchange, Sent, step
 from shareq.client.errors import Disconnected, Unreachable
@@ -28,7 +28,7 @@ NUMBERS: Final = count(1_000)
 
 
 class Later(Generic[T]):
-    """A value that comes later, for one coroutine to wait for."""
+    """A later value that one coroutine waits for."""
 
     def __init__(self) -> None:
         self.done = False
@@ -37,7 +37,7 @@ class Later(Generic[T]):
         self.wake: Callable[[], None] = lambda: None
 
     def settle(self, value: T | None = None, error: BaseException | None = None) -> None:
-        """Have it come, or fail. The second time changes nothing."""
+        """Set the value or the error. A second call has no effect."""
         if not self.done:
             self.done, self._value, self._error = True, value, error
             self.wake()
@@ -51,7 +51,7 @@ class Later(Generic[T]):
 
 
 class Work(Generic[T]):
-    """A coroutine that runs on a clock whenever what it waits for has come. `end` has what it returned or raised."""
+    """A coroutine that runs on a clock whenever its awaited value is there. `end` has its result or exception."""
 
     def __init__(self, clock: VirtualClock, coroutine: Coroutine[Any, Any, T]) -> None:
         self._clock = clock
@@ -72,7 +72,7 @@ class Work(Generic[T]):
 
 
 class Lock:
-    """One coroutine at a time, in the order of coming."""
+    """A lock held by one coroutine at a time, in order of arrival."""
 
     def __init__(self) -> None:
         self._taken = False
@@ -95,11 +95,11 @@ class Lock:
 
 
 class _Outlet(MockConnection):
-    """The broker's side of a wire: what it writes, and its end, come later to the client."""
+    """The broker's side of a wire: its writes, and its end, reach the client later."""
 
     def __init__(self, world: BrokerWorld, number: int, wire: Wire) -> None:
         self._wire = wire
-        super().__init__(world, number, "simulated", ConnectionLimits())
+        super().__init__(world, number, "simulated", RequestLimits())
 
     def write(self, buffers: list[Any]) -> None:
         super().write(buffers)
@@ -112,23 +112,25 @@ class _Outlet(MockConnection):
 
 
 class _Waiter:
-    """A coroutine that waits for an exchange, or for its deadline."""
+    """A coroutine that waits for an exchange or its deadline."""
 
     def __init__(self) -> None:
         self.later: Later[None] = Later()
 
     def done(self) -> bool:
-        """Return whether it waits no longer."""
+        """Return whether it no longer waits."""
         return self.later.done
 
     def set_result(self, result: None, /) -> None:
-        """Let it go on."""
+        """Wake it."""
         self.later.settle()
 
 
 class Wire:
-    """The wire of a connection, with a delay each way. `cut` ends it: the broker notices at once, the client a while
-    later. The driver's `on_lost` is called when the broker loses it.
+    """The wire of a connection, with a delay each way.
+
+    `cut` ends it: the broker notices at once, the client a while later. The driver's `on_lost` is called when the
+    broker loses it.
     """
 
     is_writable = True
@@ -143,27 +145,27 @@ class Wire:
         self.connection = Connection(ConnectionProtocol(peer, "simulated", None), self, MAX_FRAME_BYTES)
 
     def within(self, by: float) -> AbstractAsyncContextManager[object]:
-        """Return nothing that ends: a wire is always writable, and no login is renewed."""
+        """Return a context without a limit: a wire is always writable, and no login is renewed."""
         return contextlib.nullcontext()
 
     async def writable(self) -> None:
-        """Return."""
+        """Return at once."""
 
     async def write(self, data: bytes, by: float) -> None:
-        """Have it arrive at the broker."""
+        """Deliver the bytes to the broker later."""
         clock = self._driver.clock
         self._to_broker_at = max(self._to_broker_at, clock.now_ms() + self._driver.delay_ms())
         clock.call_at(self._to_broker_at, lambda: None if self.lost else self._outlet.send_raw(data))
 
     async def wait(self, exchange: Sent[T], by: float) -> None:
-        """Wait."""
+        """Wait for the exchange."""
         waiter = _Waiter()
         exchange.waiters.append(waiter)
         self._driver.clock.call_at(round(by * 1000), waiter.later.settle)
         await waiter.later
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
-        """Let a dialogue go on."""
+        """Continue a dialogue."""
         return step(dialogue, answer)
 
     def probe(self) -> str | None:
@@ -171,11 +173,11 @@ class Wire:
         return None
 
     def end(self) -> None:
-        """Take the wire away from both."""
+        """End the wire for both sides."""
         self.cut()
 
     def cut(self) -> None:
-        """Take the wire away from the broker. What it wrote and has not arrived is lost."""
+        """End the wire for the broker. Its writes that have not arrived are lost."""
         if not self.lost:
             self.lost = True
             self._driver.on_lost(self)
@@ -184,14 +186,14 @@ class Wire:
             self.ended("is lost: Connection reset by peer")
 
     def ended(self, why: str) -> None:
-        """Have the client notice, after a while."""
+        """Let the client notice the end after a while."""
         if not self.lost:
             self.lost = True
             self._driver.on_lost(self)
         self._driver.after(self._driver.delay_ms(), lambda: self.connection.close(why))
 
     def from_broker(self, data: bytes) -> None:
-        """Have an answer arrive, behind those before it."""
+        """Deliver an answer after those before it."""
         clock = self._driver.clock
         self._to_client_at = max(self._to_client_at, clock.now_ms() + self._driver.delay_ms())
         if not self.lost:
@@ -203,7 +205,7 @@ class Wire:
 
 
 class VirtualDriver:
-    """The driver of one client. `wires` are its open connections; `refuses`: nothing can be opened now."""
+    """The driver of one client. `wires` are its open connections; `refuses`: no connection can be opened now."""
 
     def __init__(self, world: BrokerWorld, clock: VirtualClock, rng: Random) -> None:
         self.world = world
@@ -243,14 +245,14 @@ class VirtualDriver:
         return wire.connection
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
-        """Wait until all are done."""
+        """Wait until all exchanges are done."""
         for exchange in exchanges:
             await exchange.settled()
 
     def delay_ms(self) -> int:
-        """Return how long something is on its way."""
+        """Return a random latency."""
         return self.rng.randint(0, self.slowest_ms)
 
     def after(self, ms: int, call: Callable[[], None]) -> None:
-        """Call something later."""
+        """Schedule a call."""
         self.clock.call_at(self.clock.now_ms() + ms, call)

@@ -1,6 +1,6 @@
-"""Our own client against our own broker, with cuts: producers and members of a share group on the client's core.
+"""Our client on our broker, with cuts: producers and share-group members on the client's core.
 
-The ledger knows what the wire knows: when a session's connection is lost, its locks are gone, and a member hears of it
+The ledger follows the wire: when a session's connection is lost its locks are gone, although the member hears of it
 later.
 """
 
@@ -53,7 +53,7 @@ Place = tuple[int, int]
 
 
 class Ledger:
-    """The ledger of sure writes and acceptances, and of the holders of records. Raises InvariantBroken."""
+    """The confirmed writes and acceptances, and the holders of records. Raises InvariantBroken."""
 
     def __init__(self) -> None:
         self.written: dict[bytes, Place] = {}
@@ -65,13 +65,13 @@ class Ledger:
         self.acquired_at = 0.0
 
     def wrote(self, value: bytes, place: Place) -> None:
-        """The broker said that a value is there."""
+        """Record that the broker confirmed a value at this place."""
         if place[1] >= 0 and place in self.written.values():
             raise InvariantBroken(f"{value!r} and another value were written to {place}")
         self.written[value] = place
 
     def acquired(self, member: str, place: Place, now: float, locked_until: float) -> None:
-        """A member was handed a record."""
+        """Record that a member acquired a record."""
         if place in self.accepted:
             raise InvariantBroken(f"{member} was handed {place}, which was accepted before")
         holder, until = self.holders.get(place, (member, 0.0))
@@ -82,22 +82,22 @@ class Ledger:
         self.counts["acquired"] += 1
 
     def holds(self, member: str, place: Place) -> bool:
-        """Return whether its lock is a member's still, but for the time."""
+        """Return whether the member still has the lock, leaving its expiry aside."""
         return self.holders.get(place, ("", 0.0))[0] == member
 
     def lost(self, member: str, partitions: Collection[int] | None = None) -> None:
-        """A member's session is gone, None, or partitions are gone from it."""
+        """Record that a member lost its session (None), or partitions of it."""
         for place in [place for place, (holder, _) in self.holders.items() if holder == member]:
             if partitions is None or place[0] in partitions:
                 del self.holders[place]
 
     def lost_all(self) -> None:
-        """The broker has died."""
+        """Record that the broker has crashed."""
         self.holders.clear()
 
 
 class Member:
-    """A member that asks, works and acknowledges, one thing after the other; heartbeats go on beside."""
+    """A member that fetches, works and acknowledges in turn, with heartbeats beside."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         self.name = name
@@ -222,7 +222,7 @@ def _error_of(outcome: AckOutcome | ClientError, tp: TopicIdPartition) -> ErrorC
 
 
 class Writer:
-    """A producer that writes values to every partition, one batch of each under way, until it is to stop."""
+    """A producer that writes values to every partition, one batch each in flight, until it is stopped."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         self._scene = scene
@@ -236,7 +236,7 @@ class Writer:
 
     @property
     def gone(self) -> bool:
-        """Return whether all it began is written, or has failed."""
+        """Return whether all its batches are written or have failed."""
         return self._left == 0
 
     async def _write(self, lane: Lane) -> None:
@@ -261,7 +261,7 @@ class Writer:
 
 
 class Scene:
-    """One seed: a broker, two writers and three members; cuts, crashes and restarts for a minute, then calm."""
+    """One seed: a broker, two writers and three members; a minute of cuts, crashes and restarts, then calm."""
 
     def __init__(self, seed: int) -> None:
         CHANCE.seed(seed)
@@ -280,13 +280,13 @@ class Scene:
         self.members = [Member(self, f"m{each}") for each in range(3)]
 
     def driver(self) -> VirtualDriver:
-        """Return a new client's."""
+        """Return a new client's driver."""
         driver = VirtualDriver(self.world, self.clock, self.rng)
         self.drivers.append(driver)
         return driver
 
     def run(self) -> Counter[str]:
-        """Play it. Raises InvariantBroken."""
+        """Run the scene; InvariantBroken if an invariant fails."""
         self._trouble()
         end = self.clock.now_ms() + TROUBLE_MS
         self.clock.call_at(end, lambda: None)  # time stands there
@@ -358,11 +358,11 @@ class Scene:
     # -- what is true at the end
 
     def _quiet(self) -> bool:
-        """Return whether nothing was handed out for longer than a lock lasts: all has been accepted, or given up."""
+        """Return whether nothing was acquired for longer than a lock duration, so that all records are finished."""
         return self.clock.now_ms() / 1000 - self.ledger.acquired_at > QUIET_S
 
     def _check_log(self) -> set[Place]:
-        """Every value that was written is there, once and in order; one that failed is there once at most."""
+        """Check that every written value is in the log once, in order, and a failed one at most once."""
         seen: dict[bytes, Place] = {}
         last: dict[tuple[int, bytes], int] = {}
         for (partition, offset), value in self._values().items():

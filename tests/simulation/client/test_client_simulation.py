@@ -1,4 +1,4 @@
-"""Our own client against our own broker on virtual time, with cuts: fixed seeds, and faults that they notice."""
+"""Our client on our broker on virtual time, with cuts: fixed seeds, and planted faults that they must notice."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_fixed_seeds_bring_enough_about_and_the_same_each_time() -> None:
 
 
 def sequences_are_used_again(patch: pytest.MonkeyPatch) -> None:
-    """Use sequences again after a batch whose fate is not known."""
+    """Reuse sequences after a batch whose outcome is unknown."""
 
     def end(self: Delivery, lane: Lane, batch: Batch, error: ClientError) -> None:
         lane.batches.popleft()
@@ -94,7 +94,7 @@ def a_session_outlives_its_connection(patch: pytest.MonkeyPatch) -> None:
 def test_a_planted_fault_is_noticed(
     plant: Callable[[pytest.MonkeyPatch], None], known: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The seed that is known to notice it comes first; with a change of the client, another one may instead of it."""
+    """Try the known seed first; after a change of the client another may notice it instead."""
     plant(monkeypatch)
     with pytest.raises(InvariantBroken):
         play_all(dict.fromkeys((known, *SEEDS)))

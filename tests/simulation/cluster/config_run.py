@@ -1,11 +1,11 @@
-"""Runs of what nodes keep together on a simulated cluster: several write at once, and whatever happens to brokers.
+"""Runs of the settings that nodes share on a simulated cluster, with concurrent writers and broker faults.
 
     run(seed)      raises what went wrong; the same seed does the same
 
-The ledger has every batch that was ever appended. While it goes on, a node sees the values of each row in the order of
-the log, as long as no election loses records; a write that was answered with success is shown by its node then, unless
-a later one of the row is, and it is not appended again. In the end all faults are over, and every node, one that starts
-then, too, has what the log has; and, unless records were lost, everything that was confirmed is in it.
+The ledger has every batch that was ever appended. During a run a node sees the values of each row in log order, unless
+an election loses records. After a successful write its node shows that value, or a later one of the row, and the write
+is not appended again. At the end all faults are over, and every node, even one that starts then, has what the log has;
+and, unless records were lost, everything confirmed is in it.
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ Value = bytes | None
 
 
 class Ledger:
-    """Every batch that was appended, by its first offset; of an offset that was lost and given again, the last one."""
+    """Every appended batch by its first offset; if an offset was lost and reused, the last one."""
 
     def __init__(self) -> None:
         self.values: dict[Row, list[Value]] = {}
         self.changes = 0
 
     def append(self, data: bytes) -> None:
-        """Note a batch."""
+        """Record a batch."""
         for record in decode_records(data):
             self.values.setdefault(bytes(record.key or b""), []).append(record.value)
             self.changes += 1
 
 
 class Node:
-    """One node: its log, and what it has seen of each row, one value after the other."""
+    """One node: its log, and the values of each row that it has seen in turn."""
 
     def __init__(self, run: ConfigRun, name: str) -> None:
         self.name = name
@@ -131,7 +131,7 @@ class ConfigRun:
         log.append = noted  # type: ignore[method-assign]
 
     def run(self) -> None:
-        """Have things happen, end them, and look at what came."""
+        """Cause events, end the faults, and judge the result."""
         rng = self.rng
         steps = (
             (self._write, 60),
@@ -190,7 +190,7 @@ class ConfigRun:
         answer.on_complete(lambda outcome: self._heard(node, sent, before, outcome))
 
     def _heard(self, node: Node, sent: tuple[MetaChange, ...], before: dict[bytes, int], outcome: ApiError) -> None:
-        """Keep what is wrong: raised in a callback, it would be the node's."""
+        """Remember an error: raised in a callback, it would be the node's."""
         try:
             self._answered(node, sent, before, outcome)
         except AssertionError as error:
@@ -264,7 +264,7 @@ class ConfigRun:
     # -- what must hold
 
     def _look(self) -> None:
-        """Compare what each node has seen with the log: no row's values in another order."""
+        """Compare what each node has seen with the log: the values of a row must be in order."""
         if self._wrong:
             raise self._wrong[0]
         if self.loses:
@@ -315,7 +315,7 @@ class ConfigRun:
         self.happened["changes"] = self.ledger.changes
 
     def _judge_confirmed(self, state: MetaState) -> None:
-        """No row has an older value than one that was confirmed: it has the last one that was appended."""
+        """Check that no row has an older value than a confirmed one: it has the last appended."""
         now = {record.key: record.value for record in map(record_of, state.rows())}
         for sent in self.confirmed:
             for record in map(record_of, sent):
@@ -324,7 +324,7 @@ class ConfigRun:
 
 
 def run(seed: int) -> Counter[str]:
-    """Run one; return what happened."""
+    """Run one seed; return what happened."""
     one = ConfigRun(seed)
     one.run()
     return one.happened

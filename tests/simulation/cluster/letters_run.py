@@ -1,10 +1,10 @@
-"""Runs of a node's dead letters on a simulated cluster, whatever happens to brokers, logs and queues.
+"""Runs of a node's dead letters on a simulated cluster, with faults of brokers, logs and queues.
 
     run(seed)      raises what went wrong; the same seed does the same
 
-Members of a group reject records. In the end all faults are over, no letter is owed, and every record whose rejection
-was confirmed has a letter with its bytes, but for those that were deleted from their log meanwhile, and for what a
-group that does not keep its dead was said to have lost. Nothing else has one.
+Members of a group reject records. At the end all faults are over, no letter is owed, and every record whose rejection
+was confirmed has a letter with its bytes, except those deleted from their log meanwhile, and those that a group without
+kept dead records reported as lost. No other record has one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from shareq.broker.share.dlq.queues import DeadLetterQueues
 from shareq.broker.share.fetch import FetchedPartition, ShareFetch, ShareFetchHost, ShareFetchParams, WantedPartition
 from shareq.broker.share.partitions import SharePartitionManager
 from shareq.broker.topics.leaders import LeaderMap
-from shareq.cluster.forward.batches import Batches
+from shareq.cluster.forward.produce_by_leader import Batches
 from shareq.cluster.forward.queues import ClusterQueues
 from shareq.cluster.mirror.topics import TopicMirror
 from shareq.cluster.records.feed import RecordFeed
@@ -77,7 +77,7 @@ _LOST: Final[tuple[type[Message], ...]] = (
 
 
 class States(MemoryShareStates):
-    """Keeps what is written, which takes some time."""
+    """A store that keeps written states after some delay."""
 
     def __init__(self, run: LettersRun) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class States(MemoryShareStates):
 
 
 class Node:
-    """A node's part in share groups, from a take-over to its end."""
+    """A node's share-group part, from a take-over to its end."""
 
     def __init__(self, run: LettersRun) -> None:
         env, link, mirror = run.env, run.link, run.mirror
@@ -117,7 +117,7 @@ class Node:
         self.host = ShareFetchHost(env, self.manager, mirror, AnswerBudget(env.clock))
 
     def close(self) -> None:
-        """End it; what it has under way with the cluster goes on there."""
+        """End it; its requests to the cluster continue there."""
         self.queues.close()
         self.manager.close()
         self.feed.close()
@@ -133,7 +133,7 @@ class Held(NamedTuple):
 
 
 class LettersRun:
-    """One run; see the module's docstring."""
+    """One run, described in the module's docstring."""
 
     def __init__(self, seed: int) -> None:
         self.rng = rng = Random(seed)
@@ -190,7 +190,7 @@ class LettersRun:
         self.nodes = [Node(self)]
 
     def begin(self, coroutine: Waiting[T], /) -> Pending[T]:
-        """Begin a coroutine; what goes wrong in it ends the run."""
+        """Start a coroutine whose failure ends the run."""
         return begun(self.env, coroutine)
 
     @property
@@ -207,7 +207,7 @@ class LettersRun:
     # -- what happens
 
     def run(self) -> None:
-        """Have things happen, end them, and look at what came."""
+        """Cause events, end the faults, and judge the result."""
         rng = self.rng
         steps = (
             (self._produce, 30),
@@ -282,12 +282,12 @@ class LettersRun:
             self.dead += places
 
     def _forget_chunks(self) -> None:
-        """Have others need the cache."""
+        """Let other users evict the cache."""
         for source in self.node.feed.sources():
             self.node.feed.cache.forget(source.place)
 
     def _take_over(self) -> None:
-        """Have another node own the share partitions, which has no record in memory."""
+        """Move the share partitions to another node, without records in memory."""
         self.node.close()
         self.nodes.append(Node(self))
         self.happened["take-overs"] += 1
@@ -368,7 +368,7 @@ class LettersRun:
         self.happened["retries"] += sum(each.retries for each in counters)
 
     def _judge_contents(self, by_place: dict[Place, list[Record]]) -> None:
-        """Look whether letters have the bytes of their records, where these can be read."""
+        """Check that letters have their records' bytes, where these can be read."""
         for (partition, offset), letters in by_place.items():
             gone = offset < self.cluster.log(TOPIC, partition).start
             for letter in letters:
@@ -379,7 +379,7 @@ class LettersRun:
                     assert letter.value == self.written[partition, offset]
 
     def _judge_order(self, by_place: dict[Place, list[Record]]) -> None:
-        """Look whether first letters came in the order of deaths."""
+        """Check that first letters are in order of the deaths."""
         for partition in range(self.partitions):
             died = [place for place in self.dead if place[0] == partition and place in by_place]
             came = [
@@ -392,7 +392,7 @@ class LettersRun:
 
 
 def run(seed: int) -> Counter[str]:
-    """Do one run; return how often what happened."""
+    """Run one seed; return the counts of what happened."""
     one = LettersRun(seed)
     one.run()
     return one.happened

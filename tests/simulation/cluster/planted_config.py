@@ -1,4 +1,4 @@
-"""Faults to plant in what nodes keep together: runs must notice them all, each by a seed that is known to."""
+"""Faults to plant in the settings that nodes share: each must be noticed by a known seed."""
 
 from __future__ import annotations
 

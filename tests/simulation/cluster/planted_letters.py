@@ -1,4 +1,4 @@
-"""Faults to plant in the dead letters of a node: runs must notice them all, each by a seed that is known to."""
+"""Faults to plant in a node's dead letters: each must be noticed by a known seed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from shareq.broker.share.core.effects import DeadLetter
-from shareq.broker.share.dlq import lane, queues
-from shareq.broker.share.dlq.lane import Burial, Done, Lane
+from shareq.broker.share.dlq import letter_batches, queues
+from shareq.broker.share.dlq.letter_batches import Burial, Done, Lane
 from shareq.broker.share.dlq.queues import DeadLetterQueues
 from shareq.broker.share.dlq.source import Reading
-from shareq.cluster.forward.batches import Batches
+from shareq.cluster.forward.produce_by_leader import Batches
 from shareq.cluster.forward.queues import ClusterQueues
 from shareq.protocol.errors import ApiError, ErrorCode
 from tests.support.planting import Fault, Function, in_place_of, replaced
@@ -19,13 +19,13 @@ from tests.support.planting import Fault, Function, in_place_of, replaced
 # -- reading
 
 
-@in_place_of(lane, "read_dead")
+@in_place_of(letter_batches, "read_dead")
 def what_is_not_here_is_not_there(original: Function, log: Any, first: int, last: int, budget: int) -> Reading:
     reading: Reading = original(log, first, last, budget)
     return reading if reading.error or reading.upto > first else Reading({}, last + 1)
 
 
-@in_place_of(lane, "read_dead")
+@in_place_of(letter_batches, "read_dead")
 def letters_hold_the_next_record(original: Function, *arguments: Any) -> Reading:
     reading: Reading = original(*arguments)
     moved = {offset - 1: record for offset, record in reading.records.items()}

@@ -1,4 +1,4 @@
-"""Faults to plant in the records of a node: runs must notice them all, each by a seed that is known to."""
+"""Faults to plant in a node's records: each must be noticed by a known seed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Runs of the record feed on a simulated cluster: readers of all kinds, and whatever happens to logs and brokers.
+"""Runs of the record feed on a simulated cluster: readers of all kinds, with faults of logs and brokers.
 
     run(seed)      raises what went wrong; the same seed does the same
 
-While it goes on, everything that is read must have been in the cluster's log at that offset. In the end all faults are
-over, and every reader has what the log has, from where it began or had to begin again: all of it, once.
+During a run every record read must have been in the cluster's log at that offset. At the end all faults are over, and
+every reader has the whole log once, from where it began or had to restart.
 """
 
 from __future__ import annotations
@@ -58,20 +58,21 @@ _LOST: Final[tuple[type[Message], ...]] = (
 
 
 class Torn(NamedTuple):
-    """A transaction that an unclean election left without its end. Readers may know another outcome of before."""
+    """A transaction that an unclean election left without its end. Readers may have seen another outcome before."""
 
     producer_id: int
     first_offset: int
     end_offset: int
 
     def has(self, header: BatchHeader) -> bool:
-        """Return whether a batch belongs to it."""
+        """Return whether a batch belongs to the transaction."""
         return header.producer_id == self.producer_id and self.first_offset <= header.base_offset < self.end_offset
 
 
 class Reader:
-    """Reads one partition: fast ones whenever something came, slow ones one batch now and then. What is not there they
-    wait for, as fetches do.
+    """A reader of one partition: a fast one reads on every arrival, a slow one now and then a batch.
+
+    Like a fetch, it waits for what is not there.
     """
 
     def __init__(self, run: RecordsRun, place: Place, *, committed: bool, pause_ms: int, from_end: bool) -> None:
@@ -110,23 +111,23 @@ class Reader:
             self._run.clock.call_at(self._run.clock.now_ms() + self._pause_ms, self._go_on)
 
     def hurry(self) -> None:
-        """Read as fast as it goes from now on."""
+        """Read as fast as possible from now on."""
         self._pause_ms, self._is_fast = 20, True
 
     def heard(self, source: PartitionRecords) -> None:
-        """Look again: something can be read."""
+        """Look again: records can be read."""
         if source is self.source and (self._is_fast or self._waits):
             self.read_some()
 
     def cut(self, source: PartitionRecords) -> None:
-        """Forget what is not in the log any more."""
+        """Forget records that left the log."""
         if source is self.source and self.offset >= 0:
             end = source.high_watermark
             self.got = {offset: data for offset, data in self.got.items() if read_header(data).last_offset < end}
             self.offset, self.began_at = min(self.offset, end), min(self.began_at, end)
 
     def read_some(self) -> None:
-        """Read on, as far as that goes."""
+        """Read as far as possible."""
         if self._is_reading or self.offset < 0:
             return
         self._is_reading = True
@@ -184,7 +185,7 @@ class Reader:
 
 
 class RecordsRun:
-    """One run; see the module's docstring."""
+    """One run, described in the module's docstring."""
 
     def __init__(self, seed: int) -> None:
         self.rng = rng = Random(seed)
@@ -246,11 +247,11 @@ class RecordsRun:
     # -- what happens
 
     def log(self, place: Place) -> ClusterLog:
-        """Return the log as the cluster has it."""
+        """Return the cluster's log."""
         return self.cluster.log(*place)
 
     def run(self) -> None:
-        """Have things happen, end them, and look at what came."""
+        """Cause events, end the faults, and judge the result."""
         rng = self.rng
         steps = (
             (self._produce, 60),
@@ -331,7 +332,7 @@ class RecordsRun:
                 self._torn.setdefault(place, []).append(Torn(producer_id, known.open_from, log.end))
 
     def _depose(self) -> None:
-        """Have a leader's last answers be late, and what they bring be lost: the node hears of its successor first."""
+        """Delay a leader's last answers, whose records are lost: the node hears of its successor first."""
         place = self.rng.choice(self.places)
         broker, end = self.cluster.leader(*place), self.log(place).end
         if broker < 0 or not all(map(self.cluster.is_running, BROKERS)):
@@ -417,7 +418,7 @@ class RecordsRun:
 
 
 def run(seed: int) -> Counter[str]:
-    """Do one run; return how often what happened."""
+    """Run one seed; return the counts of what happened."""
     one = RecordsRun(seed)
     one.run()
     return one.happened

@@ -1,4 +1,4 @@
-"""Fixed seeds of what nodes keep together on a simulated cluster, and faults that they must notice."""
+"""Fixed seeds of the settings that nodes share on a simulated cluster, and faults that they must notice."""
 
 from __future__ import annotations
 

@@ -28,12 +28,12 @@ KNOWN_SEEDS: Final[dict[Fault, int]] = {
     planted.what_is_not_here_is_not_there: 0,
     planted.letters_hold_the_next_record: 0,
     planted.what_is_not_here_is_looked_for_once: 0,
-    planted.letters_whose_answer_is_lost_are_written: 0,
-    planted.letters_need_no_follower: 35,
+    planted.letters_whose_answer_is_lost_are_written: 2,
+    planted.letters_need_no_follower: 160,
     planted.the_last_to_die_come_first: 39,
     planted.letters_of_all_partitions_go_to_one: 0,
-    planted.kept_dead_are_given_up: 0,
-    planted.what_was_known_of_queues_stays_so: 4,
+    planted.kept_dead_are_given_up: 4,
+    planted.what_was_known_of_queues_stays_so: 14,
     planted.a_missing_queue_is_never_created: 4,
 }
 
@@ -49,7 +49,7 @@ def test_enough_happened_over_the_fixed_seeds() -> None:
 
 @pytest.mark.parametrize("seed", [299, 470])
 def test_a_queue_that_one_broker_has_not_heard_of_is_asked_for_with_pauses(seed: int) -> None:
-    """The controller said that it exists, its properties were unknown, and the controller was asked at once again."""
+    """Pause before asking the controller again: it says the queue exists, but its properties are unknown."""
     run(seed)
 
 

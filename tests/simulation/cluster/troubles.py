@@ -1,4 +1,4 @@
-"""Troubles between nodes and the brokers of a simulated cluster, as runs by seeds bring them about."""
+"""Faults between nodes and the brokers of a simulated cluster, caused at random by seed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.cluster.cluster import SimulatedCluster
 
 
 def heal(cluster: SimulatedCluster, *nodes: str) -> None:
-    """End cuts, delays and what brokers do not hear."""
+    """End cuts, delays and withheld images."""
     for node in nodes:
         cluster.heal(node)
     cluster.faults.delays.clear()
@@ -21,7 +21,7 @@ def heal(cluster: SimulatedCluster, *nodes: str) -> None:
 
 
 def resume(cluster: SimulatedCluster) -> None:
-    """Have all brokers run."""
+    """Resume all brokers."""
     for broker in cluster.brokers:
         if cluster.is_dead(broker):
             cluster.start(broker)
@@ -30,7 +30,7 @@ def resume(cluster: SimulatedCluster) -> None:
 
 
 class Troubles:
-    """The troubles of one node. `lost` are the requests that get lost, or their answers."""
+    """The faults of one node. `lost` are the kinds of requests that may be lost, or their answers."""
 
     def __init__(self, cluster: SimulatedCluster, rng: Random, node: str, lost: Sequence[type[Message]]) -> None:
         self._cluster: Final = cluster
@@ -40,7 +40,7 @@ class Troubles:
         self._brokers: Final = tuple(cluster.brokers)
 
     def lose(self) -> None:
-        """Let a request get lost, or its answer."""
+        """Lose a request, or its answer."""
         lose = self._rng.choice([self._cluster.lose_answer, self._cluster.lose_request])
         lose(self._node, self._rng.choice(self._brokers), self._rng.choice(self._lost))
 
@@ -49,15 +49,15 @@ class Troubles:
         self._cluster.cut(self._node, self._rng.choice(self._brokers))
 
     def delay(self) -> None:
-        """Have a broker answer later."""
+        """Delay a broker's answers."""
         self._cluster.delay(self._node, self._rng.choice(self._brokers), self._rng.choice([20, 400, 2_000]))
 
     def hold_news(self) -> None:
-        """Let a broker hear nothing of the controller."""
+        """Withhold the controller's images from a broker."""
         self._cluster.hold_news(self._rng.choice(self._brokers))
 
     def pause(self) -> None:
-        """Stop or kill a broker, unless another one is away."""
+        """Stop or kill a broker, unless another is down."""
         broker = self._rng.choice(self._brokers)
         if all(map(self._cluster.is_running, self._brokers)):
             self._rng.choice([self._cluster.pause, self._cluster.kill])(broker)

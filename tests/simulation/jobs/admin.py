@@ -1,8 +1,7 @@
-"""An administrator of what jobs work with: topics that go and come back under their names, offsets and groups that are
-deleted, records that are deleted at the front of logs, and time that passes while nobody is in a group.
+"""An administrator in a world with jobs: recreates topics, deletes offsets, groups and records, and lets time pass.
 
-What is due follows from the state that the group is in when the request comes; any other answer is wrong.
-What a crash or a failed write cut off may have happened or not.
+The required answer follows from the group's state when the request arrives; any other is wrong. An operation that a
+crash or failed write cut off may have happened or not.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ EITHER: Final = (NONE, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
 
 
 class JobAdministrator:
-    """Does one thing at a time, mostly without waiting for what is under way."""
+    """An administrator that does one thing at a time, mostly without waiting for work in progress."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -57,7 +56,7 @@ class JobAdministrator:
     # -- topics
 
     def change_a_topic(self) -> None:
-        """Delete one, and perhaps make it again at once; or make one again that is gone."""
+        """Delete a topic and perhaps recreate it at once; or recreate a deleted one."""
         world, rng = self._world, self._world.rng
         gone = [name for name in NAMES if not world.topics.of(name)]
         if gone:
@@ -85,7 +84,7 @@ class JobAdministrator:
     # -- offsets and groups
 
     def delete_offsets(self) -> None:
-        """Delete the offsets of some partitions; of those alone that no member reads."""
+        """Delete the offsets of some partitions, which works only where no member reads."""
         world = self._world
         group = self._some_group()
         due = _due(group.live())  # now: the group is another one when the answer comes
@@ -126,7 +125,7 @@ class JobAdministrator:
         self._perhaps_die()
 
     def delete_group(self) -> None:
-        """Delete a group: only one without members goes, with all its offsets."""
+        """Delete a group with all its offsets, which works only without members."""
         world = self._world
         group = self._some_group()
         live = group.live()
@@ -156,7 +155,7 @@ class JobAdministrator:
         self._perhaps_die()
 
     def let_offsets_expire(self) -> None:
-        """Let the retention of offsets pass while nobody does anything, or members only stay."""
+        """Let the retention of offsets pass while no member acts, or all only stay."""
         world, rng = self._world, self._world.rng
         longer_ms = rng.choice(world.jobs.groups).retention.retention_ms
         if longer_ms > LONGEST_WAIT_MS:
@@ -184,7 +183,7 @@ class JobAdministrator:
         world.audit()
 
     def _stay(self, longer_ms: int) -> None:
-        """Let members stay; and then perhaps leave, when what they have committed is old."""
+        """Let members stay; then perhaps leave, when their commits are old."""
         world = self._world
         world.note("members stay for a long time")
         for _ in range(longer_ms // (SESSION_MS - 1) + 1):
@@ -204,7 +203,7 @@ class JobAdministrator:
         world.audit()
 
     def _some_group(self) -> JobGroup:
-        """Mostly one that everybody has just left, perhaps while a transaction of theirs is open."""
+        """Return a group, mostly one that all members have just left, perhaps with an open transaction."""
         world, rng = self._world, self._world.rng
         group = rng.choice(world.jobs.groups)
         if rng.random() < 0.75:
@@ -232,7 +231,7 @@ class JobAdministrator:
     # -- records
 
     def delete_records(self) -> None:
-        """Delete records at the front of a log: up to somewhere below its end, or beyond, which is refused."""
+        """Delete records at the front of a log: up to below its end, or beyond, which is refused."""
         world, rng = self._world, self._world.rng
         slots = [slot for slot in world.topics.live if world.log(slot).refusal is NONE]
         if not slots:
@@ -274,7 +273,7 @@ class JobAdministrator:
         self._perhaps_die()
 
     def _inside_of_transactions(self, slot: Slot, start: int, end: int) -> list[int]:
-        """Offsets right behind the first records of those that are not committed."""
+        """Return offsets just after the first records of uncommitted transactions."""
         firsts = [
             each.first_offset
             for each in self._world.topics.records.transactions
@@ -283,7 +282,7 @@ class JobAdministrator:
         return [first + 1 for first in firsts if start <= first < end]
 
     def _is_cut(self, slot: Slot, start: int) -> None:
-        """Note the deletion: nobody waits for copies that nobody has read, or for transactions that began there."""
+        """Record the deletion: unread copies and transactions that began there are no longer expected."""
         world = self._world
         self.starts.sent(slot, start)
         gone = [value for offset, value in contents(world.log(slot)).items() if offset < start]
@@ -294,7 +293,7 @@ class JobAdministrator:
                 transaction.first_offset = None
 
     def audit(self) -> None:
-        """Logs begin where DeleteRecords had them begin."""
+        """Check that logs begin where DeleteRecords put their start."""
         for slot in self._world.topics.live:
             self.starts.check(slot, self._world.log(slot).log_start_offset)
 
@@ -319,7 +318,7 @@ def _check_deletion(
     error: ErrorCode,
     rows: Mapping[tuple[str, int], int],
 ) -> None:
-    """`due`: see `_due`. `rows`: the errors of the partitions."""
+    """Check the answer. `due`: see `_due`. `rows`: the errors of the partitions."""
     if not due:
         if error is not ErrorCode.GROUP_ID_NOT_FOUND:
             raise InvariantBroken(f"{group_id}: there is no such group, its offsets were deleted: {error.name}")
@@ -334,7 +333,7 @@ def _check_deletion(
 
 
 class LogStarts:
-    """The starts of logs: nothing but an administrator moves them, and they never move back."""
+    """The log starts, which only an administrator moves, and never back."""
 
     def __init__(self) -> None:
         self._known: dict[Slot, int] = {}
@@ -348,7 +347,7 @@ class LogStarts:
         self._maybe.pop(slot, None)
 
     def check(self, slot: Slot, start: int) -> None:
-        """The log says so."""
+        """Check the start that a log has."""
         known, maybe = self._known.get(slot, 0), self._maybe.get(slot, set())
         if start != known and start not in maybe:
             raise InvariantBroken(f"slot {slot.index} begins at {start}, answered was {known}, perhaps {maybe}")

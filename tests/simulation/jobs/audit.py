@@ -1,4 +1,4 @@
-"""Looking inside the coordinators of a job: memory is what their logs say, and no transaction hangs."""
+"""Audits of a job's coordinators: memory agrees with their logs, and no transaction hangs."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 
 def audit_jobs(world: World, replayed: Sequence[ReplayedGroups]) -> None:
-    """Everything that holds of the coordinators whenever nothing is under way. `replayed`: the group coordinator's
-    shards beside their logs.
-    """
+    """Check all invariants of idle coordinators. `replayed`: the group coordinator's shards beside their logs."""
     _check_groups(world, replayed)
     _check_nothing_left(world)
     _check_transactions(world)
@@ -53,7 +51,7 @@ def _check_groups(world: World, replayed: Sequence[ReplayedGroups]) -> None:
 
 
 def _check_nothing_left(world: World) -> None:
-    """No offsets of topics that were deleted, unless writing that down failed since the start."""
+    """Check that deleted topics have no offsets, unless writing that has failed since the start."""
     if world.faults.happened or not world.jobs.all_is_well():
         return
     metadata = world.services.metadata
@@ -89,7 +87,7 @@ def _consumers_reported(group: ConsumerGroup) -> object:
 
 
 def _check_owners(group: ConsumerGroup | None) -> None:
-    """No partition is two members' at once: the member that has to give one up has it until then."""
+    """Check that no partition has two owners: a member keeps one until it has given it up."""
     owners: dict[tuple[bytes, int], str] = {}
     for member_id, current in group.current.items() if group is not None else ():
         for topic_id, partition in _of(current.assigned) | _of(current.revoking):
@@ -103,10 +101,10 @@ def _of(epochs: PartitionEpochs) -> set[tuple[bytes, int]]:
 
 
 def _classic_reported(group: ClassicGroup, live: ClassicGroup) -> object:
-    """Return the content of its record.
+    """Return the content of the group's record.
 
-    The live group is ahead of it while members are joining; but one that has just come of a consumer group is written
-    down as one generation further on, which nobody is in.
+    The live group is ahead of it while members join. A group just converted from a consumer group is written one
+    generation further on, which no member is in.
     """
     if live.state not in (ClassicState.STABLE, ClassicState.EMPTY):
         return group.generation <= live.generation + 1
@@ -144,7 +142,7 @@ def _check_same(what: str, live: object, replayed: object) -> None:
 
 
 def _check_nothing_hangs(world: World) -> None:
-    """Check that what is open in a log belongs to an open transaction, or one whose markers are being written."""
+    """Check that what is open in a log belongs to a transaction that is open or writing its markers."""
     known = world.jobs.transactions()
     if known is None:
         return

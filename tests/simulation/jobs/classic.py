@@ -1,4 +1,4 @@
-"""A member of a classic group: joins, brings or awaits the assignment, is heard of, leaves."""
+"""A member of a classic group: it joins, assigns or awaits its assignment, sends heartbeats, leaves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AGAIN: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
 
 
 class ClassicMembership:
-    """The beliefs of one member. `assigned`: the slots of its generation, none while it is in none."""
+    """One member's view. `assigned`: the slots of its generation, none outside one."""
 
     def __init__(self, group: JobGroup, instance_id: str | None) -> None:
         self._group = group
@@ -54,7 +54,7 @@ class ClassicMembership:
         self._connection = self._world.connect()
 
     def must_join(self) -> bool:
-        """It is in no generation, or leads one that does not know of all partitions."""
+        """Return whether it is in no generation, or leads one that does not know all partitions."""
         if not self.joined or not (self._leads or self._leads_unknowingly()):
             return not self.joined
         if self._group.live_consumer_group() is not None:
@@ -65,8 +65,9 @@ class ClassicMembership:
         return not frozenset(self._group.source()) <= frozenset().union(*assigned)
 
     def _leads_unknowingly(self) -> bool:
-        """A consumer group that becomes a classic one without a rebalance has a leader that is not notified, as in
-        Apache Kafka: new partitions are not seen before the next rebalance. Here the one that leads looks.
+        """Return whether it leads without a notification, after a conversion without a rebalance.
+
+        As in Apache Kafka, such a leader does not see new partitions before the next rebalance.
         """
         live = self._group.live() if self._group.protocol == "mixed" else None
         return isinstance(live, ClassicGroup) and live.leader_id == self.member_id
@@ -129,7 +130,7 @@ class ClassicMembership:
         self.joined = True
 
     def heartbeat(self, owned: frozenset[Slot]) -> Script[None]:
-        """Send a heartbeat; none while it is on its way into a generation."""
+        """Send a heartbeat, unless it is joining."""
         if not self.joined:
             return
         who = self.identity
@@ -145,7 +146,7 @@ class ClassicMembership:
             self._refused(error)
 
     def leave(self) -> Script[None]:
-        """Static members stay, as real clients do."""
+        """Leave; static members stay, as real clients do."""
         if self.joined and self.instance_id is None:
             request = LeaveGroupRequest(self._group.id, members=[MemberIdentity(self.member_id)])
             self.forget()
@@ -156,12 +157,12 @@ class ClassicMembership:
             self._note("leaves", ErrorCode(response.error_code))
 
     def give_up(self) -> None:
-        """Give up what it was assigned: it is about to join again."""
+        """Give up the assignment before rejoining."""
         self.joined = False
         self.assigned = frozenset()
 
     def forget(self) -> None:
-        """It knows nothing of its membership any more."""
+        """Forget the membership."""
         self.give_up()
         self.member_id, self.generation = "", -1
 
@@ -188,7 +189,7 @@ def _encoded(slots: frozenset[Slot]) -> bytes:
 
 
 def _named(slots: frozenset[Slot], there: Sequence[Slot] = ()) -> set[tuple[str, int]]:
-    """Topics and partitions, without those that are not `there`, if that is given."""
+    """Return topics and partitions, only those `there` if given."""
     names = {(slot.topic, slot.partition) for slot in there}
     return {(slot.topic, slot.partition) for slot in slots if not there or (slot.topic, slot.partition) in names}
 

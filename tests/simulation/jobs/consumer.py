@@ -1,4 +1,4 @@
-"""A member of a KIP-848 consumer group: joins, says what it owns, gives up what it has to, leaves."""
+"""A member of a KIP-848 consumer group: it joins, reports what it owns, revokes, leaves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ REFUSED: Final = frozenset((ErrorCode.UNRELEASED_INSTANCE_ID,))
 
 
 class ConsumerMembership:
-    """The beliefs of one member. `assigned`: the slots that it may own."""
+    """One member's view. `assigned`: the slots that it may own."""
 
     def __init__(self, group: JobGroup, instance_id: str | None) -> None:
         self._group = group
@@ -55,7 +55,7 @@ class ConsumerMembership:
         return Identity(self.member_id, self.epoch, self.instance_id)
 
     def on_broker_lost(self) -> None:
-        """The last answer may have been lost."""
+        """Assume that the last answer was lost."""
         self._connection = self._world.connect()
         self._repeats = True
 
@@ -63,13 +63,13 @@ class ConsumerMembership:
         return not self.joined
 
     def join(self) -> Script[None]:
-        """Join until it is in; its place may have to become free."""
+        """Join until it is a member; its place may have to become free."""
         while not self.joined:
             yield from self._beat(JOIN, frozenset())
             yield None
 
     def heartbeat(self, owned: frozenset[Slot]) -> Script[None]:
-        """Send a heartbeat; none while it is out: it joins when it has nothing under way any more."""
+        """Send a heartbeat, unless it is out: it rejoins when its work has ended."""
         if self.joined:
             yield from self._beat(self.epoch, owned)
 
@@ -119,7 +119,7 @@ class ConsumerMembership:
             raise InvariantBroken(f"{self._group.id}: {self.member_id} was answered {error.name}")
 
     def leave(self) -> Script[None]:
-        """Static members leave for a while, mostly."""
+        """Leave; static members mostly only for a while."""
         if not self.joined:
             return
         epoch = LEAVE if self.instance_id is None or self._world.rng.random() < 0.3 else LEAVE_FOR_A_WHILE
@@ -133,13 +133,13 @@ class ConsumerMembership:
         self._world.note(f"{self.member_id} leaves: {error.name}")
 
     def give_up(self) -> None:
-        """It is out, and has nothing."""
+        """Leave the group's assignment behind."""
         self.epoch = JOIN
         self.assigned = frozenset()
         self._reported = None
 
     def forget(self) -> None:
-        """It starts over, as another member."""
+        """Start over as another member."""
         self.give_up()
         self.member_id = self._group.new_member_id()
 

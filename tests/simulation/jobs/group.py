@@ -1,4 +1,4 @@
-"""A group of consumers that a seed is about: what its members received, and its offsets."""
+"""A seed's group of consumers: its members' assignments, and its offsets."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ PROTOCOLS: Final = ("classic", "classic", "consumer", "consumer", "mixed")
 
 
 class JobGroup:
-    """`copies`: its members copy what they read, in transactions; otherwise they commit offsets plainly. `committed`:
-    they read committed records only.
+    """A group of a job.
+
+    `copies`: its members copy what they read, in transactions; otherwise they commit offsets plainly. `committed`: they
+    read with read_committed.
     """
 
     def __init__(self, world: World, group_id: str) -> None:
@@ -47,7 +49,7 @@ class JobGroup:
         return self.world.topics.of(TOPIC)
 
     def has_now(self) -> list[frozenset[Slot]]:
-        """Return the slots that each worker believes to have."""
+        """Return the slots that each worker believes to own."""
         return [worker.membership.assigned for worker in self.workers]
 
     def new_member_id(self) -> str:
@@ -57,23 +59,23 @@ class JobGroup:
     # -- what members received
 
     def on_generation(self, generation: int) -> None:
-        """A rebalance has come to an end."""
+        """Handle the end of a rebalance."""
         if generation < self._epoch and self.protocol != "mixed":
             raise InvariantBroken(f"{self.id}: generation {self._epoch} became {generation}")
 
     def on_synced(self, generation: int) -> None:
-        """The generation has its assignment, which is in the log."""
+        """Handle that the generation's assignment is in the log."""
         self.on_generation(generation)
         self._epoch = max(self._epoch, generation)
 
     def on_epoch(self, epoch: int) -> None:
-        """A member has reached the epoch."""
+        """Handle that a member has reached the epoch."""
         self._epoch = max(self._epoch, epoch)
 
     # -- looking inside
 
     def shard(self) -> GroupCoordinatorShard | None:
-        """The shard that has the group now; None while there is none, or nobody may ask it."""
+        """Return the shard that has the group; None if there is none or it is unavailable."""
         partitions = self.world.services.groups.coordinator.partitions
         if not partitions.count:
             return None
@@ -81,7 +83,7 @@ class JobGroup:
         return None if partition.is_lost else partition.shard
 
     def live(self) -> ClassicGroup | ConsumerGroup | None:
-        """The group as its coordinator has it now, durable or not."""
+        """Return the group as its coordinator has it now, durable or not."""
         shard = self.shard()
         if shard is None:
             return None
@@ -96,8 +98,9 @@ class JobGroup:
         return live is not None and member_id in live.members
 
     def look(self) -> None:
-        """The group's epoch has not gone back. One without members that becomes one of another kind starts over, and so
-        does one that was deleted, or went because it had nothing left.
+        """Check that the group's epoch has not gone back, unless the group started over.
+
+        It does when it is deleted, expires, or changes its kind without members.
         """
         if self.shard() is None:
             return

@@ -1,4 +1,4 @@
-"""The jobs of a seed: groups that consume a topic and commit offsets, or copy it to another one in transactions."""
+"""The jobs of a seed: groups that consume a topic and commit offsets, or copy it to another in transactions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PATIENCE: Final = 150  # rounds until everything must be done
 
 
 class Jobs:
-    """The jobs; none in seeds that are about something else."""
+    """The jobs; none in seeds about something else."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -48,7 +48,7 @@ class Jobs:
         self.last_epoch = LAST_EPOCH
 
     def begin(self) -> None:
-        """Make the jobs; the topics are there."""
+        """Start the jobs; the topics exist."""
         rng = self._world.rng
         self._world.topics.create(SECOND)
         if rng.random() < 0.3:
@@ -67,7 +67,7 @@ class Jobs:
     # -- what happens
 
     def act(self) -> None:
-        """A client does something, and perhaps goes on with it."""
+        """Let a client act, and perhaps continue."""
         world, rng = self._world, self._world.rng
         if self.zombies and rng.random() < 0.15:
             rng.choice(self.zombies).act()
@@ -86,7 +86,7 @@ class Jobs:
             self.look_at_groups()
 
     def let_time_pass(self) -> None:
-        """Mostly nobody is taken for dead by it but who is."""
+        """Let time pass, mostly without expiring live members."""
         rng = self._world.rng
         if rng.random() < 0.7:
             for worker in self.workers():
@@ -96,7 +96,7 @@ class Jobs:
         self._world.advance(rng.choice((1, 50, 50, 500, 1_001, 2_001, 3_001, SESSION_MS + 1)))
 
     def trouble_at_an_end(self) -> None:
-        """The broker dies, or its disk fails, while a transaction is being ended."""
+        """Crash the broker, or fail its disk, while a transaction is ended."""
         world, rng = self._world, self._world.rng
         copying = [worker for worker in self.workers() if worker.producer is not None]
         if not copying:
@@ -115,7 +115,7 @@ class Jobs:
             world.settle()
 
     def bring_to_an_end(self, worker: Worker) -> Worker | None:
-        """Let it work until only the end of its transaction is missing; None, if it does not come to that."""
+        """Run the worker until only its transaction's end is missing; None if that does not happen."""
         for _ in range(16):
             if not worker.is_about_to_end:
                 worker.go_on()
@@ -123,7 +123,7 @@ class Jobs:
         return worker if worker.is_about_to_end else None
 
     def bring_one_to_its_offsets(self, workers: Sequence[Worker]) -> None:
-        """Let them work until the offsets of a transaction are on their way."""
+        """Run the workers until a transaction's offsets are on their way."""
         for _ in range(40):
             for worker in workers:
                 worker.go_on()
@@ -138,7 +138,7 @@ class Jobs:
         self.began_ms = self._world.clock.wall_ms()
 
     def on_broker_lost(self) -> None:
-        """Answers that were on their way are lost."""
+        """Lose the answers on their way."""
         for group in self.groups:
             for worker in group.workers:
                 worker.on_broker_lost()
@@ -149,7 +149,7 @@ class Jobs:
     # -- convergence, and the end
 
     def converge(self) -> None:
-        """Everybody does what it should for a while: each partition has one owner then."""
+        """Let all behave for a while, after which each partition has one owner."""
         world = self._world
         world.faults.clear()
         world.settle()
@@ -164,7 +164,7 @@ class Jobs:
             worker.steady = False
 
     def finish(self) -> None:
-        """Work until everything is done; then everything is there, once, and nothing is open."""
+        """Work until everything is done; then check that all is there once, and nothing is open."""
         if not self.groups:
             return
         world = self._world
@@ -207,7 +207,7 @@ class Jobs:
         self._world.look_inside()
 
     def _await_owners(self) -> None:
-        """Wait until each partition has one owner, and everybody as much as the others."""
+        """Wait until each partition has one owner, in equal shares."""
         for _ in range(CONVERGENCE_ROUNDS):
             self._round()
             if all(_is_shared_out(group) for group in self.groups):
@@ -218,7 +218,7 @@ class Jobs:
                 raise InvariantBroken(f"{group.id}: after convergence its members own {reported}")
 
     def _left(self) -> dict[str, list[tuple[int, int]]]:
-        """Return by group the slots that are not consumed to their ends, and how far they are."""
+        """Return by group the slots not consumed to their ends, with positions."""
         left: dict[str, list[tuple[int, int]]] = {}
         for group in self.groups:
             for slot in group.source():
@@ -250,7 +250,7 @@ class Jobs:
         return [worker.transactional_id for worker in self.workers()]
 
     def transaction(self, transactional_id: str) -> Transaction | None:
-        """Return the transaction as the coordinator has it now; None also if nobody may ask it."""
+        """Return the coordinator's transaction; None also if it is unavailable."""
         partitions = self._world.folder.transactions.coordinator.partitions
         if not partitions.count:
             return None
@@ -258,7 +258,7 @@ class Jobs:
         return None if partition.is_lost else partition.shard.get(transactional_id)
 
     def transactions(self) -> list[Transaction] | None:
-        """All of them; None when not all can be known."""
+        """Return all transactions; None if not all can be known."""
         folder = self._world.folder
         count = folder.transactions.coordinator.partitions.count
         logs = (folder.logs.get(TRANSACTION_STATE, at) for at in range(count))
@@ -268,7 +268,7 @@ class Jobs:
         return [transaction for transaction in found if transaction is not None]
 
     def is_ongoing(self, transactional_id: str, producer_id: int, epoch: int) -> bool:
-        """Return True if this producer has a transaction that nobody has begun to end."""
+        """Return whether this producer has a transaction whose end was not requested."""
         found = self.transaction(transactional_id)
         return (
             found is not None
@@ -277,12 +277,12 @@ class Jobs:
         )
 
     def is_torn(self) -> bool:
-        """Return True if the markers of some transaction may not all be written."""
+        """Return whether some transaction's markers may not all be written."""
         known = self.transactions()
         return known is None or any(transaction.is_preparing for transaction in known)
 
     def all_is_well(self) -> bool:
-        """No log is offline: what fails to be synced is until the next start."""
+        """Return whether no log is offline, as after a failed sync until the next start."""
         return all(log.refusal is ErrorCode.NONE for log in self._world.folder.logs.logs())
 
     def look_inside(self) -> None:
@@ -299,12 +299,12 @@ class Jobs:
                 raise InvariantBroken(f"{transaction} is decided, and not ended at {now}")
 
     def look_at_groups(self) -> None:
-        """They are what was answered, as far as they are known."""
+        """Check that groups are as answered, as far as they are known."""
         for group in self.groups:
             group.look()
 
     def audit(self, replayed: Sequence[ReplayedGroups]) -> None:
-        """Check what holds whenever nothing is under way.
+        """Check what holds when nothing is in progress.
 
         `replayed`: the group coordinator's shards beside their logs.
         """

@@ -1,12 +1,12 @@
-"""The ledger of committed offsets and of the copies that a job makes, kept apart from the broker.
+"""The ledger of a job's committed offsets and copies, kept apart from the broker.
 
-A partition's committed offset is a register: it holds the last commit that was answered, or one that was sent later and
-of which nobody knows what became. A transaction's offset is sent when its producer asks for the commit, not before; as
-long as its end is not known it may come later than whatever was sent meanwhile. To delete an offset is to commit none;
-what transactions had pending there goes with it. One that has expired may be gone.
+A partition's committed offset is a register: it holds the last answered commit, or a later one whose outcome is
+unknown. A transaction's offset counts as sent when its producer asks for the commit; until its end is known it may
+still take effect after other commits. Deleting an offset commits none, and drops what transactions had pending there.
+An expired one may be gone.
 
-The copies that readers of committed records see are those of the records below that offset, each one once. A job that
-starts over because the offset was deleted or has expired copies once more: that is another generation of copies.
+Readers of committed records see the copies of the records below that offset, each once. A job that starts over after
+its offset was deleted or expired copies again: that is another generation of copies.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Source = tuple[int, int, int]  # slot, offset, generation of the register by whi
 
 @dataclass(eq=False)
 class Attempt:
-    """One transaction of a job. `outcome` None: it is open, or was to be committed and nobody knows what came of it."""
+    """One transaction of a job. `outcome` None: it is open, or its commit has an unknown result."""
 
     number: int
     group_id: str
@@ -44,13 +44,13 @@ class Attempt:
         return self.commit_asked and self.outcome is not False
 
     def still_has(self, slot: int) -> bool:
-        """Return True if its offset in the slot was not deleted meanwhile."""
+        """Return whether its offset in the slot was not deleted meanwhile."""
         return slot not in self.wiped and not self.doubts.get(slot)
 
 
 @dataclass
 class _Sent:
-    """A commit of which the answer is still to come, or never came."""
+    """A commit whose answer is pending or was lost."""
 
     order: int
     token: object
@@ -59,13 +59,15 @@ class _Sent:
 
     @property
     def lasts(self) -> bool:
-        """True if it may come about later, too: the end of a transaction can be asked for again."""
+        """True if it may still take effect later, as a transaction's end can be requested again."""
         return isinstance(self.token, Attempt)
 
 
 class Register:
-    """The committed offset of one group in one partition. `since_ms`: not committed earlier, time of day. `generation`
-    grows whenever it may have gone; `may_have_expired` is for others to say.
+    """The committed offset of one group in one partition.
+
+    `since_ms`: the earliest time of day of the commit. `generation` grows whenever the offset may have gone; the caller
+    sets `may_have_expired`.
     """
 
     def __init__(self, what: str) -> None:
@@ -78,24 +80,25 @@ class Register:
         self._maybe: list[_Sent] = []
 
     def sent(self, order: int, token: object, offset: int, at_ms: int) -> None:
-        """A commit that counts from now on, if it comes about. NO_OFFSET: a deletion."""
+        """Record a commit that counts from now on if it takes effect. NO_OFFSET: a deletion."""
         self._maybe.append(_Sent(order, token, offset, at_ms))
         self.generation += offset == NO_OFFSET
 
     def confirmed(self, token: object) -> None:
-        """It was answered: whatever was sent before is superseded."""
+        """Record the answer: it supersedes everything sent before."""
         for sent in self._maybe:
             if sent.token is token:
                 self._settle(sent.offset, sent.order, sent.at_ms)
                 return
 
     def dropped(self, token: object) -> None:
-        """It was refused."""
+        """Record a refusal."""
         self._maybe = [sent for sent in self._maybe if sent.token is not token]
 
     def on_read(self, offset: int, order: int, *, stable: bool, torn: bool) -> bool:
-        """The broker says so, asked at `order`. `torn`: the markers of some transaction are not all written yet.
-        Returns whether it is gone because it has expired.
+        """Check the broker's answer, requested at `order`; return whether the offset has expired.
+
+        `torn`: the markers of some transaction are not all written yet.
         """
         before = [sent for sent in self._maybe if sent.order < order]
         same = [sent for sent in before if sent.offset == offset]
@@ -111,7 +114,7 @@ class Register:
         return False
 
     def _coming(self, offset: int, before: list[_Sent]) -> list[_Sent]:
-        """Return the sends before this read that may show later, in a read that may not be stable."""
+        """Return earlier sends that may show later, in a read that may be unstable."""
         may_be_old = offset == self.base or (offset == NO_OFFSET and self.may_have_expired)
         if not may_be_old:  # transactions sent before the first that can be it are superseded, or deleted with it
             first = next(sent.order for sent in before if sent.offset == offset)
@@ -125,7 +128,7 @@ class Register:
         ]
 
     def _on_surprise(self, offset: int, order: int, *, torn: bool) -> bool:
-        """Neither the last that was answered nor one that was sent. See `on_read`."""
+        """Handle an offset that is neither the last answered nor any sent one. See `on_read`."""
         if offset == NO_OFFSET and self.may_have_expired:
             self.generation += 1
             self._settle(offset, order - 1, self.since_ms)
@@ -142,7 +145,7 @@ class Register:
 
 
 class OffsetLedger:
-    """All that clients know of one group's offsets, by slot. `wall_ms` gives the time of day."""
+    """The clients' knowledge of one group's offsets, by slot. `wall_ms` gives the time of day."""
 
     def __init__(self, group_id: str, wall_ms: Callable[[], int]) -> None:
         self._group_id = group_id
@@ -155,18 +158,18 @@ class OffsetLedger:
         return self._registers.setdefault(slot, Register(f"{self._group_id}, slot {slot}"))
 
     def registers(self) -> dict[int, Register]:
-        """Return the registers that anybody has asked for, by slot."""
+        """Return the registers in use, by slot."""
         return self._registers
 
     def next_order(self) -> int:
-        """Requests are decided in the order they are sent."""
+        """Return the next number: requests take effect in the order they are sent."""
         self._order += 1
         return self._order
 
     # -- plain commits
 
     def on_sent(self, offsets: dict[int, int]) -> object:
-        """A commit outside of transactions; what stands for it."""
+        """Record a commit outside of transactions; return its token."""
         token = object()
         order, now = self.next_order(), self._wall_ms()
         for slot, offset in offsets.items():
@@ -182,7 +185,7 @@ class OffsetLedger:
     # -- deletions
 
     def on_deletion_sent(self, slots: Collection[int]) -> object:
-        """The offsets of these slots are to go; what stands for it. What transactions have pending there goes, too."""
+        """Record a deletion of these slots' offsets, pending ones too; return its token."""
         token = self.on_sent(dict.fromkeys(slots, NO_OFFSET))
         for attempt in self.attempts:
             if attempt.sent_ms is not None and attempt.open and not attempt.commit_asked:
@@ -191,8 +194,9 @@ class OffsetLedger:
         return token
 
     def on_deletion_answered(self, token: object, slots: Collection[int], *, deleted: bool) -> int:
-        """A deletion that was refused has had no effect. One that is never answered may have had. Returns how many
-        offsets of open transactions went with it.
+        """Record the answer; return how many offsets of open transactions were deleted as well.
+
+        A refused deletion has no effect; one without an answer may have.
         """
         wiped = 0
         for slot in slots:
@@ -215,11 +219,11 @@ class OffsetLedger:
         return attempt
 
     def on_offsets_sent(self, attempt: Attempt) -> None:
-        """They are pending from now on, if they are accepted."""
+        """Record offsets that are pending from now on, if accepted."""
         attempt.sent_ms = self._wall_ms()
 
     def on_commit_asked(self, attempt: Attempt) -> None:
-        """EndTxn is on its way: from now on the transaction may be committed."""
+        """Record an EndTxn on its way: the transaction may be committed from now on."""
         if not attempt.commit_asked:
             attempt.commit_asked = True
             order = self.next_order()
@@ -229,7 +233,7 @@ class OffsetLedger:
         attempt.pending = False
 
     def on_ended(self, attempt: Attempt, outcome: bool | None) -> None:
-        """The attempt is over for its producer. None: nobody knows how."""
+        """Record the attempt's end for its producer. None: its outcome is unknown."""
         attempt.open = attempt.pending = False
         if outcome is None and not attempt.commit_asked:
             outcome = False  # nobody else asks for it
@@ -242,7 +246,7 @@ class OffsetLedger:
                 self.register(slot).dropped(attempt)
 
     def pending(self) -> list[Attempt]:
-        """Return the attempts whose offsets were accepted, and whose producers have not asked for an end."""
+        """Return the attempts with accepted offsets whose end was not requested."""
         return [attempt for attempt in self.attempts if attempt.pending]
 
 
@@ -250,7 +254,7 @@ class OffsetLedger:
 class CopyLedger:
     """The source of every copy, and the copies that readers of committed records have seen.
 
-    `cut`: copies that were deleted, so that perhaps no reader has seen them.
+    `cut`: deleted copies, which may never have been read.
     """
 
     copies: dict[bytes, tuple[Attempt, Source]] = field(default_factory=dict)
@@ -258,11 +262,11 @@ class CopyLedger:
     cut: set[bytes] = field(default_factory=set)
 
     def on_sent(self, attempt: Attempt, source: Place, generation: int, value: bytes) -> None:
-        """`generation` of the register when the copying process began to read."""
+        """Record a copy. `generation`: the register's when its process began to read."""
         self.copies[value] = (attempt, (*source, generation))
 
     def on_seen(self, value: bytes) -> None:
-        """A reader of committed records was given the copy."""
+        """Record that a reader of committed records received the copy."""
         attempt, source = self.copies[value]
         if not attempt.may_show:
             state = "open" if attempt.outcome is None and not attempt.commit_asked else "aborted"
@@ -277,13 +281,13 @@ class CopyLedger:
         seen[source] = value
 
     def on_cut(self, values: Collection[bytes]) -> None:
-        """Note that these copies are deleted, or may be."""
+        """Record that these copies are deleted, or may be."""
         self.cut.update(values)
 
     def check_copied(
         self, group_id: str, place: Place, generation: int, source: set[int], hidden: set[bytes], *, start: int
     ) -> None:
-        """Check that the records at `source` below the committed offset of `place` have their copies, and no others.
+        """Check that exactly the records at `source` below the committed offset of `place` have copies.
 
         Copies count from the log's `start` on. `hidden`: those that readers of committed records do not see yet.
         """

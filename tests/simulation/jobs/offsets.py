@@ -1,4 +1,4 @@
-"""Plain commits and fetches of offsets, in any version, and whether the group must accept them."""
+"""Plain commits and fetches of offsets in any version, with the expected errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ GROUP_NOT_FOUND_FROM: Final = 9
 
 
 def meant(world: World, slot: Slot, version: int) -> Slot | None:
-    """The partition that a request is about names this one: of the topic with its id, or of that with its name."""
+    """Return the partition that a request names: by topic id, or by name."""
     if version >= BY_ID_FROM:
         return slot if world.topics.is_live(slot.index) else None
     return world.topics.at(slot.topic, slot.partition)
@@ -58,7 +58,7 @@ def unknown(world: World, slot: Slot, version: int) -> ErrorCode:
 def expected_error(
     live: ClassicGroup | ConsumerGroup | None, who: Identity, slots: Sequence[Slot], version: int
 ) -> ErrorCode:
-    """Return the due answer to a member's commit, by the state its group is in when it comes."""
+    """Return the required answer to a member's commit, by its group's state on arrival."""
     if live is None:
         return ErrorCode.GROUP_ID_NOT_FOUND if version >= GROUP_NOT_FOUND_FROM else ErrorCode.ILLEGAL_GENERATION
     if isinstance(live, ClassicGroup):
@@ -88,7 +88,7 @@ def _expected_of_classic(live: ClassicGroup, who: Identity) -> ErrorCode:
 
 
 def commit(group: JobGroup, connection: Connection, offsets: Mapping[Slot, int], who: Identity) -> Script[ErrorCode]:
-    """OffsetCommit; what was answered counts."""
+    """Send OffsetCommit and record the answer."""
     world, ledger = group.world, group.ledger
     version = world.rng.choice(COMMIT_VERSIONS if who.classic else COMMIT_VERSIONS[:2])
     by_id = version >= BY_ID_FROM
@@ -127,7 +127,7 @@ def commit(group: JobGroup, connection: Connection, offsets: Mapping[Slot, int],
 def commit_in_transaction(
     group: JobGroup, producer: JobProducer, offsets: Mapping[Slot, int], who: Identity
 ) -> Script[ErrorCode]:
-    """TxnOffsetCommit. A transaction is not held up by a rebalance, but its member has to be one of now."""
+    """Send TxnOffsetCommit: a rebalance does not stop it, but the member must be a current one."""
     due = _due_in_transaction(group, who, list(offsets))
     error = yield from producer.commit_offsets(group.id, offsets, who)
     if due is not _due_in_transaction(group, who, list(offsets)):
@@ -150,7 +150,7 @@ def _due_in_transaction(group: JobGroup, who: Identity, slots: Sequence[Slot]) -
 def fetch(
     group: JobGroup, connection: Connection, slots: Sequence[Slot], who: Identity | None, *, stable: bool
 ) -> Script[dict[Slot, int] | ErrorCode]:
-    """OffsetFetch: the offsets of all `slots` that exist, or an error. `who` None: a client that is no member."""
+    """Return the offsets of all existing `slots`, or an error. `who` None: a client that is no member."""
     world, ledger = group.world, group.ledger
     gone = [slot for slot in slots if not world.topics.is_live(slot.index)]
     version = BY_ID_FROM if gone else world.rng.choice(FETCH_VERSIONS)
@@ -199,7 +199,7 @@ def fetch(
 
 
 def pending(group: JobGroup) -> set[int]:
-    """Slots with an offset of a transaction that is open: its time is not over, either."""
+    """Return slots with an offset in an open transaction, which has not expired either."""
     is_ongoing = group.world.jobs.is_ongoing
     ongoing = [attempt for attempt in group.ledger.pending() if is_ongoing(*attempt.producer)]
     return {slot for attempt in ongoing for slot in attempt.offsets if attempt.still_has(slot)}

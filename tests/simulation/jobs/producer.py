@@ -1,4 +1,4 @@
-"""A job's transactional producer: what a real one does, in transaction version 1 or 2, and what must come of it."""
+"""A job's transactional producer, like a real one in transaction version 1 or 2, with checks of the results."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ NO_MEMBER: Final = frozenset(
 
 
 class Identity(NamedTuple):
-    """The member that commits: `epoch` is a generation or a member epoch. `classic`: it speaks the classic protocol."""
+    """The committing member: `epoch` is a generation or a member epoch. `classic`: it uses the classic protocol."""
 
     member_id: str
     epoch: int
@@ -69,7 +69,7 @@ class Identity(NamedTuple):
 
 
 class JobProducer:
-    """One process's producer. `life`: which process of the transactional id it is; later ones fence it."""
+    """One process's producer. `life`: the number of the process of the transactional id; later ones fence it."""
 
     def __init__(self, world: World, transactional_id: str, life: int, versions: Versions) -> None:
         self._world = world
@@ -88,7 +88,7 @@ class JobProducer:
 
     @property
     def is_fenced(self) -> bool:
-        """A later process has initialized the id."""
+        """True if a later process has initialized the id."""
         return self._world.jobs.initialized.get(self.transactional_id, 0) > self.life
 
     def on_broker_lost(self) -> None:
@@ -96,7 +96,7 @@ class JobProducer:
         self.ready = False
 
     def init(self) -> Script[None]:
-        """Initialize until the id is ours; what was under way before is over then."""
+        """Initialize until the id is ours, which ends earlier transactions."""
         request = InitProducerIdRequest(self.transactional_id, self.timeout_ms)
         if self.epoch >= 0 and self._world.rng.random() < 0.4:  # it goes on after an error (KIP-360)
             self._world.seen["producers that went on after an error"] += 1
@@ -117,7 +117,7 @@ class JobProducer:
             yield None
 
     def write(self, slot: Slot, values: Sequence[bytes]) -> Script[ErrorCode]:
-        """One batch, as part of the transaction that begins with it if none is under way."""
+        """Write one batch, in the open transaction or a new one."""
         if not self.bumps:
             error = yield from self._add(slot)
             if error is not NONE:
@@ -139,7 +139,7 @@ class JobProducer:
         return self._judge("add", ErrorCode(row.partition_error_code), sound=sound, may_be=may_be | self._gone(slot))
 
     def produce(self, slot: Slot, values: Sequence[bytes]) -> Script[ErrorCode]:
-        """One batch, without anything before it, to the partition that has the name of `slot` now."""
+        """Write one batch directly to the partition that now has the name of `slot`."""
         world, sound = self._world, self._is_sound()
         slot = world.topics.at(slot.topic, slot.partition) or slot
         may_be = self._gone(slot)
@@ -171,8 +171,9 @@ class JobProducer:
         return error
 
     def commit_offsets(self, group_id: str, offsets: Mapping[Slot, int], who: Identity) -> Script[ErrorCode]:
-        """Offsets as part of the transaction; older producers say first that there will be some. What they are of is
-        distinguished by names: a careful process asks first whether these are still the topics that it has read.
+        """Commit offsets in the transaction; older producers announce them first.
+
+        Topics are known by name: a careful process first checks that they are still those it has read.
         """
         if not self.bumps:
             sound = self._is_sound()
@@ -195,7 +196,7 @@ class JobProducer:
         return self._judge("commit offsets", found, sound=sound, may_be=NO_MEMBER | may_be)
 
     def _gone(self, *slots: Slot) -> frozenset[ErrorCode]:
-        """Return the possible errors for topics that are not there."""
+        """Return the possible errors for missing topics."""
         there = all(self._world.topics.is_live(slot.index) for slot in slots)
         return frozenset() if there else frozenset((ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
 
@@ -215,7 +216,7 @@ class JobProducer:
         )
 
     def end(self, *, commit: bool) -> Script[ErrorCode]:
-        """EndTxn once; in transaction version 2 the answer has the next epoch."""
+        """Send EndTxn once; in transaction version 2 the answer has the next epoch."""
         sound = self._world.jobs.is_ongoing(self.transactional_id, self.producer_id, self.epoch)
         request = EndTxnRequest(self.transactional_id, self.producer_id, self.epoch, commit)
         response = yield self._world.call("end_txn", request, self.versions.end, self._connection)
@@ -228,7 +229,7 @@ class JobProducer:
     # -- what must come of it
 
     def _now(self, producer_id: int, epoch: int, *, again: bool) -> None:
-        """Epochs of a producer id never go back, and none is given to two."""
+        """Check that epochs of a producer id never go back, and none is given out twice."""
         epochs = self._world.jobs.epochs
         known = epochs.get(producer_id, -1)
         if epoch < known or (epoch == known and not again):
@@ -242,7 +243,7 @@ class JobProducer:
         self.producer_id, self.epoch = producer_id, epoch
 
     def _is_sound(self) -> bool:
-        """Return True if the coordinator has nothing against the producer now, as it is inside."""
+        """Return whether the coordinator's state would accept the producer now."""
         transaction = self._world.jobs.transaction(self.transactional_id)
         if transaction is None or transaction.is_preparing:
             return False

@@ -1,4 +1,4 @@
-"""Fetches, and what a consumer makes of their answers: records in order, without those of aborted transactions."""
+"""Fetches, and a consumer's view of them: records in order, without those of aborted transactions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BY_NAME, BY_ID = 12, 13
 
 
 class Found(NamedTuple):
-    """Offsets and values in order; where to go on."""
+    """Offsets and values in order, and the next position."""
 
     records: list[tuple[int, bytes]]
     position: int
@@ -22,7 +22,7 @@ class Found(NamedTuple):
 def fetch_request(
     slot: Slot, position: int, *, committed: bool, max_bytes: int = 1 << 20, wait_ms: int = 0
 ) -> FetchRequest:
-    """Build a fetch of one partition, without a session, answered with the first byte, or when so many ms are over.
+    """Build a fetch of one partition without a session, answered at the first byte or after `wait_ms`.
 
     It fits any version: its topic has name and id.
     """
@@ -37,7 +37,7 @@ def fetch_request(
 
 
 def row_of(response: FetchResponse) -> PartitionData:
-    """The only partition's."""
+    """Return the only partition's row."""
     ((row,),) = [topic.partitions for topic in response.responses]
     return row
 
@@ -45,7 +45,7 @@ def row_of(response: FetchResponse) -> PartitionData:
 def records_of(row: PartitionData, position: int) -> Found:
     """Return the records as a consumer reads them.
 
-    Transactions are returned as aborted to readers of committed records alone.
+    Only read_committed answers list aborted transactions.
     """
     aborted = sorted((each.first_offset, each.producer_id) for each in row.aborted_transactions or ())
     data, skipped, found = bytes(row.records or b""), set[int](), list[tuple[int, bytes]]()

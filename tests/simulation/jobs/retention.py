@@ -1,6 +1,6 @@
-"""The times when committed offsets may expire, and when they must have, as far as it can be seen from outside.
+"""The times when committed offsets may expire, and when they must have, seen from outside.
 
-They stay while their group has members that read the topic, and while a transaction has others pending.
+They stay while members of their group read the topic, and while a transaction has others pending.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Retention:
         self._stable_ms: dict[tuple[str, int], int] = {}  # when they were seen first without pending ones again
 
     def look(self) -> None:
-        """The group's shard can be asked: note which offsets may be gone."""
+        """Note which offsets may have expired; the group's shard is available."""
         group, now = self._group, self._world.clock.wall_ms()
         shard = group.shard()
         if shard is not None:
@@ -46,7 +46,7 @@ class Retention:
                 register.may_have_expired = True
 
     def audit(self) -> None:
-        """Check, while nothing is under way, that what has expired is gone with the second look for such."""
+        """Check, while nothing is in progress, that expired offsets are gone by the second check for them."""
         group, world, now = self._group, self._world, self._world.clock.wall_ms()
         shard = group.shard()
         if shard is None or self._empty_ms is None or world.faults.happened:
@@ -61,7 +61,7 @@ class Retention:
 
     @property
     def retention_ms(self) -> int:
-        """The broker's retention of now."""
+        """The broker's current retention."""
         return self._world.config.offsets_retention_minutes * 60_000
 
     @property

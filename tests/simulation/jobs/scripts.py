@@ -1,7 +1,7 @@
-"""Scripts of clients, request by request, written down as generators.
+"""Clients' scripts, request by request, as generators.
 
-A script yields an answer that it waits for, or None where it leaves off until it is let go on. Nothing of it survives
-the broker: its caller remembers what matters.
+A script yields an answer that it waits for, or None to pause. It does not survive the broker: its caller keeps what
+matters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Script = Generator[Wait, Message | None, T]
 
 
 class Runner:
-    """Runs one script. What comes of a script that was dropped goes nowhere."""
+    """A runner of one script. A dropped script's results are ignored."""
 
     def __init__(self, script: Script[None]) -> None:
         self._script: Script[None] | None = script
@@ -32,13 +32,13 @@ class Runner:
 
     @property
     def waits(self) -> bool:
-        """A request is under way."""
+        """True if a request is in progress."""
         return self._script is not None and not self._paused
 
     def go_on(self) -> None:
-        """Go on from where it left off; do nothing while it waits for an answer.
+        """Continue the script, unless it waits for an answer.
 
-        Raise what it failed with when its last answer came: the broker may have caught that.
+        Raise the error of its last answer here: the broker might have caught it there.
         """
         if self._failure is not None:
             raise self._failure
@@ -46,7 +46,7 @@ class Runner:
             self._step(None)
 
     def drop(self) -> None:
-        """The client is gone."""
+        """Drop the client."""
         self._script = None
 
     def _step(self, value: Message | None) -> None:

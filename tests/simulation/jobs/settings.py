@@ -1,4 +1,4 @@
-"""The broker's settings in seeds about jobs, beside those of all seeds."""
+"""The broker's settings in seeds about jobs, besides those of all seeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOOK_FOR_TIMEOUTS_MS: Final = 1_000
 
 @contextmanager
 def last_epoch(epoch: int) -> Iterator[None]:
-    """Producers use up their ids within `epoch` epochs, where it takes thousands otherwise."""
+    """Make producer ids run out after `epoch` epochs instead of thousands."""
     before = metadata.LAST_EPOCH, metadata.MAX_EPOCH
     try:
         _set_last_epoch(epoch, epoch + 1)
@@ -51,7 +51,7 @@ def first_job_settings(rng: Random) -> dict[str, str]:
 
 
 def changed_job_settings(rng: Random) -> dict[str, str]:
-    """Return the settings that may be different after a restart."""
+    """Return the settings that may change at a restart."""
     return {
         "transaction.state.log.segment.bytes": str(rng.choice((400, 2_000, 1 << 20))),
         "offsets.topic.compression.codec": str(rng.choice((0, 0, 1, 4))),

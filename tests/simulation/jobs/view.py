@@ -1,4 +1,4 @@
-"""A reader of committed records that follows what jobs write, and what it must and must not find there."""
+"""A reader of committed records that follows the jobs' writes, and the checks of what it sees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class View:
-    """Reads on from where it was; what it has seen stays seen."""
+    """A reader that continues from its position; what it has seen stays seen."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -27,14 +27,14 @@ class View:
         self._stable: dict[Slot, int] = {}
 
     def look(self) -> None:
-        """Whatever is there. Nothing may be under way."""
+        """Read what is available; nothing may be in progress."""
         for slot in self._world.topics.of(SECOND):
             if self._world.log(slot).refusal is ErrorCode.NONE:
                 while self._read(slot):
                     pass
 
     def hidden(self) -> set[bytes]:
-        """Return the values that may be committed and stand behind a transaction that is open."""
+        """Return the values that may be committed after an open transaction."""
         found: set[bytes] = set()
         for slot in self._world.topics.of(SECOND):
             log, position = self._world.log(slot), self._positions.get(slot, 0)
@@ -46,7 +46,8 @@ class View:
     def _read(self, slot: Slot) -> bool:
         world, position = self._world, self._positions.get(slot, 0)
         start = world.log(slot).log_start_offset
-        answer = world.call("fetch", fetch_request(slot, position, committed=True), BY_NAME, world.connect()).value
+        with world.folder.logs.pool.waiting():
+            answer = world.call("fetch", fetch_request(slot, position, committed=True), BY_NAME, world.connect()).value
         assert isinstance(answer, FetchResponse)
         row = row_of(answer)
         if position < start and row.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
@@ -69,8 +70,9 @@ class View:
 
 
 def judge(world: World, group: JobGroup, hidden: set[bytes]) -> None:
-    """The group's offsets are what was answered, and so many records have their copies. Nothing is under way, and no
-    transaction is between its decision and its last marker. `hidden`: see `View.hidden`.
+    """Check that offsets are as answered, and that exactly their records have copies.
+
+    Nothing is in progress, and no transaction is between decision and last marker. `hidden`: see `View.hidden`.
     """
     slots = group.source()
     gone = [slot for slot in world.topics.slots if slot.topic == TOPIC and slot not in slots]

@@ -1,8 +1,7 @@
-"""A process of a job: consumes as a member of its group, and commits offsets, or copies what it reads in transactions.
+"""A process of a job: a group member that commits offsets, or copies what it reads in transactions.
 
-It does what a careful client does: what it reads belongs to it as long as it is a member, the offsets it begins with
-are stable ones, and a transaction whose end it does not know is asked for again or given up. It may fall silent, or be
-started again while the process before still lives.
+It is a careful client: it uses records only while it is a member, begins at stable offsets, and repeats or gives up a
+transaction whose end is unknown. It may fall silent, or be restarted while the old process still lives.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ GONE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 class Worker:
-    """One place in a job, whatever process fills it. `steady`: it does nothing odd any more."""
+    """One place in a job, whatever process fills it. `steady`: it behaves normally from now on."""
 
     def __init__(self, group: JobGroup, index: int) -> None:
         self._group = group
@@ -44,7 +43,7 @@ class Worker:
         self._begin()
 
     def _begin(self) -> None:
-        """A new process."""
+        """Start a new process."""
         group, self._life = self._group, self._life + 1
         mixed = group.protocol == "mixed" and group.world.rng.random() < 0.5
         kind = ClassicMembership if group.protocol == "classic" or mixed else ConsumerMembership
@@ -67,7 +66,7 @@ class Worker:
     # -- what it does of itself
 
     def act(self) -> None:
-        """Something at random that a process may do now."""
+        """Take a random step that a process may take now."""
         rng, now = self._world.rng, self._world.clock.now_ms()
         if self.steady:
             self.heartbeat()
@@ -91,17 +90,17 @@ class Worker:
 
     @property
     def is_about_to_end(self) -> bool:
-        """Its transaction has everything in it; only its end is missing."""
+        """True if its transaction is complete except for its end."""
         return self._attempt is not None and self._attempt.pending
 
     @property
     def adds_by_itself(self) -> bool:
-        """Its transactions are of version 2: the broker adds to them what is written or committed."""
+        """True if its transactions are of version 2: the broker adds partitions and groups."""
         return self.producer is not None and self.producer.bumps
 
     @property
     def commits_offsets(self) -> bool:
-        """True while the offsets of its transaction are on their way."""
+        """True if its transaction's offsets are on their way."""
         attempt = self._attempt
         return attempt is not None and attempt.open and attempt.sent_ms is not None and not attempt.pending
 
@@ -110,19 +109,19 @@ class Worker:
         self._work.go_on()
 
     def settle_down(self) -> None:
-        """Do what it should from now on."""
+        """Behave normally from now on."""
         self.steady, self._silent_until, self._leaves = True, 0, False
 
     def leave(self) -> None:
-        """Its group, whatever else it is at."""
+        """Leave the group, whatever else it does."""
         Runner(self.membership.leave()).go_on()
 
     def be_silent(self, ms: int) -> None:
-        """Be silent for so long, unless it does nothing odd any more."""
+        """Be silent for so long, unless it is `steady`."""
         self._silent_until = self._world.clock.now_ms() + ms
 
     def heartbeat(self) -> None:
-        """Unless one is on its way, or it is silent."""
+        """Send a heartbeat, unless one is on its way, or it is silent."""
         if self._world.clock.now_ms() < self._silent_until:
             return
         if self._beat is None or not self._beat.waits:
@@ -130,7 +129,7 @@ class Worker:
             self._beat.go_on()
 
     def _start_again(self) -> None:
-        """Another process takes its place, and does not know whether the one before is dead."""
+        """Replace it by another process that does not know whether the old one has died."""
         self._world.seen["processes started again"] += 1
         self._world.note(f"{self.membership.identity} is started again")
         self._drop()
@@ -141,7 +140,7 @@ class Worker:
         self._begin()
 
     def on_broker_lost(self) -> None:
-        """Answers that were on their way are lost. A transaction that was to end may have."""
+        """Lose the answers on their way. A requested end may have taken effect."""
         asked = self._attempt is not None and self._attempt.commit_asked and self._attempt.open
         self._drop()
         if asked and self._world.rng.random() < 0.6:
@@ -156,14 +155,14 @@ class Worker:
         self._work = Runner(self._live())
 
     def blocked_at(self) -> tuple[Slot, int] | None:
-        """Return where it waits behind an open transaction: the offset that it wants to read."""
+        """Return the offset at which an open transaction blocks it."""
         if self._waits_at is None or not self._world.topics.is_live(self._waits_at[0].index):
             return None
         slot, position = self._waits_at
         return (slot, position) if position < self._world.log(slot).high_watermark else None
 
     def check_waiting(self) -> None:
-        """A fetch that waits has nothing to wait for but records; nothing is under way."""
+        """Check that a waiting fetch lacks only records; nothing is in progress."""
         if self._waits_at is not None:
             slot, position = self._waits_at
             if not self._world.topics.is_live(slot.index):
@@ -234,7 +233,7 @@ class Worker:
         return self._world.rng.choice(sorted(self._positions, key=lambda slot: slot.index))
 
     def _read(self, slot: Slot, position: int) -> Script[tuple[list[tuple[int, bytes]], int]]:
-        """Records, and where to go on: at the log's start, when what is there has been deleted."""
+        """Return records and the next position: the log start if the position was deleted."""
         world, committed = self._world, self._group.committed
         if not world.topics.is_live(slot.index):
             return [], position
@@ -276,7 +275,7 @@ class Worker:
         return not log.log_start_offset <= position <= log.log_end_offset and log.refusal is NONE
 
     def _begin_at_start(self, slot: Slot, position: int) -> int:
-        """Begin as a consumer does that resets to the earliest offset."""
+        """Reset to the earliest offset, as a consumer does."""
         self._world.seen["positions that were out of range"] += 1
         start = self._world.log(slot).log_start_offset
         if slot in self._positions and start < position:
@@ -285,7 +284,7 @@ class Worker:
         return start
 
     def _who(self, who: Identity) -> Identity:
-        """Return the committing identity; now and then that of a late request of before the last rebalance."""
+        """Return the committing identity, sometimes an old one of before the last rebalance."""
         earlier = self._earlier
         if earlier.epoch > 0 and not self.steady and self._world.rng.random() < 0.1:
             self._world.seen["commits of an earlier epoch"] += 1
@@ -311,7 +310,7 @@ class Worker:
     # -- copies
 
     def _copy(self, producer: JobProducer) -> Script[None]:
-        """One transaction, unless there is nothing to read."""
+        """Run one transaction, unless there is nothing to read."""
         world, who = self._world, self.membership.identity
         attempt: Attempt | None = None
         for _ in range(world.rng.randint(1, 3)):
@@ -393,7 +392,7 @@ class Worker:
                 self._positions[slot] = offset
 
     def _end_again(self, attempt: Attempt) -> Script[None]:
-        """The commit was asked for, and what came of it is not known: ask again, or give it up."""
+        """Repeat or give up a commit whose result is unknown."""
         producer = self.producer
         assert producer is not None
         outcome = None
@@ -409,7 +408,7 @@ class Worker:
         self._unsure = None
 
     def _fail(self, producer: JobProducer, attempt: Attempt, error: ErrorCode) -> Script[None]:
-        """Abort, or start over in another epoch, which aborts it, too."""
+        """Abort, or start over in another epoch, which aborts as well."""
         self._positions.clear()
         attempt.pending = False
         producer.ready = False

@@ -1,6 +1,7 @@
-"""A process whose place another one has taken, and that does not know it yet. Nothing that it does in transactions may
-count, as soon as the other has initialized the transactional id. A member of its group it is until the group
-says no.
+"""A replaced process that does not know it yet.
+
+Its transactions must have no effect once the other has initialized the transactional id. It stays a member of its group
+until the group refuses it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FENCED: Final = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID, Erro
 
 
 class Zombie:
-    """A worker's belongings when the other was started. `positions`: what it was consuming, and how far it had come."""
+    """A replaced worker's state at that time. `positions`: its slots and positions."""
 
     def __init__(
         self, group: JobGroup, producer: JobProducer | None, who: Identity, positions: Mapping[Slot, int]
@@ -38,7 +39,7 @@ class Zombie:
         self._runner: Runner | None = None
 
     def act(self) -> None:
-        """Go on with what it was doing."""
+        """Continue its previous work."""
         if self._runner is None or self._runner.done:
             self._runner = Runner(self._go_on())
         self._runner.go_on()

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from typing import Final, NamedTuple
 
 from tests.simulation.nodes.world import NodesWorld
@@ -28,9 +29,9 @@ class Outcome(NamedTuple):
     happened: Counter[str]
 
 
-def run_seed(seed: int) -> Outcome:
-    """Live through one seed. Whatever nodes let escape is a failure, too."""
-    world = NodesWorld(seed)
+def run_seed(seed: int, *, spreads: bool) -> Outcome:
+    """Run one seed. Any exception that escapes from nodes is a failure, too."""
+    world = NodesWorld(seed, spreads=spreads)
     failure = ""
     try:
         world.run()
@@ -44,10 +45,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("seeds", type=int, help="how many")
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="N", help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
+    parser.add_argument("--spread", action="store_true", help="slots on all nodes (shareq.cluster.placement=topic)")
     options = parser.parse_args(arguments)
     happened, failed, began = Counter[str](), 0, time.monotonic()
     with ProcessPoolExecutor(options.jobs) as pool:
-        for outcome in pool.map(run_seed, range(options.first, options.first + options.seeds)):
+        for outcome in pool.map(
+            partial(run_seed, spreads=options.spread), range(options.first, options.first + options.seeds)
+        ):
             happened.update(outcome.happened)
             if outcome.failure:
                 print("\n".join(() if failed else outcome.transcript), flush=True)

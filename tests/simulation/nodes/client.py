@@ -12,7 +12,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.network.answers import Buffer
 from shareq.broker.network.client_lines import ClientLines
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.protocol.framing import SIZE_BYTES
 from shareq.protocol.primitives import Message
 
@@ -27,11 +27,11 @@ LATENCY_MS: Final = 1
 
 
 class Lost(Exception):
-    """A connection is lost, or an answer did not come in time."""
+    """An error: the connection was lost, or an answer did not come in time."""
 
 
 class ClientConnection:
-    """A client's connection to a node. The `Outlet` of the node's side."""
+    """A client's connection to a node; the `Outlet` of the node's side."""
 
     def __init__(self, world: NodesWorld, life: Life, broker: Broker, timeout_ms: int) -> None:
         self.is_over = False
@@ -50,14 +50,14 @@ class ClientConnection:
             handler_for=broker.handler_for,
             call_soon=life.clock.call_soon,
             outlet=self,
-            limits=ConnectionLimits(),
+            limits=RequestLimits(),
             now_ns=life.clock.now_ns,
             budget=broker.services.request_budget,
             lines=ClientLines(broker.services.client_lines),
         )
 
     async def ask(self, request: Message, version: int, response_class: type[R]) -> R:
-        """Send a request, wait for its answer. Raises Lost."""
+        """Send a request and wait for its answer. Raises Lost."""
         if self.is_over:
             raise Lost
         answer: Pending[Message | None] = Pending()
@@ -72,7 +72,7 @@ class ClientConnection:
         return found
 
     def end(self) -> None:
-        """Go away without a word."""
+        """Disconnect without notice."""
         if self.is_over:
             return
         self.is_over = True

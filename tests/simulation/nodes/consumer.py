@@ -1,4 +1,4 @@
-"""Share consumers of simulated nodes: each finds its nodes as clients do, and keeps a ledger of the answers."""
+"""Share consumers of simulated nodes: they find nodes as real clients do, and keep a ledger of the answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Sent(NamedTuple):
 
 
 class Consumer:
-    """A member of a share group. `live` until the world is over; `hurries`: nothing but accepting any more."""
+    """A member of a share group. `live` runs until the world ends; `hurries`: it only accepts from now on."""
 
     def __init__(self, world: NodesWorld, group: str, number: int) -> None:
         self.group = group
@@ -59,7 +59,7 @@ class Consumer:
         """Not sent yet, by the node that handed the records out."""
 
     async def live(self) -> None:
-        """Consume, and begin again whatever goes wrong."""
+        """Consume, starting over after any error."""
         world = self._world
         while not world.is_over:
             try:
@@ -71,7 +71,7 @@ class Consumer:
             await sleep(world.clock, pause)
 
     def _lost(self) -> None:
-        """Drop the connections that are over, and with them their sessions, and what was to be acknowledged there."""
+        """Drop ended connections with their sessions and pending acknowledgements."""
         self._world.happened["connections lost"] += 1
         for node_id in [each for each, connection in self._connections.items() if connection.is_over]:
             del self._connections[node_id]
@@ -128,8 +128,11 @@ class Consumer:
         )
         for topic in answer.topics:
             for each in topic.partitions:
+                place = Place(topic.topic_id, each.partition_index)
                 if each.leader_id >= 0:
-                    self._leaders[Place(topic.topic_id, each.partition_index)] = each.leader_id
+                    self._leaders[place] = each.leader_id
+                if each.leader_epoch >= 0:
+                    self._world.ledger.led(place, each.leader_epoch, each.leader_id)
 
     async def _heartbeat(self) -> None:
         world = self._world

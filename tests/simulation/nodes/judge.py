@@ -1,7 +1,7 @@
-"""The state topics as anybody can read them: which batches count, and what they say. A second text of rule (a).
+"""An independent reader of the state topics: the batches that count by rule (a), and their content.
 
-What counts are batches of the producer that the last take-over record before them names; see `cluster/state/rules.py`,
-of which nothing is used here.
+A batch counts if its producer is the one that the last take-over record before it names; see
+`cluster/state/fencing.py`, whose code is not used here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TERMINAL: Final = (2, 4)
 
 
 class TakenOver(NamedTuple):
-    """A take-over record that counts. `wall_ms`: when its node decided to write it, however much later it arrived."""
+    """A take-over record that counts. `wall_ms`: when its node decided to write it, not when it arrived."""
 
     node_id: int
     generation: int
@@ -43,12 +43,12 @@ class TakenOver(NamedTuple):
 
 @lru_cache(1 << 12)
 def _records(data: bytes) -> list[Record]:
-    """Read a batch. Those of a state topic are gone through again with each record that comes to it."""
+    """Decode a batch, cached: every new record makes the whole topic be read again."""
     return decode_records(data)
 
 
 def counting(batches: Sequence[Stored]) -> Iterator[tuple[TakenOver, list[Record]]]:
-    """Yield the records that count, batch by batch, and who owned the slot then; first of all its take-over record."""
+    """Yield the records that count, batch by batch, with the slot's owner; first its take-over record."""
     producer: tuple[int, int] | None = None
     owner: TakenOver | None = None
     for header, data in batches:
@@ -75,7 +75,7 @@ def latest(batches: Sequence[Stored]) -> dict[bytes | None, bytes | None]:
 
 
 def forgotten(batches: Sequence[Stored]) -> list[str]:
-    """Return the share partitions that a group knew to have a state, and has forgotten. No group is removed here."""
+    """Return share partitions whose state a group knew and lost, although no group is deleted here."""
     known: dict[bytes, set[tuple[bytes, int]]] = {}
     found: list[str] = []
     for _, records in counting(batches):
@@ -117,7 +117,7 @@ class States:
 
 
 def is_done(state: ShareState, offset: int) -> bool:
-    """Return whether a record is acknowledged or archived by a state."""
+    """Return whether a state has the record as acknowledged or archived."""
     if offset < state.start_offset:
         return True
     return any(

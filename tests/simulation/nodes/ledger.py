@@ -1,8 +1,9 @@
-"""The ledger of clients' answers, and of what must not happen after them.
+"""The ledger of clients' answers, and the rules that follow from them.
 
-confirmed              not handed out again, but by a node that was deposed, as long as its lease may last; and nothing
-                       is confirmed of what that has handed out
-in the log in the end  acknowledged by a consumer, or given up after the most deliveries
+confirmed              not delivered again, except by a deposed node while its lease may last, and nothing that it
+                       delivers then is confirmed
+in the log in the end  acknowledged by a consumer, or archived at the delivery limit
+epochs of leaders      in each of them one node leads
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ TERMINAL: Final = (ACCEPT, REJECT)
 
 
 class Broken(AssertionError):
-    """A promise was broken."""
+    """An error: a rule was broken."""
 
 
 class Place(NamedTuple):
@@ -29,7 +30,7 @@ class Place(NamedTuple):
 
 
 class Delivery(NamedTuple):
-    """A record as it was handed out, and when."""
+    """A delivered record, and when."""
 
     group: str
     place: Place
@@ -59,7 +60,7 @@ Key = tuple[str, Place, int]
 
 
 class Ledger:
-    """The ledger of a world. `may_repeat` says whether a node may still hand out what it does not know to be done."""
+    """The ledger of a world. `may_repeat` returns whether a node may still redeliver what it does not know as done."""
 
     def __init__(
         self, now_ms: Callable[[], int], may_repeat: Callable[[Delivery], bool], happened: Counter[str]
@@ -72,9 +73,16 @@ class Ledger:
         self.most_deliveries: dict[Key, int] = defaultdict(int)
         self.lenient: set[tuple[Place, int]] = set()  # other records were here, and were lost
         self.values: dict[tuple[Place, int], bytes] = {}
+        self.leaders: dict[tuple[Place, int], int] = {}  # by epoch
+
+    def led(self, place: Place, epoch: int, node_id: int) -> None:
+        """Record a partition's leader and epoch, as that node itself answers."""
+        other = self.leaders.setdefault((place, epoch), node_id)
+        if other != node_id:
+            raise Broken(f"{place} is led by nodes {other} and {node_id} in epoch {epoch}")
 
     def delivered(self, delivery: Delivery) -> None:
-        """Note a record that was handed out."""
+        """Record a delivery."""
         place, offset = delivery.place, delivery.offset
         key = (delivery.group, place, offset)
         self._happened["deliveries"] += 1
@@ -90,12 +98,12 @@ class Ledger:
             self._happened["deliveries of deposed nodes"] += 1
 
     def sent(self, group: str, acks: Mapping[Place, Iterable[Ack]]) -> None:
-        """Note acknowledgements that are sent: from now on they may count."""
+        """Record sent acknowledgements, which may take effect from now on."""
         for place, rows in acks.items():
             self.tried.update((group, place, ack.offset) for ack in rows if ack.kind in TERMINAL)
 
     def confirmed(self, place: Place, acks: Iterable[Ack]) -> None:
-        """Note acknowledgements that were answered without an error."""
+        """Record acknowledgements answered without an error."""
         for ack in acks:
             if ack.kind not in TERMINAL:
                 continue
@@ -109,5 +117,5 @@ class Ledger:
                 self._happened["confirmed below the start offset"] += 1
 
     def cut(self, place: Place, begin: int, end: int) -> None:
-        """Expect nothing of these offsets: records that were confirmed have been lost there."""
+        """Expect nothing of these offsets: an election lost confirmed records there."""
         self.lenient.update((place, offset) for offset in range(begin, end))

@@ -1,4 +1,4 @@
-"""One node of a simulation, over its lives: a whole broker but its sockets, on the ground of the simulated cluster."""
+"""One simulated node over its restarts: a whole broker without sockets, on the ground of the simulated cluster."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from shareq.cluster.link.counted import CountedLink
 from shareq.cluster.link.versions import served_by_all
 from shareq.cluster.membership.group import MembershipSettings
 from shareq.cluster.membership.lease import LeaseClock
-from shareq.cluster.membership.nodes import NodeMap, SlotId
-from shareq.cluster.membership.slots import Placement
+from shareq.cluster.membership.nodes import NodeMap, Placement, SlotId
 from shareq.cluster.node.ground import Cluster, NodeGround, NodeSettings
 from shareq.cluster.node.state_topics import GROUPS, STATES
 from shareq.cluster.state.log import SlotLog
@@ -31,6 +30,7 @@ from shareq.protocol.names import CONSUMER_OFFSETS, SHARE_GROUP_STATE
 from tests.simulation.nodes.client import ClientConnection
 from tests.simulation.nodes.peers import NodePeers
 from tests.simulation.nodes.process import ProcessClock
+from tests.support.cluster.among_nodes import AmongNodes
 from tests.support.cluster.process_link import ProcessLink
 from tests.support.coroutines import begun
 from tests.support.fakes.kept_by_nodes import MemoryKept
@@ -54,13 +54,14 @@ _TOPICS: Final = {
 
 
 class Life:
-    """One process of a node, from its start to its end. `ground` and `broker` once it has found the cluster."""
+    """One process of a node. `ground` and `broker` are set once it has found the cluster."""
 
     def __init__(self, world: NodesWorld, node: NodeProcess, number: int) -> None:
         self.clock = ProcessClock(world.clock)
         self.ground: NodeGround | None = None
         self.broker: Broker | None = None
         self.peers: NodePeers | None = None
+        self.nodes: AmongNodes | None = None
         self.connections: list[ClientConnection] = []
         self._world = world
         self._node = node
@@ -77,6 +78,9 @@ class Life:
         world, endpoints = self._world, {"PLAINTEXT": self._node.endpoint}
         cluster = Cluster("broker-1:9092", world.cluster.cluster_id, served_by_all([answer]), topics)
         config = BrokerConfig.load({"node.id": str(self._node.node_id), **world.properties})
+        if world.spreads:
+            self.nodes = AmongNodes(world.clock, partial(world.reach, self._node), self.clock.deliver)
+            self.nodes.loses = world.rng.choice([0, 0, 1, 3])
         self.ground = ground = NodeGround(
             self._env,
             config,
@@ -87,6 +91,7 @@ class Life:
             kept=MemoryKept(self.clock.call_soon),
             lease_clock=self._lease_clock(),
             make_peers=self._make_peers,
+            nodes=self.nodes,
         )
         ground.ownership.on_map = partial(self._on_map, ground.ownership.on_map)  # type: ignore[method-assign]
         self.broker = Broker(self._env, config, ground, endpoints=endpoints)
@@ -99,7 +104,7 @@ class Life:
         node_map: NodeMap,
         heard: Callable[[], None],
     ) -> None:
-        """Have the world note each map: the node may join again before the world looks."""
+        """Let the world record each map, before the node may join again."""
         take(mine, node_map, heard)
         self._world.note_map()
 
@@ -117,11 +122,12 @@ class Life:
             proxies=True,
             read_ahead_bytes=1 << 20,
             lease_ms=LEASE_MS,
-            membership=MembershipSettings(placement=Placement.ONE),
+            membership=MembershipSettings(),
             take_over=TakeOverSettings(
                 node_id, transactional_ids=world.transactional_ids, append_timeout_ms=APPEND_TIMEOUT_MS
             ),
             pruning=PruningSettings(interval_ms=5_000, least_offsets=world.least_offsets),
+            placement=Placement.TOPIC if world.spreads else Placement.ONE,
         )
 
     def _lease_clock(self) -> LeaseClock:
@@ -140,12 +146,14 @@ class Life:
             self.broker.close(clean=True)
         self.clock.die()
         self._link.close()
+        if self.nodes is not None:
+            self.nodes.close()
         for each in list(self.connections):
             each.end()
 
 
 class NodeProcess:
-    """A node. `start` begins a life, which `kill` and `stop` end; `hold` and `go_on` are SIGSTOP and SIGCONT."""
+    """A node. `start` begins a process, which `kill` and `stop` end; `hold` and `go_on` are SIGSTOP and SIGCONT."""
 
     def __init__(self, world: NodesWorld, number: int) -> None:
         self.node_id: Final = FIRST_NODE_ID + number
@@ -171,7 +179,7 @@ class NodeProcess:
 
     @property
     def listens(self) -> bool:
-        """Return whether clients can connect, as they can to a process that is stopped."""
+        """Return whether clients can connect, which also works with a stopped process."""
         return self.life is not None and self.life.broker is not None
 
     @property
@@ -189,13 +197,13 @@ class NodeProcess:
         return None if self.ground is None or slot not in self.holds else self.ground.logs.of(slot)
 
     def connect(self, timeout_ms: int) -> ClientConnection | None:
-        """Connect a client that waits so long for each answer; None if nobody listens."""
+        """Connect a client with this timeout for answers; None if no process listens."""
         if self.life is None or self.life.broker is None:
             return None
         return ClientConnection(self._world, self.life, self.life.broker, timeout_ms)
 
     def start(self) -> None:
-        """Begin a life: look at the cluster, and join the others."""
+        """Start a process: look at the cluster, and join the others."""
         assert self.life is None
         self._lives += 1
         self.life = Life(self._world, self, self._lives)
@@ -211,15 +219,24 @@ class NodeProcess:
     def _end(self, *, clean: bool) -> None:
         assert self.life is not None
         self._world.note_map()
+        broker = self.life.broker
         self.life.end(clean=clean)
         self.life = None
+        self._end_requests(broker)
         self.reset()
 
     def reset(self) -> None:
         """End the connections from other nodes to it."""
+        self._end_requests(None if self.life is None else self.life.broker)
         for node in self._world.nodes.values():
             if node.life is not None and node.life.peers is not None:
                 node.life.peers.reset(self.name)
+
+    def _end_requests(self, broker: Broker | None) -> None:
+        """End the connections through which other nodes send requests to this process."""
+        for node in self._world.nodes.values():
+            if broker is not None and node.life is not None and node.life.nodes is not None:
+                node.life.nodes.cut(broker)
 
     def hold(self, *, suspends: bool = False) -> None:
         """Stop the process (SIGSTOP), or suspend its machine."""
@@ -227,6 +244,6 @@ class NodeProcess:
         self.life.clock.hold(suspends=suspends)
 
     def go_on(self) -> None:
-        """Let it go on, with what has waited meanwhile."""
+        """Resume it, with what has waited meanwhile."""
         assert self.life is not None
         self.life.clock.go_on()

@@ -1,4 +1,6 @@
-"""Look for seeds that notice planted faults: `python -m tests.simulation.nodes.noticing [FAULT ...] [MOST SEEDS]`."""
+"""A search for seeds that notice planted faults: `python -m tests.simulation.nodes.noticing [FAULT ...] [MOST
+SEEDS]`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections from node to node, by whose ends nodes see each other die."""
+"""Connections between nodes, whose ends show each other's deaths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AGAIN_MS: Final = 1_000
 
 
 class NodePeers:
-    """`PeerLinks` of one process of a node. A peer that is stopped is connected to: its machine answers."""
+    """The `PeerLinks` of one process. A stopped peer accepts connections: its machine answers."""
 
     def __init__(
         self, world: NodesWorld, clock: ProcessClock, opened: Callable[[str], None], lost: Callable[[str, bool], None]
@@ -42,7 +42,7 @@ class NodePeers:
             self._clock.call_at(self._clock.now_ms() + AGAIN_MS, partial(self._try, peer))
 
     def reset(self, host: str) -> None:
-        """Have the process at that address end: what was open to it is connected again, or lost."""
+        """End the process at that address: its connections are reopened or lost."""
         for peer in [each for each in self._open if self._hosts.get(each) == host]:
             self._open.discard(peer)
             self._clock.deliver(partial(self._try, peer))

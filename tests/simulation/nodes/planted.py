@@ -1,4 +1,4 @@
-"""Faults to plant in nodes: runs must notice them all, each by a seed that is known to."""
+"""Faults to plant in nodes: each must be noticed by a known seed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from shareq.cluster.membership.nodes import NodeMap, SlotId
 from shareq.cluster.membership.ownership import Ownership
 from shareq.cluster.mirror import topics as mirror
 from shareq.cluster.mirror.doubts import Witness
+from shareq.cluster.node.leaders import NodeLeaders
 from shareq.cluster.node.slots import NodeSlots
-from shareq.cluster.state import rules, slot
+from shareq.cluster.state import fencing, slot
+from shareq.cluster.state.fencing import Counting
 from shareq.cluster.state.log import SlotLog
 from shareq.cluster.state.pruning import Pruning
-from shareq.cluster.state.rules import Counting
 from shareq.cluster.state.slot import Produced, Refused
 from shareq.coordinator.group.share.groups import ShareGroups
 from shareq.protocol.errors import ErrorCode
@@ -61,15 +62,15 @@ def whatever_anybody_writes_counts(_original: Function, self: Counting, _produce
 
 
 def take_over_records_share_one_key() -> AbstractContextManager[object]:
-    """Compaction removes all but the last one."""
-    pack = rules._TAKE_OVER_KEY.pack
+    """Plant one key for all take-over records, so that compaction keeps only the last."""
+    pack = fencing._TAKE_OVER_KEY.pack
 
     class Key:
         @staticmethod
         def pack(kind: int, version: int, of: int, _producer_id: int, _epoch: int) -> bytes:
             return pack(kind, version, of, 0, 0)
 
-    return replaced((rules, "_TAKE_OVER_KEY", Key))
+    return replaced((fencing, "_TAKE_OVER_KEY", Key))
 
 
 @in_place_of(SlotLog, "_answered")
@@ -166,6 +167,23 @@ def leases_stand_still_while_a_machine_sleeps() -> AbstractContextManager[object
     return replaced((Life, "_lease_clock", lambda self: self.clock))
 
 
+# -- several owners
+
+
+@in_place_of(NodeLeaders, "owner_elsewhere")
+def states_of_others_are_looked_for_here(_original: Function, _self: NodeLeaders, _topic_id: bytes) -> None:
+    return None
+
+
+def each_owner_begins_with_the_first_epoch() -> AbstractContextManager[object]:
+    original = NodeLeaders.serves
+
+    def serves(self: NodeLeaders, slot: SlotId, _epoch: int) -> None:
+        original(self, slot, 1)
+
+    return replaced((NodeLeaders, "serves", serves))
+
+
 # -- states
 
 
@@ -197,3 +215,9 @@ FAULTS: Final[Sequence[Fault]] = (
     leases_stand_still_while_a_machine_sleeps,
     groups_forget_partitions_of_unknown_topics,
 )
+
+OF_SEVERAL_OWNERS: Final[Sequence[Fault]] = (
+    states_of_others_are_looked_for_here,
+    each_owner_begins_with_the_first_epoch,
+)
+"""The faults that runs with slots on all nodes have to notice."""

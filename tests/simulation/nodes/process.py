@@ -1,7 +1,7 @@
-"""The clock of one process of a simulation, which stops with it. Its link is a `ProcessLink`.
+"""The clock of one simulated process, which stops with it. Its link is a `ProcessLink`.
 
-A process is stopped (SIGSTOP) or its machine suspended: what is due meanwhile happens when it goes on, late. While a
-machine is suspended its own clock stands still as well. A process that is dead does nothing any more.
+While a process is stopped (SIGSTOP) or its machine suspended, due events wait and then happen late. A suspended
+machine's own clock stands still as well. A dead process does nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Timer:
 
 
 class ProcessClock:
-    """`Clock` of one process, on the world's."""
+    """The `Clock` of one process, which follows the world's clock."""
 
     stands_still = True
 
@@ -65,7 +65,7 @@ class ProcessClock:
             timer.callback()
 
     def deliver(self, callback: Callable[[], None]) -> None:
-        """Have the process do something, now or when it goes on."""
+        """Run a callback in the process, now or when it resumes."""
         if self.is_held:
             self._held.append(callback)
         elif not self.is_dead:
@@ -74,13 +74,13 @@ class ProcessClock:
     # -- what is done to the process
 
     def hold(self, *, suspends: bool = False) -> None:
-        """Stop the process; `suspends`: with the machine it runs on."""
+        """Stop the process; `suspends`: with its machine."""
         assert not self.is_held
         self.is_held = True
         self._asleep_since = self._world.now_ms() if suspends else None
 
     def go_on(self) -> None:
-        """Let it go on, first with what has waited."""
+        """Resume it, first with what has waited."""
         if self._asleep_since is not None:
             self._asleep_ms += self._world.now_ms() - self._asleep_since
             self._asleep_since = None

@@ -1,4 +1,4 @@
-"""A producer of simulated nodes: what was confirmed has to be in the log in the end."""
+"""A producer of simulated nodes: what was confirmed must be in the log at the end."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ ALL_REPLICAS: Final = -1
 
 
 class NodeProducer:
-    """`live` until the world is over, or `rests`. It sends nothing again. `confirmed`: offsets by topic, partition and
-    value.
+    """A producer without retries. `live` runs until the world ends, or `rests`.
+
+    `confirmed`: offsets by topic, partition and value.
     """
 
     def __init__(self, world: NodesWorld) -> None:
@@ -35,7 +36,7 @@ class NodeProducer:
         self._connection: ClientConnection | None = None
 
     async def live(self) -> None:
-        """Produce a record now and then, by way of any node."""
+        """Produce a record now and then, through any node."""
         world, number = self._world, 0
         while not world.is_over and not self.rests:
             number += 1

@@ -1,9 +1,10 @@
-"""Nodes before a simulated cluster: whole brokers but their sockets, clients, and whatever happens to all of them.
+"""Nodes in front of a simulated cluster: whole brokers without sockets, clients, and faults of all of them.
 
     NodesWorld(seed).run()      raises what went wrong; the same seed does the same
+    spreads=True                each node owns some of the slots, otherwise one owns all
 
-While it goes on, the ledger hears what clients are answered. In the end all faults are over: every record has to be
-acknowledged by a consumer, and the state topics, read by rule (a), have to say what clients were answered.
+During a run the ledger records clients' answers. At the end all faults are over: every record must be acknowledged by a
+consumer, and the state topics, read by rule (a), must agree with the answers.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from tests.simulation.nodes.judge import States, TakenOver, counting, forgotten,
 from tests.simulation.nodes.ledger import Broken, Delivery, Ledger, Place
 from tests.simulation.nodes.node import FIRST_NODE_ID, LEASE_MS, SLOTS, NodeProcess
 from tests.simulation.nodes.producer import NodeProducer
+from tests.support.cluster.among_nodes import Reached
 from tests.support.cluster.cluster import SimulatedCluster
 from tests.support.cluster.faults import Direction
 from tests.support.cluster.rights import Operation, Resource
@@ -85,21 +87,21 @@ _LOSABLE: Final[tuple[type[Message], ...]] = (
 
 
 class _Owned(NamedTuple):
-    """A take-over record that counts, and when the world saw it first."""
+    """A take-over record that counts, and when the world first saw it."""
 
     node_id: int
     seen_ms: int
 
 
 class _Span(NamedTuple):
-    """The time in which the newest map gave a slot to a node."""
+    """The time during which the newest map gave a slot to a node."""
 
     first_ms: int
     last_ms: int
 
 
 class _Image:
-    """The cluster's topics, as the controller knows them."""
+    """The cluster's topics in the controller's image."""
 
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
@@ -116,12 +118,14 @@ class _Image:
 
 
 class NodesWorld:
-    """One seed's world; see the module's docstring."""
+    """One seed's world, described in the module's docstring."""
 
-    def __init__(self, seed: int, often: str = "") -> None:
+    def __init__(self, seed: int, often: str = "", *, spreads: bool = False) -> None:
         EFFORT.spent = 0  # one of the process: a world that died in a turn would shorten the next one's
         self.seed = seed
         self.often = often
+        self.spreads = spreads
+        self.cut_nodes: set[frozenset[str]] = set()  # between which nothing goes
         self.rng = rng = Random(seed)
         self.clock = VirtualClock()
         self.env = Environment(self.clock, Random(f"{seed} cluster"), MemFs(self.clock.call_soon))
@@ -149,7 +153,8 @@ class NodesWorld:
         self._owners: dict[int, list[_Owned]] = {slot: [] for slot in range(SLOTS)}
         self._mapped: dict[tuple[int, int], list[_Span]] = defaultdict(list)  # when maps gave a slot to a node
         self._watched: dict[int, int] = dict.fromkeys(range(SLOTS), -1)
-        self.nodes = {FIRST_NODE_ID + each: NodeProcess(self, each) for each in range(rng.choice([1, 2, 2, 3, 3]))}
+        nodes = max(rng.choice([1, 2, 2, 3, 3]), 1 + spreads)
+        self.nodes = {FIRST_NODE_ID + each: NodeProcess(self, each) for each in range(nodes)}
         groups = ("g", "h")[: rng.choice([1, 1, 2])]
         self.consumers = [Consumer(self, group, each) for group in groups for each in range(rng.choice([1, 2, 2]))]
         self.producer = NodeProducer(self)
@@ -160,13 +165,13 @@ class NodesWorld:
         self.transcript.append(f"{self.clock.now_ms()}: {text}")
 
     def begin(self, coroutine: Waiting[T]) -> Pending[T]:
-        """Begin a coroutine of a client; what goes wrong in it ends the run."""
+        """Start a client's coroutine, whose failure ends the run."""
         return begun(self.env, coroutine)
 
     # -- the run
 
     def run(self) -> None:
-        """Have things happen, end them, and judge."""
+        """Cause events, end the faults, and judge the result."""
         with self._errors_noted():
             self._set_up()
             self._live()
@@ -183,7 +188,7 @@ class NodesWorld:
 
     @contextmanager
     def _errors_noted(self) -> Iterator[None]:
-        """Note the product's errors in the log, of which there may be none."""
+        """Collect the product's error logs, of which there may be none."""
         world = self
 
         class _Handler(logging.Handler):
@@ -263,6 +268,8 @@ class NodesWorld:
             (self._expire_producers, 0.7),
             (self._compact, 1),
         )
+        if self.spreads:
+            steps += ((self._cut_nodes, 3), (self._lose_among_nodes, 4), (self._heal_nodes, 4))
         actions = [step for step, _ in steps]
         weights = [weight * OFTEN if step.__name__ == f"_{self.often}" else weight for step, weight in steps]
         for step in range(rng.randint(30, 90)):
@@ -283,6 +290,7 @@ class NodesWorld:
                 node.go_on()
             if node.is_dead:
                 node.start()
+        self._heal_nodes()
         self._bring_brokers_back()
         self._allow()
         self.cluster.faults.delays.clear()
@@ -301,7 +309,7 @@ class NodesWorld:
     # -- what is expected
 
     def states(self) -> dict[SharePartitionKey, tuple[ShareState, int]]:
-        """Return each share partition's state by the state topics, and its start."""
+        """Return each share partition's state and start from the state topics."""
         found: dict[SharePartitionKey, tuple[ShareState, int]] = {}
         if STATES not in self.cluster.controller.image.topics:
             return found
@@ -317,7 +325,7 @@ class NodesWorld:
                 yield name, partition, Place(topic.topic_id, partition)
 
     def _not_begun(self) -> list[str]:
-        """Produce to every partition, and return the share partitions that have not handed out anything yet."""
+        """Produce to every partition; return the share partitions that have not delivered anything yet."""
         for name, partition, _ in self._places():
             self._produce_to(name, partition, 1)
         states = self.states()
@@ -326,7 +334,7 @@ class NodesWorld:
         return [key.text() for key, (_, began) in states.items() if began == NOWHERE]
 
     def _missing(self) -> list[str]:
-        """Return the share partitions that do not exist yet, and the records that are not done with."""
+        """Return missing share partitions and unfinished records."""
         states = self.states()
         if len(states) < self._share_partitions():
             return [f"{len(states)} of {self._share_partitions()} share partitions"]
@@ -340,7 +348,7 @@ class NodesWorld:
         ]
 
     def _check_confirmed(self) -> None:
-        """Compare the state topics with what clients were answered, which holds at any time."""
+        """Compare the state topics with clients' answers, as is possible at any time."""
         for slot in range(SLOTS):
             if gone := forgotten(self.cluster.log(GROUPS, slot).batches):
                 raise Broken(f"groups have forgotten share partitions: {gone}")
@@ -351,7 +359,7 @@ class NodesWorld:
                 raise Broken(f"{group} {place} {offset}: confirmed, and not so in the log")
 
     def _check_all(self) -> None:
-        """See in the end that all records were handed out, and nothing was done with them that nobody asked for."""
+        """Check at the end that all records were delivered, and only acknowledged ones are finished."""
         self._check_confirmed()
         self._check_produced()
         ledger = self.ledger
@@ -365,7 +373,7 @@ class NodesWorld:
                     raise Broken(f"{key.text()} {offset}: lost, nobody has acknowledged it")
 
     def _check_produced(self) -> None:
-        """See that what was confirmed to producers is there, unless an election was to lose it."""
+        """Check that records confirmed to producers exist, unless an election had to lose them."""
         for (name, partition, value), offset in self.producer.confirmed.items():
             place = Place(self.cluster.topic(name).topic_id, partition)
             if (place, offset) not in self.ledger.lenient and self._values(name, partition).get(offset) != value:
@@ -376,7 +384,7 @@ class NodesWorld:
         return {record.offset: record.value for stored in batches for record in decode_records(stored.data)}
 
     def _offsets(self, place: Place, began: int) -> list[int]:
-        """Return the records of a partition that a group has to get."""
+        """Return the records of a partition that a group must receive."""
         name, partition = next((name, number) for name, number, each in self._places() if each == place)
         log = self.cluster.log(name, partition)
         return [
@@ -416,7 +424,7 @@ class NodesWorld:
         spans.append(_Span(first_ms, now_ms))
 
     def _could_decide(self, owner: TakenOver, slot: int) -> bool:
-        """Return whether a node had a map not long ago that gave it the slot, when it decided to take that over."""
+        """Return True if a map that the node had shortly before its decision gave it the slot."""
         at_ms = owner.wall_ms - self.clock.wall_ms() + self.clock.now_ms()
         spans = self._mapped[slot, owner.node_id]
         return any(first_ms - WATCH_MS <= at_ms <= last_ms + MOST_MS_BEHIND for first_ms, last_ms in spans)
@@ -566,6 +574,30 @@ class NodesWorld:
         node, broker = self._node(), self.rng.choice(BROKERS)
         self.cluster.delay(node.name, broker, self.rng.choice([0, 0, 30, 1_000]))
 
+    def _cut_nodes(self) -> None:
+        """Have two nodes not reach each other, while both reach the cluster."""
+        self.happened["cuts between nodes"] += 1
+        cut = self.rng.sample(list(self.nodes.values()), 2)
+        self.cut_nodes.add(frozenset(each.name for each in cut))
+        for node in cut:
+            node.reset()
+
+    def _heal_nodes(self) -> None:
+        self.cut_nodes.clear()
+
+    def _lose_among_nodes(self) -> None:
+        life = self._node().life
+        if life is not None and life.nodes is not None:
+            life.nodes.loses += 1
+
+    def reach(self, node: NodeProcess, host: str) -> Reached | None:
+        """Return the process that a node reaches at a host. One that is stopped is reached: its machine answers."""
+        other = next(each for each in self.nodes.values() if each.name == host)
+        if frozenset((node.name, host)) in self.cut_nodes or other.refuses:
+            return None
+        life = other.life
+        return None if life is None or life.broker is None else Reached(life.broker, life.clock, life.clock.deliver)
+
     # -- faults of the cluster
 
     def _partition(self) -> tuple[str, int]:
@@ -685,8 +717,13 @@ class NodesWorld:
             raise Broken(f"compaction of slot {slot} has removed what counts: {before.keys() - after.keys()}")
 
 
-def run(seed: int, often: str = "") -> Counter[str]:
+def run(seed: int, often: str = "", *, spreads: bool = False) -> Counter[str]:
     """Run a seed, and return what happened in it. `often` names a step that is taken OFTEN times as often as others."""
-    world = NodesWorld(seed, often)
+    world = NodesWorld(seed, often, spreads=spreads)
     world.run()
     return world.happened
+
+
+def run_spread(seed: int, often: str = "") -> Counter[str]:
+    """Run a seed in which each node owns a part of the slots."""
+    return run(seed, often, spreads=True)

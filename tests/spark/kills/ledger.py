@@ -68,7 +68,7 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of these sessions, or of all, and of the locks they had: killed, stopped, or the broker is gone."""
+    """The end of these sessions (or of all) and of their locks: a kill, a stop, or a dead broker."""
 
     session: str | None = None
 

@@ -1,5 +1,6 @@
-"""Values of records that look like messages of kombu, or of Celery, and are bad in one way or several. Pure: a seed
-makes them. None of them is a task that does harm: where one gets through, it adds two numbers, or has no such name.
+"""Record values that look like messages of kombu or Celery but are malformed in one or more ways.
+
+Pure: a seed makes them. No task does harm: if one is accepted, it adds two numbers or has an unknown name.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def envelope(task: str) -> dict[str, Any]:
 
 
 def kombu_envelopes(random: Random, count: int, task: str = "tasks.add") -> Iterator[bytes]:
-    """Make `count` values. `task` is one that the workers have: bad fields are to reach what is behind its name."""
+    """Yield `count` values. The workers know `task`, so bad fields reach the code behind its name."""
     for _ in range(count):
         yield random.choice(_KINDS)(random, task)
 

@@ -1,6 +1,6 @@
-"""Records that no well-behaved program sends and every broker takes, for consumers to survive. Pure: a seed makes them.
+"""Records that no well-behaved program sends but every broker accepts; consumers must survive them.
 
-Header names are bytes here: what writes them to a log must not need them to be text (`batch_of` does that).
+Pure: a seed makes them. Header names are bytes here: code that logs them must not need text (`batch_of` writes them).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Headers = list[tuple[bytes, bytes | None]]
 
 
 class BadRecord(NamedTuple):
-    """`timestamp` in ms since the epoch: -1, and whatever else 64 bits hold."""
+    """A malformed record. `timestamp` is in ms since the epoch: -1, or any other 64-bit value."""
 
     key: bytes | None
     value: bytes | None
@@ -32,9 +32,9 @@ class BadRecord(NamedTuple):
 
 
 def bad_records(random: Random, count: int, now_ms: int, largest: int = 100_000) -> Iterator[BadRecord]:
-    """Make `count` records, each bad in one way or several. `largest`: bytes of the largest value.
+    """Yield `count` records, each malformed in one or more ways. `largest`: bytes of the largest value.
 
-    Times lie at `now_ms` or before; a broker's `message.timestamp.after.max.ms` refuses others.
+    Timestamps are at or before `now_ms`; a broker's `message.timestamp.after.max.ms` refuses later ones.
     """
     for _ in range(count):
         key = random.choice(_KEYS)(random)
@@ -44,7 +44,7 @@ def bad_records(random: Random, count: int, now_ms: int, largest: int = 100_000)
 
 
 def batch_of(records: Sequence[BadRecord], base_offset: int = 0) -> bytes:
-    """Build one batch of them, as a producer that looks at nothing would."""
+    """Encode the records as one batch, without checking any of them."""
     rows = [
         RecordData(
             each.key,
@@ -77,7 +77,7 @@ def _nested(random: Random) -> bytes:
 
 
 def _taskiq(random: Random) -> bytes:
-    """A task's envelope with a field of a wrong type, or without one."""
+    """Return a task's envelope in which a field has the wrong type or is missing."""
     envelope: dict[str, object] = {
         "task_id": f"{random.getrandbits(128):032x}",
         "task_name": "tasks:add",
@@ -130,7 +130,7 @@ def _odd_names(random: Random, _: int) -> Headers:
 
 
 def _no_delay(random: Random, now_ms: int) -> Headers:
-    """A delay's headers with what is no time, and with times that nobody lives to see."""
+    """Return delay headers whose times are invalid or too far in the future."""
     times = (
         *(b"", b"soon", b"-1", b"+5", b"1.5", b"NaN", b"1e18", b" 12 ", b"\xd9\xa1", b"0x10", b"9" * 30, b"9" * 5_000),
         *(b"%d" % (now_ms + 10**11), b"999999999999999", b"%d" % _INT64, None),

@@ -28,13 +28,13 @@ STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 def acl(right: Right, name: str | None = None, *, principal: str = ALICE) -> Acl:
-    """Return the ACL that grants a right on a resource; on the one of the cases, if no name is given."""
+    """Return the ACL that grants a right on a resource; without `name`, on the resource of the cases."""
     resource = name or _NAMES[right.kind]
     return Acl(right.kind, resource, PatternType.LITERAL, principal, "*", right.operation, Permission.ALLOW)
 
 
 class Access(Protocol):
-    """The broker that the cases need: a topic, and a client that may do everything."""
+    """The interface of the broker that the cases need: a topic, and a client with all rights."""
 
     topic_id: bytes
 
@@ -42,11 +42,11 @@ class Access(Protocol):
     def admin(self) -> Caller: ...
 
     def as_admin(self, case: Case) -> Message:
-        """The answer to the case's request."""
+        """Return the answer to the case's request, sent by the admin."""
 
 
 class AccessWorld(BrokerWorld):
-    """A broker with an authorizer, a topic and a share group; `alice` is its only client without all rights."""
+    """A broker with an authorizer, a topic and a share group; of its clients only `alice` lacks rights."""
 
     def __init__(self) -> None:
         super().__init__({"authorizer.class.name": STANDARD, "super.users": ADMIN})
@@ -60,11 +60,11 @@ class AccessWorld(BrokerWorld):
         assert self.admin.call(request, 1, rpc.ShareGroupHeartbeatResponse).error_code == 0
 
     def as_admin(self, case: Case) -> Message:
-        """The answer to the case's request."""
+        """Return the answer to the case's request, sent by the admin."""
         return send(self, self.admin, case)
 
     def grant(self, acls: Iterable[Acl]) -> None:
-        """Let these be all the ACLs there are."""
+        """Replace all ACLs with these."""
         store = self.broker.services.metadata
         changes: list[PutAcl | DropAcl] = [DropAcl(each) for each in store.acls]
         store.alter_acls([*changes, *(PutAcl(each) for each in acls)])
@@ -72,8 +72,10 @@ class AccessWorld(BrokerWorld):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A request, and the rights it needs, all of them. `hides`: without a right nothing is returned, and there is
-    no error. `error`: the one that is answered, if it is not the right's own.
+    """A request, and all the rights it needs.
+
+    `hides`: without a right the answer is empty, without an error. `error`: the expected error if it differs from the
+    right's own.
     """
 
     key: ApiKey
@@ -85,11 +87,11 @@ class Case:
     group: str = GROUP
 
     def acl(self, right: Right) -> Acl:
-        """Return the ACL that grants one of the rights."""
+        """Return the ACL that grants one of the case's rights."""
         return acl(right, self.group if right.kind == ResourceKind.GROUP else None)
 
     def refused_without(self, right: Right) -> ErrorCode:
-        """Return the answer without one of the rights."""
+        """Return the error that the client gets without this right."""
         return right.error if self.error is None else self.error
 
     def __str__(self) -> str:
@@ -97,7 +99,7 @@ class Case:
 
 
 def send(world: AccessWorld, client: MockConnection, case: Case) -> Message:
-    """The answer, however long it takes. AssertionError when there is none."""
+    """Send the request and return its answer, however long it takes; AssertionError if there is none."""
     client.send(case.request(world), case.version)
     world.clock.run_until_idle()
     if not client.frames:

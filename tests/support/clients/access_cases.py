@@ -1,6 +1,4 @@
-"""The cases of the walk over the operation table: for every RPC a request that needs rights, and
-the rights it needs.
-"""
+"""The access cases: for every RPC in the operation table, a request and the rights it needs."""
 
 from __future__ import annotations
 
@@ -102,12 +100,12 @@ def _cluster_bits(response: Message) -> bool:
 
 
 def redrive_request(**fields: Any) -> start_redrive.StartRedriveRequest:
-    """A redrive of the cases' topic."""
+    """Return a redrive request for the cases' topic."""
     return start_redrive.StartRedriveRequest("again", TOPIC, **fields)
 
 
 def describe_redrives_request(world: Access) -> Message:
-    """Return a description of all redrives; there is one."""
+    """Return a request that describes all redrives; there is one."""
     world.as_admin(Case(ApiKey.START_REDRIVE, 0, _always(redrive_request()), ()))
     return describe_redrives.DescribeRedrivesRequest(None)
 

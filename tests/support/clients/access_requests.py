@@ -199,7 +199,7 @@ def producers_request(_world: Access) -> Message:
 
 
 def transactional_batch() -> bytes:
-    """One record of a producer that nobody knows."""
+    """Return one record of a producer that the broker does not know."""
     return numbered(b"x", producer_id=1, transactional=True)
 
 

@@ -17,9 +17,10 @@ INITIAL_DELAY_MS = 3_000
 
 
 class ClassicClient:
-    """A member with a connection of its own. `member_id`, `generation` and `leader` are what JoinGroup last gave.
+    """A member with a connection of its own.
 
-    Each RPC is sent in the highest version unless another is given: `join` 9, `sync` 5, `heartbeat` 4, `leave` 5.
+    `member_id`, `generation` and `leader` are those of the last JoinGroup response. Each RPC is sent in its highest
+    version unless another is given: `join` 9, `sync` 5, `heartbeat` 4, `leave` 5.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class ClassicClient:
         self.connection.send(request, version)
 
     def joined(self) -> JoinGroupResponse:
-        """The answer to the JoinGroup that was sent."""
+        """Return the answer to the JoinGroup that was sent."""
         response = self.connection.receive(JoinGroupResponse)
         if response.error_code in (ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED):
             self.member_id, self.generation = response.member_id, response.generation_id
@@ -71,7 +72,7 @@ class ClassicClient:
         return response
 
     def begin(self, **options: object) -> None:
-        """Send JoinGroups until one waits."""
+        """Send JoinGroup requests until one of them waits."""
         self.send_join(**options)  # type: ignore[arg-type]
         if self.versions["join"] >= 4 and not self.member_id and self.instance is None:
             assert self.joined().error_code == ErrorCode.MEMBER_ID_REQUIRED
@@ -113,7 +114,7 @@ class ClassicClient:
 
 
 def form(members: Sequence[ClassicClient], **options: object) -> None:
-    """Have these members, the first of their group, form a generation; each is assigned its member id."""
+    """Form a generation of these members, the first members of their group; assign each its member id."""
     for member in members:
         member.begin(**options)
     world = members[0].world
@@ -124,7 +125,7 @@ def form(members: Sequence[ClassicClient], **options: object) -> None:
 
 
 def settle(members: Sequence[ClassicClient]) -> None:
-    """The SyncGroups of a generation; each member is assigned its member id."""
+    """Send the SyncGroups of a generation; each member is assigned its member id."""
     assignments = {member.member_id: member.member_id.encode() for member in members}
     for member in members:
         member.send_sync(assignments if member.member_id == member.leader else None)
@@ -134,6 +135,6 @@ def settle(members: Sequence[ClassicClient]) -> None:
 
 
 def describe(world: BrokerWorld, group: str = "g", version: int = 6) -> DescribedGroup:
-    """One entry of DescribeGroups."""
+    """Return one entry of DescribeGroups."""
     answer = world.connect().call(DescribeGroupsRequest([group]), version, DescribeGroupsResponse)
     return answer.groups[0]

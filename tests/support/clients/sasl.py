@@ -24,7 +24,7 @@ SALT = b"salt of sixteen."
 
 
 def sasl_properties(**more: str) -> dict[str, str]:
-    """A listener with PLAIN for alice (wonderland) and bob (builder), and SCRAM. Dots in names are underscores."""
+    """Return a listener with PLAIN for alice (wonderland) and bob (builder), and SCRAM; underscores for dots."""
     return {
         "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
@@ -36,7 +36,7 @@ def sasl_properties(**more: str) -> dict[str, str]:
 
 
 class SaslWorld(BrokerWorld):
-    """A broker whose clients have to authenticate. Users of SCRAM are carol (looking-glass), for both mechanisms."""
+    """A broker whose clients have to authenticate. Its SCRAM user is carol (looking-glass), for both mechanisms."""
 
     def __init__(self, properties: Mapping[str, str] | None = None, *, clock: VirtualClock | None = None) -> None:
         super().__init__(sasl_properties() if properties is None else properties, clock=clock)
@@ -46,12 +46,12 @@ class SaslWorld(BrokerWorld):
         )
 
     def stranger(self) -> SaslClient:
-        """A client that has just connected."""
+        """Return a client that has just connected."""
         return SaslClient(self)
 
 
 class SaslClient:
-    """A client on the protected listener. `connection` is for whatever comes after."""
+    """A client on the protected listener. `connection` serves the requests after the login."""
 
     def __init__(self, world: SaslWorld) -> None:
         self.world = world
@@ -68,14 +68,14 @@ class SaslClient:
         return self._call(SaslAuthenticateRequest(token), version, SaslAuthenticateResponse)
 
     def plain(self, user: str = "alice", password: str = "wonderland", version: int = 2) -> SaslAuthenticateResponse:
-        """Log in with PLAIN; the last answer."""
+        """Log in with PLAIN and return the last answer."""
         assert self.handshake("PLAIN").error_code == 0
         return self.token(f"\0{user}\0{password}".encode(), version)
 
     def scram(
         self, mechanism: str = "SCRAM-SHA-256", user: str = "carol", password: str = "looking-glass"
     ) -> SaslAuthenticateResponse:
-        """Log in with SCRAM; the last answer, whose signature is checked."""
+        """Log in with SCRAM, check the server's signature and return the last answer."""
         assert self.handshake(mechanism).error_code == 0
         client = ScramClient([mechanism], user, password)
         first = self.token(client.get_client_first().encode())
@@ -88,7 +88,7 @@ class SaslClient:
         return final
 
     def _call(self, request: Message, version: int, response_class: type[R]) -> R:
-        """The answer, which takes `connection.failed.authentication.delay.ms` if it is a failure."""
+        """Return the answer, which a failure delays by `connection.failed.authentication.delay.ms`."""
         self.connection.send(request, version)
         self.world.clock.run_until_idle()
         if not self.connection.frames:

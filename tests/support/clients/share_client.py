@@ -1,4 +1,4 @@
-"""A member of a share group over frames: heartbeats, its share session, acknowledgements; and looking at the group."""
+"""A member of a share group over frames: heartbeats, its share session, acknowledgements; and group descriptions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Acquired = tuple[int, int, int]
 
 
 class FetchOptions(TypedDict, total=False):
-    """The options of a ShareFetch beside its partitions. Defaults: the session's epoch, no waiting, record_limit."""
+    """The options of a ShareFetch besides its partitions. Defaults: the session's epoch, no waiting, record_limit."""
 
     acks: Mapping[Place, Sequence[Ack]]
     forgotten: Iterable[Place]
@@ -51,7 +51,7 @@ class FetchOptions(TypedDict, total=False):
 class ShareClient:
     """One member of group `group`, on a connection of its own.
 
-    `member_epoch` and `session_epoch` are what the next request carries, and follow the answers; a test may set them.
+    The next request carries `member_epoch` and `session_epoch`. Answers update them; a test may set them.
     """
 
     def __init__(self, world: BrokerWorld, member_id: str = "m", group: str = "g", *, client_id: str = "mock") -> None:
@@ -63,14 +63,14 @@ class ShareClient:
         self.reconnect()
 
     def reconnect(self) -> None:
-        """A new connection, as after a restart; the share session of the old one is forgotten."""
+        """Open a new connection, as after a restart; the old one's share session is forgotten."""
         self.connection: MockConnection = self.world.connect(client_id=self._client_id)
         self.session_epoch = 0
 
     # -- membership
 
     def heartbeat(self, *topics: str, epoch: int | None = None, rack: str | None = None) -> ShareGroupHeartbeatResponse:
-        """One heartbeat; with `topics` a full one."""
+        """Send one heartbeat; with `topics` a full one."""
         self.connection.send(self.heartbeat_request(*topics, epoch=epoch, rack=rack), 1)
         return self.heartbeat_answer()
 
@@ -87,7 +87,7 @@ class ShareClient:
         return answer
 
     def join(self, *topics: str) -> dict[str, list[int]]:
-        """Join, which must succeed; the partitions by topic name."""
+        """Join, which must succeed, and return the assigned partitions by topic name."""
         answer = self.heartbeat(*topics, epoch=0)
         assert answer.error_code == ErrorCode.NONE, answer
         assigned = self.assigned(answer)
@@ -98,7 +98,7 @@ class ShareClient:
         return self.heartbeat(epoch=-1)
 
     def assigned(self, answer: ShareGroupHeartbeatResponse) -> dict[str, list[int]] | None:
-        """The partitions of an answer, by topic name; None when it has none."""
+        """Return the answer's partitions by topic name, or None if it has none."""
         if answer.assignment is None:
             return None
         names = {topic.topic_id: topic.name for topic in self.world.services.metadata.topics()}
@@ -107,12 +107,12 @@ class ShareClient:
     # -- records
 
     def fetch(self, *places: Place, **options: Unpack[FetchOptions]) -> ShareFetchResponse:
-        """One ShareFetch whose answer is there at once."""
+        """Send one ShareFetch that is answered at once."""
         self.send_fetch(*places, **options)
         return self.fetch_answer()
 
     def send_fetch(self, *places: Place, **options: Unpack[FetchOptions]) -> None:
-        """Ask for the partitions of the session, with `places`, and those of the acknowledgements, added to it."""
+        """Send a ShareFetch for the session's partitions, adding `places` and those of the acknowledgements."""
         acks = options.get("acks", {})
         listed = [
             share_fetch.FetchTopic(
@@ -145,9 +145,9 @@ class ShareClient:
         return answer
 
     def acquire(self, *places: Place, max_records: int = 500) -> list[Acquired]:
-        """Fetch, and what was acquired. Errors must not come.
+        """Fetch without errors and return the acquired ranges.
 
-        The first fetch of a share partition writes its start offset down; it is asked again for the records.
+        The first fetch of a share partition persists its start offset, so the records may need a second one.
         """
         for _ in range(2):
             answer = self.fetch(*places, max_records=max_records)
@@ -158,7 +158,7 @@ class ShareClient:
         return []
 
     def acknowledge(self, place: Place, *acks: Ack, epoch: int | None = None) -> ErrorCode:
-        """One ShareAcknowledge; its error, or the partition's."""
+        """Send one ShareAcknowledge and return its error, or that of the partition."""
         self.send_acknowledge(place, *acks, epoch=epoch)
         return self.acknowledge_answer()
 
@@ -183,7 +183,7 @@ class ShareClient:
     # -- looking
 
     def describe(self) -> DescribedGroup:
-        """The group by ShareGroupDescribe."""
+        """Return the group from ShareGroupDescribe."""
         answer = self.connection.call(ShareGroupDescribeRequest([self.group]), 1, ShareGroupDescribeResponse)
         return answer.groups[0]
 
@@ -193,7 +193,7 @@ def _batches(acks: Mapping[Place, Sequence[Ack]], place: Place) -> list[share_fe
 
 
 def acquired_of(answer: ShareFetchResponse) -> list[Acquired]:
-    """Return the ranges that the answer hands out, whatever the partition."""
+    """Return the ranges that the answer acquires, of all partitions."""
     return [
         (one.first_offset, one.last_offset, one.delivery_count)
         for topic in answer.responses
@@ -203,7 +203,7 @@ def acquired_of(answer: ShareFetchResponse) -> list[Acquired]:
 
 
 def fetch_errors(answer: ShareFetchResponse) -> dict[Place, ErrorCode]:
-    """The fetch errors by partition."""
+    """Return the fetch errors by partition."""
     return {
         (topic.topic_id, partition.partition_index): ErrorCode(partition.error_code)
         for topic in answer.responses
@@ -222,7 +222,7 @@ def append(world: BrokerWorld, topic: str, records: int, *, partition: int = 0, 
 
 
 def from_the_start(world: BrokerWorld, group: str = "g") -> None:
-    """Let the group begin at the start of its topics."""
+    """Make the group begin at the start of its topics."""
     configure(world, group, share_auto_offset_reset="earliest")
 
 

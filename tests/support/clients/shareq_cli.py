@@ -1,4 +1,4 @@
-"""`shareq` as a person or a script calls it, in this process: exit codes, both outputs, JSON kept to its schema."""
+"""The `shareq` command run in this process: exit codes, both outputs, and JSON checked against its schema."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class Ran(NamedTuple):
 
 
 class Shell:
-    """Calls commands about one cluster. `seen` are those that did what they are for, and ended well, by their words: a
-    dry run and a look at the help do not count.
+    """A caller of commands for one cluster.
+
+    `seen` has the commands that did their work and succeeded, by their words; dry runs and `--help` do not count.
     """
 
     def __init__(self, bootstrap: str, **environment: str) -> None:
@@ -46,7 +47,7 @@ class Shell:
         self.seen: set[str] = set()
 
     def run(self, *words: str, stdin: str = "") -> Ran:
-        """Call a command, whatever becomes of it. Anything but its own end is raised here."""
+        """Call a command and return its result, success or failure; an exception other than its exit is raised."""
         result = CliRunner(env=self.environment).invoke(main, list(words), input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
@@ -55,17 +56,17 @@ class Shell:
         return Ran(result.exit_code, result.stdout, result.stderr)
 
     def ok(self, *words: str, stdin: str = "") -> list[str]:
-        """The lines of a command that has to end well."""
+        """Return the lines of a command that must succeed."""
         ran = self.run(*words, stdin=stdin)
         assert ran.code == 0, f"{words}: {ran.code}: {ran.err}"
         return ran.lines
 
     def json(self, *words: str, stdin: str = "") -> Any:
-        """Return the checked JSON that a command that has to end well prints; of a stream the list of its lines."""
+        """Return the checked JSON of a command that must succeed; of a stream, the list of its lines."""
         return self.values(words, self.ok(*words, "--json", stdin=stdin))
 
     def values(self, words: tuple[str, ...], lines: list[str]) -> Any:
-        """Lines of JSON as values, checked against the command's schema."""
+        """Return lines of JSON as values, checked against the command's schema."""
         name = name_of(words)
         if LEAVES[name].shape == "stream":
             found = [json.loads(line) for line in lines]
@@ -78,5 +79,5 @@ class Shell:
 
 
 def name_of(words: tuple[str, ...]) -> str:
-    """The command's own words."""
+    """Return the command's own words."""
     return next((name for name in (" ".join(words[:2]), words[0]) if name in LEAVES), words[0])

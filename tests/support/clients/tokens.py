@@ -1,4 +1,4 @@
-"""An issuer of tokens for OAUTHBEARER: its keys, their JWKS, and tokens that are right or wrong in one place."""
+"""An issuer of OAUTHBEARER tokens: its keys, their JWKS, and tokens that are valid or wrong in one place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CURVES: Final[dict[str, Any]] = {"ES256": ec.SECP256R1, "ES384": ec.SECP384R1, 
 
 
 class SigningKey:
-    """A key pair under a name. `algorithm` is what it signs with."""
+    """A named key pair. `algorithm` is its signature algorithm."""
 
     def __init__(self, kid: str | None, algorithm: str = "RS256", *, bits: int = 2048) -> None:
         self.kid = kid
@@ -30,7 +30,7 @@ class SigningKey:
 
     @cached_property
     def private(self) -> PrivateKeyTypes:
-        """Make the key when it is used: each process that collects a module of tests has the module's keys."""
+        """Make the key on first use: every process that collects tests imports the module."""
         if self.algorithm in _CURVES:
             return ec.generate_private_key(_CURVES[self.algorithm]())
         if self.algorithm == "EdDSA":
@@ -38,7 +38,7 @@ class SigningKey:
         return rsa.generate_private_key(65537, self._bits)
 
     def jwk(self, *, private: bool = False, **more: object) -> dict[str, Any]:
-        """Return the key as it stands in a JWKS."""
+        """Return the key as an entry of a JWKS."""
         library: Any = get_default_algorithms()[self.algorithm]
         key: Any = self.private
         row: dict[str, Any] = dict(library.to_jwk(key if private else key.public_key(), as_dict=True))
@@ -46,45 +46,47 @@ class SigningKey:
         return {**row, **({} if self.kid is None else {"kid": self.kid}), "use": "sig", **more}
 
     def sign(self, payload: bytes, *, algorithm: str | None = None, **headers: object) -> str:
-        """Any payload, with these headers over its own."""
+        """Sign any payload; the given headers override its own."""
         given = {**({} if self.kid is None else {"kid": self.kid}), **headers}
         key: Any = self.private
         return PyJWS().encode(payload, key, algorithm or self.algorithm, given)
 
     def token(self, claims: Mapping[str, object] | None = None, **more: object) -> str:
-        """Return a token for alice, good for an hour from now; `claims` and `more` win, and None takes a claim away."""
+        """Return a token for alice, valid for an hour; `claims` and `more` override, and None removes a claim."""
         given = {**claims_of("alice"), **(claims or {}), **more}
         return self.sign(json.dumps({name: value for name, value in given.items() if value is not None}).encode())
 
 
 def claims_of(user: str) -> dict[str, object]:
-    """Return the claims of a token that is good for an hour from now."""
+    """Return the claims of a token that is valid for an hour."""
     now = int(time.time())
     return {"sub": user, "iat": now, "exp": now + 3600}
 
 
 def jwks(*keys: SigningKey | Mapping[str, object]) -> bytes:
-    """The document of these keys."""
+    """Return the JWKS of these keys."""
     rows = [key.jwk() if isinstance(key, SigningKey) else dict(key) for key in keys]
     return json.dumps({"keys": rows}).encode()
 
 
 def first_message(token: str, authorization_id: str = "", **extensions: str) -> bytes:
-    """Return the first message of a client."""
+    """Return a client's first message."""
     head = f"a={authorization_id}" if authorization_id else ""
     pairs = "".join(f"{name}={value}\x01" for name, value in extensions.items())
     return f"n,{head},\x01auth=Bearer {token}\x01{pairs}\x01".encode()
 
 
 def unsecured(claims: Mapping[str, object]) -> str:
-    """A token that nobody has signed (RFC 7515, appendix A.5)."""
+    """Return a token without a signature (RFC 7515, appendix A.5)."""
     parts = (json.dumps({"alg": "none"}).encode(), json.dumps(dict(claims)).encode(), b"")
     return ".".join(urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
 
 
 def oauth_properties(path: Path, listener: str = "SASL_PLAINTEXT", **more: str) -> dict[str, str]:
-    """A listener with OAUTHBEARER whose keys are in a file, and which takes tokens for anybody, of any issuer, unless
-    `more` expects something of them. Dots in names are underscores, an underscore is two.
+    """Return an OAUTHBEARER listener with its keys in a file.
+
+    It accepts tokens of any user and issuer, unless `more` restricts them. An underscore is a dot, two are an
+    underscore.
     """
     names = {name.replace("__", "\0").replace("_", ".").replace("\0", "_"): text for name, text in more.items()}
     return {

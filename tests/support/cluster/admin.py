@@ -1,8 +1,8 @@
 """CreateTopics, DeleteTopics, and topics' properties: DescribeConfigs, IncrementalAlterConfigs.
 
-Properties, their bounds and how they are changed are shareq's (`broker/config`), cut to those that the simulated
-release knows. Any broker takes these requests: it forwards them to the controller.
-Sources: ReplicationControlManager.createTopics, ControllerApis.deleteTopics, ConfigurationControlManager.
+Properties, their bounds and the rules for changing them are shareq's (`broker/config`), reduced to those that the
+simulated release knows. Every broker accepts these requests and forwards them to the controller. Sources:
+ReplicationControlManager.createTopics, ControllerApis.deleteTopics, ConfigurationControlManager.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _CONFIGS_FROM: Final = 5
 
 
 def create_topics(call: Call, request: CreateTopicsRequest) -> Answer:
-    """Make topics, each for itself."""
+    """Create topics, each independently."""
     names = Counter(topic.name for topic in request.topics)
     rows = []
     for topic in {each.name: each for each in request.topics}.values():
@@ -172,7 +172,7 @@ def _may_delete(call: Call, state: DeleteTopicState, topic: TopicState | None) -
 
 
 def describe_configs(call: Call, request: DescribeConfigsRequest) -> Answer:
-    """Answer what is in force for topics."""
+    """Answer with the effective properties of topics."""
     return DescribeConfigsResponse(results=[_described(call, request, each) for each in request.resources])
 
 

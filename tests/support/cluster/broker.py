@@ -1,8 +1,7 @@
-"""One broker: what it knows of the cluster, what it leads, and who waits for it.
+"""One broker: its view of the cluster, the partitions it leads, and the requests waiting in it.
 
-It goes by the image that it has heard of last. A leader that was replaced and has not heard goes on with its own copy
-of the log, which no follower copies any more: acks=all is not answered before it hears, and then with
-NOT_LEADER_OR_FOLLOWER.
+It follows the last image it has received. A replaced leader that has not heard of it yet keeps its own copy of the log,
+which followers no longer copy: acks=all is not answered until it hears, and then with NOT_LEADER_OR_FOLLOWER.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Waiter = Callable[[], bool]
 
 
 class Led(NamedTuple):
-    """A partition that the broker leads, as far as it knows."""
+    """A partition that the broker believes it leads."""
 
     topic: TopicState
     partition: int
@@ -41,7 +40,7 @@ class Led(NamedTuple):
 
 
 class SimulatedBroker:
-    """A broker of a cluster. Its parts by subject are the modules beside this one; they get it in a `Call`."""
+    """A broker of a cluster. The modules beside this one hold its parts by subject; they get it in a `Call`."""
 
     def __init__(self, broker_id: int, cluster: SimulatedCluster) -> None:
         self.id = broker_id
@@ -61,31 +60,32 @@ class SimulatedBroker:
     # -- what it knows
 
     def take_in(self, image: Image) -> None:
-        """Hear of a new image, unless the news do not come through."""
+        """Apply a new image, unless the broker is cut off from the controller's news."""
         if self.hears:
             self.image = image
             self._stranded.clear()
             self.look()
 
     def strand(self, key: LogKey, log: ClusterLog) -> None:
-        """Was replaced as a leader: until it hears, it goes on with this log."""
+        """Replace the broker as a leader: until it hears of it, it keeps using this log."""
         if not self.hears:
             self._stranded.setdefault(key, log)
 
     def is_stranded(self, key: LogKey) -> bool:
-        """Return whether it leads a partition in vain."""
+        """Return whether the broker still believes it leads a partition that another leads."""
         return key in self._stranded
 
     def restarted(self) -> None:
-        """Begin again after a death: sessions and waiting requests are gone."""
+        """Start again after a crash: sessions and waiting requests are lost."""
         self._waiters.clear()
         self._stranded.clear()
         self.sessions = self._new_sessions()
         self.named_in_sessions.clear()
 
     def led(self, topic: TopicState | None, partition: int, epoch: int = -1) -> Led | ErrorCode:
-        """Return a partition that is led here; else UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH,
-        UNKNOWN_LEADER_EPOCH, NOT_LEADER_OR_FOLLOWER (Partition.localLogWithEpochOrThrow).
+        """Return a partition that is led here, or an error (Partition.localLogWithEpochOrThrow).
+
+        The errors are UNKNOWN_TOPIC_OR_PARTITION, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH and NOT_LEADER_OR_FOLLOWER.
         """
         if topic is None or not 0 <= partition < len(topic.partitions):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -98,7 +98,7 @@ class SimulatedBroker:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if log is None else Led(topic, partition, state, log)
 
     def topic(self, name: str) -> TopicState | None:
-        """Return a topic that it has heard of."""
+        """Return a topic of the broker's image."""
         return self.image.topics.get(name)
 
     def log_settings(self, topic: TopicState) -> LogSettings:
@@ -106,20 +106,20 @@ class SimulatedBroker:
         return log_settings(self._values(topic), self.cluster.config)
 
     def min_insync_replicas(self, topic: TopicState) -> int:
-        """Return how many replicas a batch with acks=all has to come to."""
+        """Return the number of replicas that must have a batch with acks=all."""
         return int_value(self._values(topic), "min.insync.replicas")
 
     def _values(self, topic: TopicState) -> Mapping[str, ConfigValue]:
         return self.cluster.settings.release.topic_values(topic.name, self.cluster.config, topic.configs)
 
     def admission(self, topic: TopicState) -> Admission:
-        """Return the check of the topic's batches."""
+        """Return the topic's check of batches."""
         return Admission(self.log_settings(topic))
 
     # -- who waits
 
     def wait(self, waiter: Waiter, timeout_ms: int, on_timeout: Callable[[], None]) -> None:
-        """Have a request wait until it is answered, or for so long."""
+        """Let a request wait for its answer, at most `timeout_ms`."""
 
         def over() -> None:
             if waiter in self._waiters:
@@ -131,7 +131,7 @@ class SimulatedBroker:
         clock.call_at(clock.now_ms() + timeout_ms, lambda: self.cluster.when_running(self.id, over))
 
     def look(self) -> None:
-        """Answer who has waited long enough: something has changed."""
+        """Answer the waiting requests that can be answered after a change."""
         if not self.cluster.is_running(self.id):
             return
         for waiter in list(self._waiters):

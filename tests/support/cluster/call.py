@@ -1,4 +1,4 @@
-"""One request as a broker gets it, and what it is answered with."""
+"""One request as a broker receives it, and its answer."""
 
 from __future__ import annotations
 

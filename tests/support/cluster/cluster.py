@@ -4,12 +4,12 @@
     topic = world.cluster.create_topic("orders", partitions=2)
     answer = world.ask(None, MetadataRequest(None))    # or world.link.send(...), world.clock.advance(ms)
 
-Brokers are modules by subject (`handlers.py` names them), each with the rules' sources. Taken from shareq are what
-checks record batches (`Admission`), topics' properties, fetch sessions, and classic groups, all of which interop tests
-hold against Apache Kafka. Its own are logs, offsets, epochs, sequences, transactions and elections: what nodes rest on
-is judged by another text than theirs. `tests/support/cluster_scripts/` holds the whole against Apache Kafka.
+Brokers are modules by subject (`handlers.py` names them), each with the sources of its rules. Shareq's own code checks
+record batches (`Admission`) and keeps topics' properties, fetch sessions and classic groups; interop tests compare all
+of these with Apache Kafka. Logs, offsets, epochs, sequences, transactions and elections are written separately here, so
+that nodes are not judged by their own code. `tests/support/cluster_scripts/` compares the whole with Apache Kafka.
 
-Not simulated: replicas that lag one behind the other, segments, retention by time or size, quotas, TLS and logins.
+Not simulated: replicas that lag behind each other, segments, retention by time or size, quotas, TLS and logins.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Process(Enum):
 
 
 class SimulatedCluster:
-    """The cluster, and what a test does to it."""
+    """The cluster, and the faults and changes that a test can cause."""
 
     def __init__(self, env: Environment, settings: ClusterSettings | None = None) -> None:
         self.env = env
@@ -71,7 +71,7 @@ class SimulatedCluster:
             self.controller.unfence(each)
 
     def link(self, name: str, *, bootstrap: Sequence[int] = (), request_timeout_ms: int = 30_000) -> SimulatedLink:
-        """Return the link of a node; faults know it by its name."""
+        """Return the link of a node; `name` identifies the node to faults."""
         return SimulatedLink(self, name, tuple(bootstrap) or self.settings.brokers, request_timeout_ms)
 
     # -- topics and logs
@@ -83,7 +83,7 @@ class SimulatedCluster:
         replication_factor: int | None = None,
         configs: Mapping[str, str] | None = None,
     ) -> TopicState:
-        """Make a topic, unless it exists."""
+        """Create a topic unless it exists."""
         known = self.controller.image.topics.get(name)
         if known is not None:
             return known
@@ -94,47 +94,49 @@ class SimulatedCluster:
         return self.controller.create_topic(name, assignment, configs or {})
 
     def topic(self, name: str) -> TopicState:
-        """Return a topic as the controller knows it. KeyError."""
+        """Return a topic of the controller's image; KeyError if it is missing."""
         return self.controller.image.topics[name]
 
     def log(self, name: str, partition: int = 0) -> ClusterLog:
-        """Return the log that the replicas in sync have."""
+        """Return the log of the in-sync replicas."""
         return self.controller.logs[self.topic(name).topic_id, partition]
 
     def leader(self, name: str, partition: int = 0) -> int:
-        """Return the broker that leads a partition, -1 for none."""
+        """Return the broker that leads a partition, or -1."""
         return self.topic(name).partitions[partition].leader
 
     def append(self, name: str, batch: bytes | bytearray, partition: int = 0) -> int:
-        """Append a batch as some producer that is not simulated would, replicated at once; its first offset."""
+        """Append a batch as a producer outside the simulation would, replicated at once; return its first offset."""
         log, key = self.log(name, partition), (self.topic(name).topic_id, partition)
         header = log.append(batch, self.topic(name).partitions[partition].epoch)
         self.replication.go_on(key)
         return header.base_offset
 
     def hold_replication(self, name: str, partition: int = 0) -> None:
-        """Have acks=all wait, and nothing new be readable, until `release_replication`."""
+        """Stop replication: acks=all waits and no new record is readable until `release_replication`."""
         self.replication.hold((self.topic(name).topic_id, partition))
 
     def release_replication(self, name: str, partition: int = 0) -> None:
-        """Let the followers have it."""
+        """Let followers catch up."""
         self.replication.release((self.topic(name).topic_id, partition))
 
     def expire_producers(self) -> None:
-        """Have every partition forget producers that were silent for `producer.id.expiration.ms`."""
+        """Make every partition forget producers that were silent for `producer.id.expiration.ms`."""
         for log in self.controller.logs.values():
             log.producers.expire(self.env.clock.wall_ms(), self.settings.producer_id_expiration_ms)
 
     def compact(self, name: str, partition: int = 0, upto: int | None = None) -> None:
-        """Have the cleaner go over a log, up to `upto` (the high watermark)."""
+        """Compact a log up to `upto` (by default the high watermark)."""
         log = self.log(name, partition)
         log.compact(log.high_watermark if upto is None else upto)
 
     # -- elections
 
     def elect(self, name: str, leader: int, partition: int = 0, *, keep_to: int | None = None) -> None:
-        """Have another leader, or the same one again. Its log ends at `keep_to` if that is given: below the high
-        watermark the election is unclean, and acknowledged records are lost. A broker that leads and lives has all.
+        """Elect another leader, or the same one again.
+
+        Its log ends at `keep_to` if given: below the high watermark the election is unclean, and acknowledged records
+        are lost. A live leader has all records.
         """
         assert keep_to is None or leader != self.leader(name, partition) or self.is_dead(leader)
         key = self.topic(name).topic_id, partition
@@ -142,11 +144,11 @@ class SimulatedCluster:
         self.replication.go_on(key)
 
     def hold_news(self, broker: int) -> None:
-        """Let a broker hear nothing of the controller: it goes by what it knows."""
+        """Withhold the controller's images from a broker: it keeps using the last one."""
         self.brokers[broker].hears = False
 
     def release_news(self, broker: int) -> None:
-        """Let it hear again."""
+        """Let the broker receive images again."""
         self.brokers[broker].hears = True
         self.brokers[broker].take_in(self.controller.image)
 
@@ -161,7 +163,7 @@ class SimulatedCluster:
     # -- processes
 
     def is_running(self, broker: int) -> bool:
-        """Return whether a broker handles requests, and copies records from leaders."""
+        """Return whether a broker handles requests and copies records from leaders."""
         return self._processes[broker] is _Process.RUNNING
 
     def is_dead(self, broker: int) -> bool:
@@ -169,18 +171,18 @@ class SimulatedCluster:
         return self._processes[broker] is _Process.DEAD
 
     def when_running(self, broker: int, action: Callable[[], None]) -> None:
-        """Do something that a broker does, now or when it runs again; never if it dies."""
+        """Run a broker's action now or when it runs again; never if it dies."""
         if self.is_running(broker):
             action()
         elif not self.is_dead(broker):
             self._deferred[broker].append(action)
 
     def pause(self, broker: int) -> None:
-        """Stop a broker's process (SIGSTOP): it does not answer, and is fenced after its session timeout."""
+        """Pause a broker's process (SIGSTOP): it does not answer, and is fenced after its session timeout."""
         self._stop(broker, _Process.PAUSED)
 
     def kill(self, broker: int) -> None:
-        """End a broker's process: its connections are reset, new ones refused."""
+        """Kill a broker's process: its connections are reset, new ones refused."""
         self._stop(broker, _Process.DEAD)
         self._deferred[broker].clear()
         self.brokers[broker].restarted()
@@ -201,7 +203,7 @@ class SimulatedCluster:
         self.replication.go_on_everywhere()
 
     def resume(self, broker: int) -> None:
-        """Let a paused broker go on (SIGCONT): first with what lies in its sockets, and what it knew before."""
+        """Resume a paused broker (SIGCONT), with what its sockets hold and what it knew before."""
         assert self._processes[broker] is _Process.PAUSED
         self._processes[broker] = _Process.RUNNING
         deferred, self._deferred[broker] = self._deferred[broker], []
@@ -212,7 +214,7 @@ class SimulatedCluster:
         self._came_back(broker)
 
     def start(self, broker: int) -> None:
-        """Start a dead broker again; what was replicated is there."""
+        """Restart a dead broker; what was replicated is kept."""
         assert self._processes[broker] is _Process.DEAD
         self._processes[broker] = _Process.RUNNING
         self._came_back(broker)
@@ -227,24 +229,24 @@ class SimulatedCluster:
         self.replication.go_on_everywhere()
 
     def silence(self) -> None:
-        """Pause every broker, and nobody fences them: the controllers are paused, too."""
+        """Pause every broker; none is fenced, because the controllers are paused, too."""
         for broker in self.brokers:
             self._processes[broker] = _Process.PAUSED
 
     def end_silence(self) -> None:
-        """Let all go on."""
+        """Resume all brokers."""
         for broker in self.brokers:
             self.resume(broker)
 
     # -- the network
 
     def cut(self, node: str, *brokers: int, only: Direction | None = None) -> None:
-        """Cut a node from brokers, in both directions or one; what is on its way waits."""
+        """Cut a node off from brokers, in one direction or both; messages on their way wait."""
         for direction in Direction if only is None else (only,):
             self.faults.cuts.update((node, broker, direction) for broker in brokers or self.brokers)
 
     def heal(self, node: str, *brokers: int) -> None:
-        """End cuts: what has waited comes through."""
+        """End cuts: waiting messages arrive."""
         healed = set(brokers or self.brokers)
         self.faults.cuts = {each for each in self.faults.cuts if each[0] != node or each[1] not in healed}
         for broker in healed:
@@ -252,20 +254,20 @@ class SimulatedCluster:
                 connection.pump()
 
     def delay(self, node: str, broker: int, ms: int, only: Direction | None = None) -> None:
-        """Have everything between a node and a broker take so much longer from now on."""
+        """Add this delay to everything between a node and a broker from now on."""
         for direction in Direction if only is None else (only,):
             self.faults.delays[node, broker, direction] = ms
 
     def lose_answer(self, node: str, broker: int, kind: type[Message]) -> None:
-        """Have the broker handle the node's next request of this kind, and the connection end instead of an answer."""
+        """Let the broker handle the node's next request of this kind, then end the connection without an answer."""
         self.faults.losses.append(PlannedLoss(Loss.ANSWER, node, broker, lambda message: isinstance(message, kind)))
 
     def lose_request(self, node: str, broker: int, kind: type[Message]) -> None:
-        """Have the connection end before the broker handles the node's next request of this kind."""
+        """End the connection before the broker handles the node's next request of this kind."""
         self.faults.losses.append(PlannedLoss(Loss.REQUEST, node, broker, lambda message: isinstance(message, kind)))
 
     def connected(self, connection: Connection) -> None:
-        """Note a connection: faults concern it until nothing is left of it."""
+        """Register a connection: faults affect it until nothing of it is left."""
         self._connections = [each for each in self._connections if not each.is_over]
         self._connections.append(connection)
 

@@ -1,8 +1,8 @@
-"""The controller: topics, who leads their partitions, who lives. It keeps the logs that replicas have in common.
+"""The controller: topics, their partitions' leaders, and the live brokers. It keeps the replicas' common logs.
 
-Every change makes a new `Image`, which is published; when a broker takes it in is the broker's affair. Elections are
-between the brokers of the ISR that are not fenced (KRaft's ReplicationControlManager); the test may hold others, and
-say how much of the log the new leader has.
+Every change publishes a new `Image`; each broker decides when to apply it. Leaders are elected from the brokers of the
+ISR that are not fenced (KRaft's ReplicationControlManager); a test may elect others, and say how much of the log the
+new leader has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LogKey = tuple[bytes, int]
 
 
 class Deposed(NamedTuple):
-    """A leader that was replaced, and the log as it has it."""
+    """A replaced leader, and its copy of the log."""
 
     broker: int
     key: LogKey
@@ -27,7 +27,7 @@ class Deposed(NamedTuple):
 
 
 class Controller:
-    """Owns image and logs. `publish` is called after every change, `on_deposed` before it."""
+    """The owner of image and logs. `publish` is called after every change, `on_deposed` before it."""
 
     def __init__(
         self, env: Environment, publish: Callable[[Image], None], on_deposed: Callable[[Deposed], None]
@@ -43,7 +43,7 @@ class Controller:
     def create_topic(
         self, name: str, assignment: list[tuple[int, ...]], configs: Mapping[str, str], topic_id: bytes | None = None
     ) -> TopicState:
-        """Make a topic; the first live replica of each partition leads it, in epoch 0."""
+        """Create a topic; the first live replica of each partition leads it, in epoch 0."""
         live = self.image.live
         partitions = tuple(
             PartitionState(next((r for r in replicas if r in live), NO_LEADER), 0, replicas, replicas)
@@ -57,7 +57,7 @@ class Controller:
         return topic
 
     def assign(self, partitions: int, replication_factor: int) -> list[tuple[int, ...]]:
-        """Return replicas for partitions: live brokers in turn, from one that chance names."""
+        """Return replicas for partitions: live brokers in turn, from a random one."""
         live = self.image.live
         first = self._env.rng.randrange(len(live))
         return [
@@ -66,7 +66,7 @@ class Controller:
         ]
 
     def grow_topic(self, name: str, partitions: int) -> None:
-        """Add partitions to a topic, up to so many."""
+        """Raise a topic's number of partitions to this."""
         topic = self.image.topics[name]
         known = len(topic.partitions)
         assignment = self.assign(partitions - known, len(topic.partitions[0].replicas))
@@ -83,18 +83,18 @@ class Controller:
             del self.logs[topic.topic_id, partition]
 
     def set_configs(self, name: str, configs: Mapping[str, str]) -> None:
-        """Give a topic other properties, all of them."""
+        """Replace all of a topic's properties."""
         self._change(self.image.with_topic(self.image.topics[name]._replace(configs=dict(configs))))
 
     # -- partitions
 
     def state(self, key: LogKey) -> PartitionState | None:
-        """Return the state of a partition; None of a topic that does not exist."""
+        """Return the state of a partition, or None if the topic does not exist."""
         topic = self.image.by_id(key[0])
         return None if topic is None else topic.partitions[key[1]]
 
     def elect(self, key: LogKey, leader: int, keep_to: int | None = None) -> None:
-        """Have a leader in the next epoch, whose log ends at `keep_to` if that is given, else as the old one's.
+        """Elect a leader in the next epoch. Its log ends at `keep_to` if given, otherwise where the old one's does.
 
         Below the high watermark that is an unclean election.
         """
@@ -111,7 +111,7 @@ class Controller:
         self._put(key, state._replace(leader=leader, epoch=state.epoch + 1, isr=isr))
 
     def set_isr(self, key: LogKey, isr: tuple[int, ...]) -> None:
-        """Have other replicas in sync; epochs stay."""
+        """Replace the in-sync replicas; epochs stay."""
         state = self.state(key)
         assert state is not None
         self._put(key, state._replace(isr=isr))
@@ -125,7 +125,7 @@ class Controller:
     # -- brokers
 
     def fence(self, broker: int) -> None:
-        """Count a broker as dead: what it led is led by another of the ISR, by nobody if it is alone there."""
+        """Fence a broker: its partitions go to another member of the ISR, or have no leader without one."""
         self._change(self.image._replace(live=tuple(each for each in self.image.live if each != broker)))
         for key, state in self._partitions():
             others = tuple(each for each in state.isr if each != broker)
@@ -135,7 +135,7 @@ class Controller:
                 self.elect(key, next((each for each in others if each in self.image.live), NO_LEADER))
 
     def unfence(self, broker: int) -> None:
-        """Count a broker as alive: it is in sync with what it has a replica of, and leads what nobody leads."""
+        """Unfence a broker: it joins the ISR of its replicas, and leads those without a leader."""
         self._change(self.image._replace(live=tuple(sorted({*self.image.live, broker}))))
         for key, state in self._partitions():
             if broker not in state.replicas:

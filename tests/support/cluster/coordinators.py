@@ -1,7 +1,7 @@
 """The coordinators of groups and transactional ids: the leaders of their partitions of an internal topic.
 
-The first one who asks has the topic made. State is kept for each partition, not for a broker: when another leads it,
-that one loads what was written, and what was in memory alone is gone.
+The first request for a coordinator creates the topic. State is kept per partition, not per broker: a new leader loads
+what was persisted, and state that was in memory only is lost.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _TOPICS = {CoordinatorKind.GROUP: OFFSETS, CoordinatorKind.TRANSACTION: TRANSACT
 
 
 class Coordinators:
-    """The way from a key to its coordinator."""
+    """The lookup from a key to its coordinator."""
 
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
         self._being_made: set[str] = set()
 
     def owner(self, broker: SimulatedBroker, kind: CoordinatorKind, key: str) -> int:
-        """Return the coordinating node, as far as `broker` has heard; NO_LEADER if there is none yet."""
+        """Return the coordinating broker in the view of `broker`, or NO_LEADER."""
         topic = broker.topic(_TOPICS[kind])
         if topic is None:
             self._make(_TOPICS[kind])
@@ -47,7 +47,7 @@ class Coordinators:
         return topic.partitions[slot_of(key)].leader
 
     def led(self, broker: SimulatedBroker, kind: CoordinatorKind, key: str) -> Led | ErrorCode:
-        """Return the partition that the key's state is in, or NOT_COORDINATOR."""
+        """Return the partition that holds the key's state, or NOT_COORDINATOR."""
         led = broker.led(broker.topic(_TOPICS[kind]), slot_of(key))
         return ErrorCode.NOT_COORDINATOR if isinstance(led, ErrorCode) else led
 

@@ -1,7 +1,7 @@
-"""The faults between nodes and brokers, as data that connections look at. The test sets it.
+"""The faults between nodes and brokers, as data that a test sets and connections read.
 
-A cut holds back what is on its way in one direction, as TCP does: it comes when the cut is over, if the connection
-lives until then. A lost answer takes its connection along: the request was handled, and nobody hears of it.
+A cut holds back messages in one direction, as TCP does: they arrive when the cut ends, if the connection still exists.
+A lost answer also loses its connection: the request was handled, but its sender gets no answer.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shareq.protocol.primitives import Message
 
 
 class Direction(Enum):
-    """A way between a node and a broker."""
+    """A direction between a node and a broker."""
 
     TO_BROKER = "to the broker"
     TO_NODE = "to the node"
@@ -29,7 +29,7 @@ class Loss(Enum):
 
 @dataclass(slots=True)
 class PlannedLoss:
-    """The next request that `matches`, of a node to a broker, gets lost, or its answer."""
+    """The loss of the next request from a node to a broker that `matches`, or of its answer."""
 
     loss: Loss
     node: str
@@ -39,22 +39,22 @@ class PlannedLoss:
 
 @dataclass(slots=True)
 class Faults:
-    """Cuts between nodes, by name, and brokers; losses that are planned; delays in milliseconds on top of latency."""
+    """Cuts between nodes, by name, and brokers; planned losses; delays in milliseconds added to the latency."""
 
     cuts: set[tuple[str, int, Direction]] = field(default_factory=set)
     losses: list[PlannedLoss] = field(default_factory=list)
     delays: dict[tuple[str, int, Direction], int] = field(default_factory=dict)
 
     def is_cut(self, node: str, broker: int, direction: Direction) -> bool:
-        """Return whether nothing comes through."""
+        """Return whether messages are held back."""
         return (node, broker, direction) in self.cuts
 
     def delay_ms(self, node: str, broker: int, direction: Direction) -> int:
-        """Return how much longer everything takes."""
+        """Return the extra delay."""
         return self.delays.get((node, broker, direction), 0)
 
     def take_loss(self, loss: Loss, node: str, broker: int, message: Message) -> bool:
-        """Return whether this is the request that a loss was planned for; the plan is done then."""
+        """Return whether a loss was planned for this message, and use the plan up."""
         for planned in self.losses:
             if (planned.loss, planned.node, planned.broker) == (loss, node, broker) and planned.matches(message):
                 self.losses.remove(planned)

@@ -44,7 +44,7 @@ Rows = list[tuple[SessionPartition, PartitionData]]
 
 
 class _Read(NamedTuple):
-    """One pass over all partitions. `is_final`: an error or a truncation, which is answered at once."""
+    """One pass over all partitions. `is_final`: it has an error or a truncation, so it is answered at once."""
 
     rows: Rows
     size: int
@@ -52,7 +52,7 @@ class _Read(NamedTuple):
 
 
 def handle(call: Call, request: FetchRequest) -> Answer:
-    """Read what is there; with too little of it, wait for more."""
+    """Read the available records; if they are too few, wait for more."""
     named = _named(request.topics, ids=call.version >= _IDS_FROM)
     context = _context(call, request, named)
     if isinstance(context, ErrorCode):
@@ -183,7 +183,7 @@ def _data(led: Led, request: FetchRequest, records: bytes, offset: int) -> Parti
 
 
 def _refused(partition: SessionPartition, error: ErrorCode, *, unread: bool = False) -> PartitionData:
-    """Return the row of an error. Where no log was looked for, it has no aborted transactions instead of null."""
+    """Return the row of an error. `unread`: no log was looked up, so aborted transactions are empty, not null."""
     aborted: list[AbortedTransaction] | None = [] if unread else None
     return PartitionData(partition.partition, error, high_watermark=-1, aborted_transactions=aborted, records=b"")
 
@@ -204,7 +204,7 @@ def _answer(call: Call, context: FetchContext, read: _Read) -> FetchResponse:
 
 
 def _add(response: FetchResponse, partition: SessionPartition, data: PartitionData) -> None:
-    """Add a row, neighbours of one topic together."""
+    """Add a row, grouping neighbours of one topic."""
     name, topic_id = ("", partition.topic) if isinstance(partition.topic, bytes) else (partition.topic, ZERO_UUID)
     last = response.responses[-1] if response.responses else None
     if last is None or (last.topic, last.topic_id) != (name, topic_id):
@@ -214,7 +214,7 @@ def _add(response: FetchResponse, partition: SessionPartition, data: PartitionDa
 
 
 def _name_leader(call: Call, response: FetchResponse, partition: SessionPartition, data: PartitionData) -> None:
-    """Say who leads what this broker does not (KIP-951)."""
+    """Name the leader of a partition that this broker does not lead (KIP-951)."""
     topic = _topic(call, partition)
     if topic is None or call.version < _LEADERS_FROM:
         return

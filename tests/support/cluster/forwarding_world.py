@@ -1,4 +1,4 @@
-"""A broker whose clients' requests are forwarded to a simulated cluster; what it does not forward stays in memory."""
+"""A broker that forwards its clients' requests to a simulated cluster; what it does not forward stays in memory."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.topics.endpoint import Endpoint
-from shareq.cluster.forward.batches import Batches
 from shareq.cluster.forward.forwarding import Forwarding
+from shareq.cluster.forward.produce_by_leader import Batches
 from shareq.cluster.link.ports import Purpose
 from shareq.cluster.link.versions import Served, served_by_all
 from shareq.cluster.mirror.topics import TopicMirror
@@ -30,7 +30,7 @@ NODE_ID = 1_000_000
 
 
 class ForwardingFolder(DataFolderGround):
-    """A data folder, with a node's table of handlers and what they forward by."""
+    """A data folder, with a node's table of handlers and their link to the cluster."""
 
     def __init__(self, env: Environment, world: ForwardingWorld) -> None:
         super().__init__(env, world.config, world.db)
@@ -42,8 +42,9 @@ class ForwardingFolder(DataFolderGround):
 
 
 class ForwardingWorld(BrokerWorld):
-    """The broker, and the cluster behind it, on one clock. `forwarded` has what left the broker, by the broker of the
-    cluster that got it, but for questions about topics.
+    """The broker and the cluster behind it, on one clock.
+
+    `forwarded` has the requests that left the broker, except for topic look-ups, by the cluster's broker that got them.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class ForwardingWorld(BrokerWorld):
         return broker
 
     def ask(self, client: MockConnection, request: Message, version: int, response_class: type[R]) -> R:
-        """Send a client's request and receive its answer, however long it takes."""
+        """Send a client's request and return its answer, however long it takes."""
         client.send(request, version)
         self.clock.run_until_idle()
         for _ in range(100):

@@ -1,8 +1,8 @@
 """Classic groups: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, DescribeGroups.
 
 The state machine is shareq's (`coordinator/group/classic_groups.py`), which interop tests compare with Apache Kafka's:
-an unchanged member gets its old generation, a changed one begins a rebalance, the first members wait for one another.
-Here is what is around it: which broker coordinates, timers, and what a new coordinator finds written down.
+an unchanged member gets its old generation, a changed one begins a rebalance, the first members wait for each other.
+This module adds its surroundings: the coordinating broker, timers, and what a new coordinator loads.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SEVERAL_FROM = 3
 
 
 class _Slot:
-    """The groups of one partition, as its leader of one epoch has them. `written` outlives it."""
+    """The groups of one partition, as its leader of one epoch has them. `written` outlives the leader."""
 
     def __init__(self, cluster: SimulatedCluster, led: Led, written: dict[str, GroupMetadataValue]) -> None:
         self._cluster = cluster
@@ -69,14 +69,14 @@ class _Slot:
         self._set_timer()
 
     def waiting(self, refusal: Message) -> tuple[int, Pending[Message | None]]:
-        """Return a token, and what is completed when its answer comes, or with `refusal` when another coordinates."""
+        """Return a token and the pending answer, completed with `refusal` when another broker coordinates."""
         self._last_token += 1
         pending: Pending[Message | None] = Pending()
         self._tokens[self._last_token] = pending, refusal
         return self._last_token, pending
 
     def apply(self, result: CoordinatorResult[object]) -> None:
-        """Write down what is to be found by the next coordinator, and answer who has waited."""
+        """Persist the result for the next coordinator, and answer waiting requests."""
         for record in result.records:
             if isinstance(record.key, GroupMetadataKey):
                 value = record.value
@@ -90,7 +90,7 @@ class _Slot:
         self._set_timer()
 
     def resign(self) -> None:
-        """End it: another broker coordinates, and who waits here is notified."""
+        """Close the slot: another broker coordinates, and waiting requests are refused."""
         self._is_over = True
         waiting, self._tokens = self._tokens, {}
         if self._timer is not None:
@@ -125,7 +125,7 @@ class Groups:
         self._written: dict[LogKey, dict[str, GroupMetadataValue]] = {}
 
     def slot(self, call: Call, group_id: str, right: Operation = Operation.READ) -> _Slot | ErrorCode:
-        """Return the group's partition, loaded if this broker has not led it before in this epoch."""
+        """Return the group's partition, loading it if this broker has not led it before in this epoch."""
         if error := self._cluster.rights.error(Resource.GROUP, group_id, right):
             return error
         led = self._cluster.coordinators.led(call.broker, CoordinatorKind.GROUP, group_id)
@@ -142,7 +142,7 @@ class Groups:
         return slot
 
     def changed(self) -> None:
-        """Look who does not coordinate any more: what was in memory alone is gone."""
+        """Close slots whose broker no longer coordinates: their state in memory is lost."""
         image = self._cluster.controller.image
         for key, slot in list(self._slots.items()):
             topic = image.by_id(key[0])
@@ -152,7 +152,7 @@ class Groups:
 
 
 def join_group(call: Call, request: JoinGroupRequest) -> Answer:
-    """Let a member in, or let it come again; the answer comes with the generation."""
+    """Add a member, or let it rejoin; the answer comes with the generation."""
     groups, clock = call.broker.cluster.groups, call.broker.cluster.env.clock
     slot = groups.slot(call, request.group_id)
     if isinstance(slot, ErrorCode):
@@ -176,7 +176,7 @@ def sync_group(call: Call, request: SyncGroupRequest) -> Answer:
 
 
 def heartbeat(call: Call, request: HeartbeatRequest) -> Answer:
-    """Renew a member's session, and say whether it has to join again."""
+    """Renew a member's session, and say whether it must rejoin."""
     groups, clock = call.broker.cluster.groups, call.broker.cluster.env.clock
     slot = groups.slot(call, request.group_id)
     if isinstance(slot, ErrorCode):
@@ -187,7 +187,7 @@ def heartbeat(call: Call, request: HeartbeatRequest) -> Answer:
 
 
 def leave_group(call: Call, request: LeaveGroupRequest) -> Answer:
-    """Let members go."""
+    """Remove members."""
     groups, clock = call.broker.cluster.groups, call.broker.cluster.env.clock
     slot = groups.slot(call, request.group_id)
     if isinstance(slot, ErrorCode):
@@ -203,7 +203,7 @@ def leave_group(call: Call, request: LeaveGroupRequest) -> Answer:
 
 
 def describe_groups(call: Call, request: DescribeGroupsRequest) -> Answer:
-    """Return the groups and their members; of those that are about to change not what members said of themselves."""
+    """Describe groups and their members; during a rebalance without the members' metadata."""
     groups = call.broker.cluster.groups
     rows: list[DescribedGroup] = []
     for group_id in request.groups:

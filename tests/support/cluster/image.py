@@ -1,4 +1,4 @@
-"""The knowledge of a cluster's controller, as a value: brokers hear of the next one, each in its own time."""
+"""The controller's view of the cluster, as a value: each broker receives the next one in its own time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ NO_LEADER: Final = -1
 
 
 class PartitionState(NamedTuple):
-    """The owners of a partition. `leader` is NO_LEADER while nobody of the ISR lives."""
+    """The replicas and leader of a partition. `leader` is NO_LEADER while no member of the ISR lives."""
 
     leader: int
     epoch: int

@@ -1,7 +1,7 @@
 """`Link` to the simulated cluster: connections for each broker and purpose, timeouts, losses, on virtual time.
 
-Messages go through their codecs in the version that is spoken, so what a version cannot say is not said. A timeout
-closes its connection, as Kafka's own clients do; what was sent may come to the broker all the same, even later.
+Messages pass through their codecs in the negotiated version, so fields that it lacks are lost. A timeout closes its
+connection, as in Kafka's own clients; the broker may still receive what was sent, even later.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LinkAnswer = Pending[Message | LinkFailure]
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A request that has no answer yet. `version` once it is sent."""
+    """A request that has no answer yet. `version` is set once it is sent."""
 
     message: Message
     min_version: int
@@ -82,13 +82,13 @@ class Connection:
             self._endpoint.take(None)
 
     def pump(self) -> None:
-        """Go on: a cut is over, or the broker runs again."""
+        """Continue after a cut has ended or the broker runs again."""
         self._endpoint.pump()
         self._out.pump()
         self._back.pump()
 
     def broker_died(self) -> None:
-        """Have the broker's machine reset the connection."""
+        """Reset the connection, as the broker's machine does."""
         self._endpoint.close()
         self._back.put(lambda: self.end("was reset"))
 
@@ -145,7 +145,7 @@ class Connection:
         request.answer.complete(answer)
 
     def end(self, reason: str) -> None:
-        """End it. What was sent may be handled yet, so it is lost; what was not fails otherwise, behind it."""
+        """End the connection. Requests already sent may still be handled, so they fail as lost; the others do not."""
         if self.ended:
             return
         self.ended = True
@@ -162,7 +162,7 @@ class Connection:
 
 
 class SimulatedLink:
-    """`Link` of one node, which faults know by `name`. `bootstrap` are ids of brokers that it may ask at first."""
+    """The `Link` of one node, which faults know by `name`. `bootstrap`: ids of the brokers it knows at first."""
 
     def __init__(
         self, cluster: SimulatedCluster, name: str, bootstrap: tuple[int, ...], request_timeout_ms: int = 30_000
@@ -208,7 +208,7 @@ class SimulatedLink:
         return answer
 
     def _some_broker(self, purpose: Purpose) -> int:
-        """Return one that a connection is open to, else the next in turn."""
+        """Return a broker with an open connection, otherwise the next in turn."""
         for (broker, used_for), connection in self._connections.items():
             if used_for is purpose and not connection.ended:
                 return broker
@@ -244,17 +244,17 @@ class SimulatedLink:
             connection.end("is not asked any more: the link was closed")
 
     def know(self, brokers: Mapping[int, BrokerAddress]) -> None:
-        """Have heard of brokers, as from an answer of Metadata."""
+        """Add brokers, as a Metadata answer does."""
         self._brokers.update(brokers)
 
     # -- for its connections
 
     def heard_versions(self, broker: int) -> None:
-        """Note what a broker offers."""
+        """Note the versions that a broker offers."""
         self._offered[broker] = self.cluster.settings.release.apis
 
     def version(self, broker: int, api: ApiKey, lowest: int, highest: int | None) -> int | None:
-        """Return the version to speak; None if there is none."""
+        """Return the version to use, or None if there is none in common."""
         offered = self._offered[broker].get(api)
         if offered is None:
             return None
@@ -262,7 +262,7 @@ class SimulatedLink:
         return newest if newest >= max(lowest, offered[0], codec(api).min_version) else None
 
     def learn(self, answer: Message) -> None:
-        """Take addresses from an answer that has some."""
+        """Take brokers' addresses from an answer that contains some."""
         match answer:
             case MetadataResponse():
                 rows = [(each.node_id, each.host, each.port) for each in answer.brokers]

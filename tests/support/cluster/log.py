@@ -1,8 +1,8 @@
-"""One partition's log, as all its replicas have it.
+"""One partition's log, shared by all its replicas.
 
-The replicas that are in sync have one log between them: it ends at `end`, and what lies below `high_watermark` is on
-all of them. An election says how much of the rest survives. A leader that does not know yet that it was replaced has a
-copy of its own, which never comes further: what it takes in is lost.
+The in-sync replicas have one log in common: it ends at `end`, and all of them have the records below `high_watermark`.
+An election decides how much of the rest survives. A leader that does not yet know that it was replaced has a copy of
+its own, which is never replicated: what is appended to it is lost.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Stored(NamedTuple):
 
 
 class EpochStart(NamedTuple):
-    """The place where the first batch of a leader epoch is, or would be."""
+    """The position of the first batch of a leader epoch, or where it would be."""
 
     epoch: int
     offset: int
 
 
 class Found(NamedTuple):
-    """A record that was looked for by its time."""
+    """A record found by its timestamp."""
 
     offset: int
     timestamp: int
@@ -65,19 +65,19 @@ class ClusterLog:
         return self.producers.last_stable_offset(self.high_watermark)
 
     def copy(self) -> ClusterLog:
-        """Return a log that goes its own way from here."""
+        """Return an independent copy of the log."""
         return deepcopy(self)
 
     # -- writing
 
     def begin_epoch(self, epoch: int) -> None:
-        """Note that a leader begins (LeaderEpochFileCache.assign): epochs without a record are forgotten."""
+        """Begin a leader epoch (LeaderEpochFileCache.assign): epochs without a record are forgotten."""
         while self.epochs and self.epochs[-1].offset >= self.end:
             self.epochs.pop()
         self.epochs.append(EpochStart(epoch, self.end))
 
     def append(self, batch: bytes | bytearray | memoryview, epoch: int) -> BatchHeader:
-        """Put a batch at the end; its header as it is stored. The caller has checked it."""
+        """Append a batch that the caller has checked, and return its header as stored."""
         stored = bytearray(batch)
         stamp(stored, self.end, epoch)
         header = read_header(stored)
@@ -97,13 +97,13 @@ class ClusterLog:
             self.producers.append(header)
 
     def replicated(self, upto: int) -> bool:
-        """Have the high watermark at `upto` or where it is; whether it has moved."""
+        """Raise the high watermark to `upto`, and return whether it has moved."""
         moved = upto > self.high_watermark
         self.high_watermark = max(self.high_watermark, upto)
         return moved
 
     def truncate(self, end: int) -> None:
-        """Lose the batches that reach behind `end`. A producer that loses some is what its others make it."""
+        """Remove the batches that reach beyond `end`, and rebuild their producers' state from the others."""
         kept = [each for each in self.batches if each.header.next_offset <= end]
         lost = self.batches[len(kept) :]
         self.batches = kept
@@ -117,16 +117,16 @@ class ClusterLog:
                 self._note_producer(stored)
 
     def delete_before(self, offset: int) -> None:
-        """Have the log begin at `offset`. Batches stay as long as they reach behind it; producers stay known."""
+        """Move the log start to `offset`. A batch stays while it reaches beyond; producers stay known."""
         self.start = max(self.start, offset)
         self.batches = [each for each in self.batches if each.header.next_offset > self.start]
         self.producers.aborted = [each for each in self.producers.aborted if each.last_offset >= self.start]
 
     def compact(self, upto: int) -> None:
-        """Do what the cleaner does below `upto`: the last record of each key stays, at its offset, in its batch.
+        """Compact below `upto` as the cleaner does: the last record of each key stays, at its offset, in its batch.
 
-        Offsets are left out, and the last batch of every producer stays, if need be empty, so that its sequence is
-        known (Cleaner.discardBatch). Control batches and tombstones stay.
+        Offsets get gaps. The last batch of every producer stays, if necessary empty, so that its sequence is known
+        (Cleaner.discardBatch). Control batches and tombstones stay.
         """
         latest = {
             record.key: record.offset
@@ -156,9 +156,10 @@ class ClusterLog:
     # -- reading
 
     def read(self, offset: int, upto: int, max_bytes: int, *, whole_first: bool) -> bytes:
-        """Return batches from the one that holds `offset`, below `upto`. With `whole_first` the first comes through
-        whatever its size, without it nothing does if the first is too large. What exceeds `max_bytes` is cut, in the
-        middle of a batch as well: Kafka answers regions of files.
+        """Return batches below `upto`, from the one that contains `offset`.
+
+        With `whole_first` the first batch is returned whatever its size; without it nothing is if that is too large.
+        The rest is cut at `max_bytes`, even in the middle of a batch: Kafka answers regions of files.
         """
         found = bytearray()
         first = bisect_right(self.batches, offset, key=lambda each: each.header.next_offset)
@@ -171,7 +172,7 @@ class ClusterLog:
         return bytes(found[:max_bytes])
 
     def aborted_between(self, offset: int, upto: int) -> Sequence[Aborted]:
-        """Return the aborted transactions that a reader from `offset` to `upto` (exclusive) has to know of."""
+        """Return the aborted transactions that a reader from `offset` to `upto` (exclusive) needs."""
         return [each for each in self.producers.aborted if each.last_offset >= offset and each.first_offset < upto]
 
     def end_of_epoch(self, epoch: int, current: int) -> EpochStart | None:
@@ -190,11 +191,11 @@ class ClusterLog:
         return EpochStart(self.epochs[at - 1].epoch, end)
 
     def epoch_at(self, offset: int) -> int:
-        """Return the leader epoch that an offset is of; -1 before the first record."""
+        """Return the leader epoch of an offset; -1 before the first record."""
         return max((each.epoch for each in self.epochs if each.offset <= offset), default=-1)
 
     def first_at(self, timestamp: int, upto: int) -> Found | None:
-        """Return the first record below `upto` with this time or a later one."""
+        """Return the first record below `upto` with this timestamp or a later one."""
         for stored in self.batches:
             if stored.header.max_timestamp < timestamp:
                 continue
@@ -204,13 +205,13 @@ class ClusterLog:
         return None
 
     def newest(self, upto: int) -> Found | None:
-        """Return the first record with the largest time below `upto`."""
+        """Return the first record with the largest timestamp below `upto`."""
         times = [stored.header.max_timestamp for stored in self.batches if stored.header.next_offset <= upto]
         return self.first_at(max(times), upto) if times else None
 
 
 def _with_records(stored: Stored, kept: Sequence[Record]) -> Stored:
-    """Return the batch with some of its records, uncompressed: offsets, sequences and times stay what they were."""
+    """Return the batch with only these records, uncompressed: offsets, sequences and timestamps are unchanged."""
     header, payload = stored.header, bytearray()
     for each in kept:
         delta, time = each.offset - header.base_offset, each.timestamp - header.base_timestamp

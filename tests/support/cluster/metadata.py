@@ -1,4 +1,4 @@
-"""Metadata, DescribeCluster, FindCoordinator, ApiVersions: what a broker says of the cluster, as far as it has heard.
+"""Metadata, DescribeCluster, FindCoordinator, ApiVersions: a broker's own view of the cluster.
 
 Sources: KafkaApis.handleTopicMetadataRequest, KRaftMetadataCache, KafkaApis.handleFindCoordinatorRequest.
 """
@@ -47,13 +47,13 @@ _MOST_PARTITIONS: Final = 2_000
 
 
 def api_versions(call: Call, request: ApiVersionsRequest) -> Answer:
-    """Answer the versions of the release that is simulated."""
+    """Answer with the versions of the simulated release."""
     release = call.broker.cluster.settings.release
     return ApiVersionsResponse(api_keys=[ApiVersion(key, *versions) for key, versions in release.apis.items()])
 
 
 def metadata(call: Call, request: MetadataRequest) -> Answer:
-    """Answer topics by name, by id, or all that may be described; and the brokers."""
+    """Answer with topics by name, by id, or all that the client may describe; and with the brokers."""
     asked, broker = request.topics, call.broker
     if asked is None or (call.version == _EMPTY_IS_ALL and not asked):
         topics: Iterable[MetadataResponseTopic] = [
@@ -71,7 +71,7 @@ def metadata(call: Call, request: MetadataRequest) -> Answer:
 
 
 def _controller(call: Call) -> int:
-    """Return a live broker: in KRaft any of them forwards what is for the controller."""
+    """Return a live broker: in KRaft any of them forwards requests to the controller."""
     return min(call.broker.image.live, default=-1)
 
 
@@ -124,7 +124,7 @@ def _partition(call: Call, number: int, state: PartitionState) -> MetadataRespon
 
 
 def describe_topic_partitions(call: Call, request: DescribeTopicPartitionsRequest) -> Answer:
-    """Answer a page of the topics that may be described, by name: those that are asked for, or all."""
+    """Answer with a page of the requested topics by name, or of all that the client may describe."""
     image, limit = call.broker.image, min(request.response_partition_limit, _MOST_PARTITIONS)
     cursor = request.cursor or DescribeTopicPartitionsRequestCursor()
     response = DescribeTopicPartitionsResponse()
@@ -164,7 +164,7 @@ def describe_topic_partitions(call: Call, request: DescribeTopicPartitionsReques
 
 
 def describe_cluster(call: Call, request: DescribeClusterRequest) -> Answer:
-    """Answer the brokers that are not fenced."""
+    """Answer with the brokers that are not fenced."""
     cluster = call.broker.cluster
     return DescribeClusterResponse(
         error_message=None,
@@ -175,7 +175,7 @@ def describe_cluster(call: Call, request: DescribeClusterRequest) -> Answer:
 
 
 def find_coordinator(call: Call, request: FindCoordinatorRequest) -> Answer:
-    """Answer who coordinates groups or transactional ids."""
+    """Answer with the coordinators of groups or transactional ids."""
     if call.version >= _BATCHED_FROM:
         return FindCoordinatorResponse(
             coordinators=[_coordinator(call, request.key_type, key) for key in request.coordinator_keys]

@@ -47,7 +47,7 @@ _TO_THE_END: Final = -1
 
 
 def list_offsets(call: Call, request: ListOffsetsRequest) -> Answer:
-    """Answer offsets by name or time."""
+    """Answer with offsets by name or timestamp."""
     named = Counter((topic.name, part.partition_index) for topic in request.topics for part in topic.partitions)
     twice = {each for each, count in named.items() if count > 1}
     hidden = call.broker.cluster.rights
@@ -100,7 +100,7 @@ def _found(led: Led, timestamp: int, upto: int) -> Found | None:
 
 
 def offset_for_leader_epoch(call: Call, request: OffsetForLeaderEpochRequest) -> Answer:
-    """Answer where epochs end, by which a reader finds out that the log was cut behind it (KIP-320)."""
+    """Answer with the ends of epochs, from which a reader detects truncation (KIP-320)."""
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(topic.topic, [_end(call, topic.topic, part) for part in topic.partitions])
@@ -120,7 +120,7 @@ def _end(call: Call, name: str, part: OffsetForLeaderPartition) -> EpochEndOffse
 
 
 def delete_records(call: Call, request: DeleteRecordsRequest) -> Answer:
-    """Have logs begin later, at most at the high watermark."""
+    """Raise log start offsets, at most to the high watermark."""
     return DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(topic.name, [_delete(call, topic.name, part) for part in topic.partitions])

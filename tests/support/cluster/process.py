@@ -1,7 +1,7 @@
-"""A node's process before a simulated cluster: its clock and its link, which stand still while it is stopped.
+"""A node's process in front of a simulated cluster: its clock and its link, which halt while it is stopped.
 
-What comes meanwhile (SIGSTOP) waits in sockets and timers, and is handled when it goes on, in the order in which it
-came. A killed process handles nothing more, and its connections end.
+After SIGSTOP, events wait in sockets and timers, and are handled in order of arrival when the process resumes. A killed
+process handles nothing more, and its connections end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.support.cluster.process_link import ProcessLink
 
 
 class NodeProcess:
-    """One process. It is a `Clock`, and `link` is its `Link`."""
+    """One process: a `Clock`, with its `Link` as `link`."""
 
     stands_still = True
 
@@ -28,23 +28,23 @@ class NodeProcess:
         self._kept: deque[Callable[[], None]] = deque()
 
     def stop(self) -> None:
-        """SIGSTOP."""
+        """Stop the process (SIGSTOP)."""
         self.is_stopped = True
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Resume the process (SIGCONT)."""
         self.is_stopped = False
         while self._kept and not self.is_stopped:
             self._kept.popleft()()
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Kill the process (SIGKILL)."""
         self.is_dead = True
         self._kept.clear()
         self._outside.close()
 
     def handle(self, action: Callable[[], None]) -> None:
-        """Do something that the process does, now or when it goes on."""
+        """Run an action of the process now, or when it resumes."""
         if self.is_stopped:
             self._kept.append(action)
         elif not self.is_dead:

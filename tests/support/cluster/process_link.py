@@ -1,4 +1,4 @@
-"""The link of a process that can be stopped: what comes over the network waits until it runs."""
+"""The link of a process that can be stopped: network input waits until it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shareq.protocol.primitives import Message
 
 
 class ProcessLink:
-    """`Link` over another one. `deliver` calls back at once, or when the process goes on."""
+    """A `Link` over another one. `deliver` calls back at once, or when the process resumes."""
 
     def __init__(self, link: Link, deliver: Callable[[Callable[[], None]], None]) -> None:
         self._link = link

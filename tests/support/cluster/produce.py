@@ -46,7 +46,7 @@ _SAYS_LOG_START = frozenset(
 
 @dataclass(slots=True)
 class _Row:
-    """One partition of the request. It waits until the high watermark is at `upto`."""
+    """One partition of the request. It waits until the high watermark reaches `upto`."""
 
     topic: TopicState | None
     answer: PartitionProduceResponse
@@ -55,7 +55,7 @@ class _Row:
 
 
 def handle(call: Call, request: ProduceRequest) -> Answer:
-    """Append every batch; with acks=all the answer comes when all are replicated, or the time is over."""
+    """Append every batch; with acks=all the answer comes when all are replicated or the timeout has passed."""
     broker, response, rows = call.broker, ProduceResponse(), list[_Row]()
     for data in request.topic_data:
         by_id = call.version >= _IDS_FROM
@@ -112,7 +112,7 @@ def _leader(
 
 
 def _store(call: Call, led: Led, row: _Row, part: PartitionProduceData, acks: int) -> ErrorCode:
-    """Append the batch, or find it in the log: its row says where it is."""
+    """Append the batch, or find it in the log as a duplicate, and set its row's offsets."""
     records, cluster = bytes(part.records or b""), call.broker.cluster
     if len(records) < HEADER_SIZE or read_header(records).size != len(records):
         return ErrorCode.INVALID_RECORD  # not one batch: found in the request (ProduceRequest.validateRecords)
@@ -140,7 +140,7 @@ def _store(call: Call, led: Led, row: _Row, part: PartitionProduceData, acks: in
 
 
 def _admitted(call: Call, led: Led, row: _Row, records: bytes, wall_ms: int) -> Batch | ErrorCode:
-    """Return the batch as it is stored, or why the topic does not take it."""
+    """Return the batch as stored, or the error with which the topic refuses it."""
     admission = call.broker.admission(led.topic)
     checked = admission.check(records, wall_ms)
     if isinstance(checked, ErrorCode):
@@ -172,7 +172,7 @@ def _fail(row: _Row, error: ErrorCode) -> None:
 
 
 def _name_leaders(call: Call, response: ProduceResponse, rows: list[_Row]) -> None:
-    """Say who leads what this broker does not (KIP-951)."""
+    """Name the leaders of partitions that this broker does not lead (KIP-951)."""
     if call.version < _LEADERS_FROM:
         return
     for row in rows:

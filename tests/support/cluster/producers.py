@@ -1,12 +1,12 @@
-"""One partition's memory of producers: epochs, sequences, and which transactions are open or were aborted.
+"""One partition's producer state: epochs, sequences, open and aborted transactions.
 
-Written again, and not taken from `broker/log/producer_state.py`, because nodes rest on exactly these rules: a judge
-that shares the accused's text finds nothing. Rules are Apache Kafka's ProducerStateManager and ProducerAppendInfo:
+Written separately from `broker/log/producer_state.py`, because nodes depend on exactly these rules: a test that shares
+their code finds nothing. The rules are those of Apache Kafka's ProducerStateManager and ProducerAppendInfo:
 
-    the producer is not known here       accepted, whatever its sequence (it may have been forgotten)
+    an unknown producer                  accepted, whatever its sequence (it may have been forgotten)
     an older epoch                       INVALID_PRODUCER_EPOCH
     a newer epoch                        its first sequence is 0, or OUT_OF_ORDER_SEQUENCE_NUMBER
-    one of the last five batches again   the batch it is: the answer has its first offset
+    one of the last five batches again   a duplicate: the answer has the first offset of the original
     anything but the next sequence       OUT_OF_ORDER_SEQUENCE_NUMBER
 """
 
@@ -42,10 +42,10 @@ class Aborted(NamedTuple):
 
 @dataclass(slots=True)
 class Producer:
-    """A producer id in one partition. `open_from`: where its transaction under way begins.
+    """A producer id in one partition. `open_from`: the first offset of its open transaction.
 
-    `heard_ms` is the time of its newest batch, by the batch's own clock: who writes records of yesterday is forgotten
-    with the next check (ProducerAppendInfo.appendDataBatch, ProducerStateManager.isProducerExpired).
+    `heard_ms` is the timestamp of its newest batch: a producer of old timestamps is forgotten at the next check
+    (ProducerAppendInfo.appendDataBatch, ProducerStateManager.isProducerExpired).
     """
 
     epoch: int
@@ -57,7 +57,7 @@ class Producer:
 
 @dataclass(slots=True)
 class Producers:
-    """The producers of one partition. Owned by its log, which replays its batches into new ones when it is cut."""
+    """The producers of one partition, owned by its log. A truncated log replays its batches into new ones."""
 
     known: dict[int, Producer] = field(default_factory=dict)
     aborted: list[Aborted] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Producers:
     """First offset and marker of each transaction that has ended: unstable until the marker may be read."""
 
     def check(self, header: BatchHeader) -> Appended | ErrorCode:
-        """Return the batch if it is here already, an error, or NONE for a batch to append."""
+        """Return the batch if it is a duplicate, an error, or NONE for a batch to append."""
         producer = self.known.get(header.producer_id)
         if producer is None:
             return ErrorCode.NONE
@@ -83,12 +83,12 @@ class Producers:
 
     @staticmethod
     def _fits(producer: Producer, header: BatchHeader) -> ErrorCode:
-        """Refuse a plain batch in the middle of a transaction."""
+        """Refuse a non-transactional batch during a transaction."""
         inside = producer.open_from is not None and not header.is_transactional
         return ErrorCode.INVALID_TXN_STATE if inside else ErrorCode.NONE
 
     def append(self, header: BatchHeader) -> None:
-        """Take in a batch of records that is in the log now."""
+        """Apply a batch of records that was appended to the log."""
         producer = self.known.get(header.producer_id)
         if producer is None:
             producer = self.known[header.producer_id] = Producer(header.producer_epoch, header.max_timestamp)
@@ -103,7 +103,7 @@ class Producers:
             producer.open_from = header.base_offset
 
     def end(self, header: BatchHeader, *, commit: bool, coordinator_epoch: int) -> None:
-        """Take in a marker that is in the log now."""
+        """Apply a transaction marker that was appended to the log."""
         producer = self.known.setdefault(header.producer_id, Producer(header.producer_epoch, header.max_timestamp))
         if producer.epoch != header.producer_epoch:
             producer.epoch, producer.batches = header.producer_epoch, []
@@ -116,19 +116,19 @@ class Producers:
             producer.open_from = None
 
     def last_stable_offset(self, high_watermark: int) -> int:
-        """Return where the first transaction begins whose end cannot be read yet, or the high watermark."""
+        """Return the start of the first transaction whose end is not yet readable, or the high watermark."""
         self.ended = [each for each in self.ended if each[1] >= high_watermark]
         under_way = [each.open_from for each in self.known.values() if each.open_from is not None]
         return min([high_watermark, *under_way, *(first for first, _ in self.ended)])
 
     def forget(self, producer_ids: Collection[int], end: int) -> None:
-        """Forget producers, what they have aborted, and every end at `end` or behind it."""
+        """Forget producers and their aborted transactions, and every transaction end at or after `end`."""
         self.known = {each: producer for each, producer in self.known.items() if each not in producer_ids}
         self.aborted = [each for each in self.aborted if each.producer_id not in producer_ids]
         self.ended = [each for each in self.ended if each[1] < end]
 
     def expire(self, now_ms: int, after_ms: int) -> None:
-        """Forget who was silent for so long and has no transaction under way."""
+        """Forget producers that were silent for so long and have no open transaction."""
         for producer_id, producer in list(self.known.items()):
             if producer.open_from is None and now_ms - producer.heard_ms >= after_ms:
                 del self.known[producer_id]

@@ -1,6 +1,6 @@
-"""The way of records to the followers, and with it how far readers may read.
+"""Replication to followers, which moves the high watermark.
 
-The high watermark comes to the end of the log when every replica of the ISR has it: none of them may be paused or dead,
+The high watermark reaches the end of the log when every replica of the ISR has it: none of them may be paused or dead,
 and the test must not hold the partition. It moves `replication_ms` after an append.
 """
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 class Replication:
-    """Moves high watermarks."""
+    """The mover of high watermarks."""
 
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
         self._held: set[LogKey] = set()
 
     def hold(self, key: LogKey) -> None:
-        """Let nothing of a partition come to its followers from now on."""
+        """Stop replicating a partition."""
         self._held.add(key)
 
     def release(self, key: LogKey) -> None:
-        """Let followers have what was held back."""
+        """Replicate what was held back."""
         self._held.discard(key)
         self.go_on(key)
 
     def appended(self, broker: SimulatedBroker, key: LogKey) -> None:
-        """Note that something was appended on a leader."""
+        """Schedule replication after an append on a leader."""
         if broker.is_stranded(key):
             return
         delay_ms = self._cluster.settings.replication_ms
@@ -49,7 +49,7 @@ class Replication:
         clock.call_at(clock.now_ms() + delay_ms, arrived)
 
     def go_on(self, key: LogKey, upto: int | None = None) -> None:
-        """Have the followers take what they can, and answer who waited for that."""
+        """Replicate what the followers can take, and answer the requests that waited for it."""
         state, log = self._cluster.controller.state(key), self._cluster.controller.logs.get(key)
         if state is None or log is None or key in self._held or state.leader not in self._cluster.brokers:
             return
@@ -59,6 +59,6 @@ class Replication:
         self._cluster.brokers[state.leader].look()
 
     def go_on_everywhere(self) -> None:
-        """Try all partitions again: a broker came back, or another ISR is in force."""
+        """Try all partitions again after a broker came back or an ISR changed."""
         for key in list(self._cluster.controller.logs):
             self.go_on(key)

@@ -1,7 +1,7 @@
-"""The denials of clients, by resource. Everything else is allowed.
+"""Denied operations by resource. Everything else is allowed.
 
-One user's ACLs are enough: a node has one. As with Apache Kafka's authorizer a denial is of one operation: who may not
-describe a topic may write to it.
+One user's ACLs are enough, because a node has one user. As in Apache Kafka's authorizer a denial is of one operation: a
+client that may not describe a topic may still write to it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from shareq.protocol.errors import ErrorCode
 
 
 class Resource(Enum):
-    """A kind of resource; the value is what a client is answered that may not."""
+    """A kind of resource; the value is the error for a client without the right."""
 
     TOPIC = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     GROUP = ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -21,7 +21,7 @@ class Resource(Enum):
 
 
 class Operation(Enum):
-    """An operation; the value is Apache Kafka's number of it."""
+    """An operation; the value is Apache Kafka's number for it."""
 
     READ = 3
     WRITE = 4
@@ -33,13 +33,13 @@ class Operation(Enum):
 
 
 class Rights:
-    """The denials of a cluster. Brokers hear of them at once."""
+    """The denials of a cluster. Brokers apply them at once."""
 
     def __init__(self) -> None:
         self._denied: set[tuple[Resource, str, Operation]] = set()
 
     def deny(self, resource: Resource, name: str, *operations: Operation) -> None:
-        """Allow these operations no more."""
+        """Deny these operations."""
         self._denied.update((resource, name, operation) for operation in operations)
 
     def allow(self, resource: Resource, name: str, *operations: Operation) -> None:
@@ -47,9 +47,9 @@ class Rights:
         self._denied.difference_update((resource, name, operation) for operation in operations)
 
     def error(self, resource: Resource, name: str, operation: Operation) -> ErrorCode:
-        """Return NONE if it is allowed, else what the answer says."""
+        """Return NONE if the operation is allowed, otherwise the error to answer."""
         return resource.value if (resource, name, operation) in self._denied else ErrorCode.NONE
 
     def allowed(self, resource: Resource, name: str) -> int:
-        """Return the operations that are allowed as KIP-430's bits: bit n is operation n."""
+        """Return the allowed operations as KIP-430's bits: bit n is operation n."""
         return sum(1 << each.value for each in Operation if not self.error(resource, name, each))

@@ -12,10 +12,10 @@ _DAY_MS: Final = 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True, slots=True)
 class ClusterSettings:
-    """The contents of brokers' property files, and how fast they are.
+    """The brokers' properties and their speed.
 
-    `replication_ms`: how long a record takes to the followers; 0: it is there within the append. `latency_ms`: the
-    least and the most that one message is on its way, drawn for each.
+    `replication_ms`: the time from an append to its replication; 0: within the append. `latency_ms`: the least and the
+    greatest latency of one message, drawn for each.
     """
 
     release: KafkaRelease = KAFKA_4_3

@@ -1,4 +1,4 @@
-"""Names of topics: which are allowed, and which are the brokers' own."""
+"""Topic names: which are valid, and which are internal."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _ALLOWED: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 def is_valid_name(name: str) -> bool:
-    """Return whether a topic may be called so (Topic.validate)."""
+    """Return whether a topic may have this name (Topic.validate)."""
     return _ALLOWED.fullmatch(name) is not None and name not in (".", "..")

@@ -1,7 +1,7 @@
-"""Producer ids, and transactions as far as readers see them: InitProducerId, AddPartitionsToTxn, EndTxn.
+"""Producer ids, and transactions as readers see them: InitProducerId, AddPartitionsToTxn, EndTxn.
 
 Sources: TransactionCoordinator.handleInitProducerId, TransactionMetadata.prepareIncrementProducerEpoch, KIP-360,
-KIP-890. Markers are written within the request that ends a transaction: nobody sees PrepareCommit.
+KIP-890. Markers are written within the request that ends a transaction, so PrepareCommit is never visible.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ADDS_FROM: Final = 12  # Produce of KIP-890
 
 @dataclass(slots=True)
 class TransactionalId:
-    """The written state of one transactional id. `before`: the epoch that was given up when the last was made."""
+    """The persisted state of one transactional id. `before`: the epoch that its current one replaced."""
 
     producer_id: int
     epoch: int
@@ -51,7 +51,7 @@ class TransactionalId:
 
 
 class Transactions:
-    """All transactional ids, and the producer ids that were given."""
+    """All transactional ids, and the producer ids in use."""
 
     def __init__(self, cluster: SimulatedCluster) -> None:
         self._cluster = cluster
@@ -59,12 +59,12 @@ class Transactions:
         self._last_producer_id = 0
 
     def new_producer_id(self) -> int:
-        """Return one that nobody has had."""
+        """Return a producer id that was never given out."""
         self._last_producer_id += 1
         return self._last_producer_id - 1
 
     def of(self, transactional_id: str) -> TransactionalId | None:
-        """Return the entry of a transactional id; an idle one is forgotten in time."""
+        """Return the entry of a transactional id; an idle one expires."""
         found = self._ids.get(transactional_id)
         if found is None or found.partitions:
             return found
@@ -75,7 +75,7 @@ class Transactions:
         return None
 
     def begin(self, transactional_id: str, request: InitProducerIdRequest) -> TransactionalId | ErrorCode:
-        """Give the id's next epoch. Errors: PRODUCER_FENCED, CONCURRENT_TRANSACTIONS while one was under way."""
+        """Return the id with its next epoch. Errors: PRODUCER_FENCED, CONCURRENT_TRANSACTIONS while one is open."""
         now_ms, known = self._cluster.env.clock.now_ms(), self.of(transactional_id)
         if known is None:
             known = self._ids[transactional_id] = TransactionalId(self.new_producer_id(), 0, updated_ms=now_ms)
@@ -122,9 +122,9 @@ class Transactions:
                 cluster.replication.go_on(key)
 
     def refuses(self, call: Call, led: Led, header: BatchHeader) -> ErrorCode:
-        """Return why a transactional batch may not be appended: its partition is not in its producer's transaction.
+        """Return the error of a transactional batch whose partition is not in its producer's transaction.
 
-        From Produce v12 on the batch itself adds it (KIP-890).
+        From Produce v12 on the batch itself adds the partition (KIP-890).
         """
         producer = led.log.producers.known.get(header.producer_id)
         verified = producer is not None and producer.open_from is not None and producer.epoch == header.producer_epoch
@@ -143,7 +143,7 @@ class Transactions:
 
 
 def init_producer_id(call: Call, request: InitProducerIdRequest) -> Answer:
-    """Give a producer id, or the next epoch of a transactional id."""
+    """Answer with a new producer id, or the next epoch of a transactional id."""
     cluster, name = call.broker.cluster, request.transactional_id
     if name is None:
         return InitProducerIdResponse(producer_id=cluster.transactions.new_producer_id(), producer_epoch=0)
@@ -183,7 +183,7 @@ def _known(call: Call, name: str, producer_id: int, epoch: int) -> Transactional
 
 
 def add_partitions_to_txn(call: Call, request: AddPartitionsToTxnRequest) -> Answer:
-    """Make partitions part of a transaction; clients speak versions up to 3."""
+    """Add partitions to a transaction; clients use versions up to 3."""
     known = _known(
         call,
         request.v3_and_below_transactional_id,
@@ -220,7 +220,7 @@ def _add_error(
 
 
 def end_txn(call: Call, request: EndTxnRequest) -> Answer:
-    """Commit or abort; of KIP-890 each end gives the next epoch."""
+    """Commit or abort; with KIP-890 each end returns the next epoch."""
     known = _known(call, request.transactional_id, request.producer_id, request.producer_epoch)
     if isinstance(known, ErrorCode):
         if known is ErrorCode.PRODUCER_FENCED and call.version < _FENCED_IN_END_FROM:

@@ -1,6 +1,6 @@
-"""The answers of two releases of Apache Kafka to ApiVersions, of the APIs that the simulated cluster has.
+"""The ApiVersions of two releases of Apache Kafka, for the APIs that the simulated cluster has.
 
-Read off brokers that were asked: `tests/interop/test_simulated_cluster.py` asks them again.
+They were read from real brokers; `tests/interop/test_simulated_cluster.py` compares them again.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _SINCE_4_4: Final = frozenset(
 
 
 class KafkaRelease(NamedTuple):
-    """A release and the lowest and highest version of each API. `transactions_v2`: KIP-890 is in force.
+    """A release, and the lowest and highest version of each API. `transactions_v2`: KIP-890 is in force.
 
-    `unknown_topic_properties` are those of 4.4.0 that it does not have yet, `cluster_properties` those that it sets
-    for all brokers: with eligible leader replicas (KIP-966) min.insync.replicas; `topic_defaults` those of topics whose
-    default was another one. `repeats_rows`: ListOffsets answers a partition as often as it is named.
+    `unknown_topic_properties` are those of 4.4.0 that the release lacks; `cluster_properties` those that it sets for
+    all brokers: min.insync.replicas with eligible leader replicas (KIP-966); `topic_defaults` topic properties with
+    another default. `repeats_rows`: ListOffsets answers a partition as often as it is named.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""The connection between a node and a broker, without bytes of a header: two pipes and the broker's end.
+"""The connection between a node and a broker, without header bytes: two pipes and the broker's end.
 
-A broker handles one request of a connection after the other, as Kafka does: while one waits (for followers, for
-records, for members of a group), those behind it lie there.
+A broker handles the requests of a connection one after the other, as Kafka does: while one waits (for followers,
+records or members of a group), those behind it are queued.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _READ_AFTER_CLOSE: Final = 0.5
 
 
 class Pipe:
-    """One direction of a connection. What goes in comes out in its order, unless it is cut: then it stays in."""
+    """One direction of a connection. Items come out in order; while it is cut they stay in."""
 
     def __init__(self, cluster: SimulatedCluster, node: str, broker: int, direction: Direction) -> None:
         self._cluster = cluster
@@ -37,7 +37,7 @@ class Pipe:
         self._timer: TimerHandle | None = None
 
     def put(self, item: Callable[[], None]) -> None:
-        """Send something: `item` is called when it arrives."""
+        """Send an item: it is called when it arrives."""
         env = self._cluster.env
         latency = env.rng.randint(*self._cluster.settings.latency_ms) + self._cluster.faults.delay_ms(*self._at)
         self._last_due = max(self._last_due, env.clock.now_ms() + latency)
@@ -50,7 +50,7 @@ class Pipe:
         return not self._items
 
     def pump(self) -> None:
-        """Let out what has arrived."""
+        """Deliver the items that have arrived."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -66,7 +66,7 @@ class Pipe:
 
 
 class Endpoint:
-    """The broker's end of one connection. `on_answer` gets versioned bytes, `on_closed` that the broker hung up."""
+    """The broker's end of one connection. `on_answer` gets versioned bytes; `on_closed`: the broker hung up."""
 
     def __init__(
         self,
@@ -86,27 +86,27 @@ class Endpoint:
         self._closed = False
 
     def take(self, request: tuple[ApiKey, int, bytes] | None) -> None:
-        """Receive a request: API, version and bytes; None: the versions are asked for, which opens a connection."""
+        """Receive a request: API, version and bytes. None asks for the versions, which opens a connection."""
         if not self._closed:
             self._received.append(request)
             self.pump()
 
     @property
     def is_idle(self) -> bool:
-        """Return whether nothing is received and not handled."""
+        """Return whether every received request is handled."""
         return not self._received and not self._busy
 
     def left(self) -> None:
-        """Hear that the node has closed its end."""
+        """Handle that the node has closed its end."""
         self._left_by_node = True
 
     def close(self) -> None:
-        """Hang up: what was received and is not handled is dropped."""
+        """Close the connection; received requests that are not handled are dropped."""
         self._closed = True
         self._received.clear()
 
     def pump(self) -> None:
-        """Handle the next request, unless one is under way or the broker stands still."""
+        """Handle the next request, unless one is in progress or the broker is paused."""
         while self._received and not self._busy and self._cluster.is_running(self._broker):
             if self._left_by_node and self._cluster.env.rng.random() > _READ_AFTER_CLOSE:
                 self.close()

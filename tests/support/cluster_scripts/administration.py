@@ -1,4 +1,4 @@
-"""Topics made, deleted, and what they are set to."""
+"""Scripts that create and delete topics, and change their properties."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def topics_made(talk: Conversation) -> None:
 
 
 def topics_refused(talk: Conversation) -> None:
-    """Numbers, names, properties; a topic that exists, or is named twice."""
+    """Try invalid numbers, names and properties; a topic that exists, or is named twice."""
     topic, new = talk.topic("x.y"), talk.name("new")
     _create(talk, _topic(topic))
     _create(talk, _topic(topic.replace(".", "_")))
@@ -78,7 +78,7 @@ def topics_refused(talk: Conversation) -> None:
 
 
 def topics_deleted(talk: Conversation) -> None:
-    """Delete topics by name and by id; those that do not exist; nothing named, and both."""
+    """Delete topics by name and by id; try missing topics, an empty name, and name and id together."""
     first, second = talk.topic("first"), talk.topic("second")
 
     def delete(*states: DeleteTopicState) -> None:
@@ -96,7 +96,7 @@ def topics_deleted(talk: Conversation) -> None:
 
 
 def a_topic_made_again(talk: Conversation) -> None:
-    """It has another id and no records; nothing goes to the old one."""
+    """Recreate a topic: it has another id and no records, and nothing is written to the old one."""
     topic = talk.topic()
     produce(talk, topic, batch(b"a"))
     old = talk.id_of(topic)
@@ -112,7 +112,7 @@ def a_topic_made_again(talk: Conversation) -> None:
 
 
 def properties_described(talk: Conversation) -> None:
-    """Describe what is set, what falls back to the broker's, and what does not exist."""
+    """Describe properties that are set, that default to the broker's, and that do not exist."""
     topic = talk.topic(configs={"retention.bytes": "1000"})
     keys = ["retention.bytes", "retention.ms", "cleanup.policy", "max.message.bytes", "no.such.property"]
 
@@ -131,7 +131,7 @@ def properties_described(talk: Conversation) -> None:
 
 
 def properties_changed(talk: Conversation) -> None:
-    """Set, deleted, appended to, subtracted from; wrong ones change nothing."""
+    """Set, delete, append to and subtract from properties; invalid changes have no effect."""
     topic = talk.topic()
 
     def alter(*rows: tuple[str, int, str | None], name: str = topic, validate: bool = False) -> None:

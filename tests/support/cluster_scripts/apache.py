@@ -1,4 +1,4 @@
-"""A broker of Apache Kafka as a cluster that scripts are played on."""
+"""A broker of Apache Kafka as a cluster that runs scripts."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ApacheCluster:
         return int(time.time() * 1000)
 
     def deny(self, resource: Resource, name: str, *operations: Operation) -> None:
-        """Deny the operations, and allow all: with a rule about a resource nothing is allowed without a rule."""
+        """Deny these operations and allow all others: once a resource has an ACL, what no ACL allows is denied."""
         rules = [(_ALL, _ALLOW), *((operation.value, _DENY) for operation in operations)]
         rows = [AclCreation(_KINDS[resource], name, _LITERAL, _ANYBODY, "*", what, how) for what, how in rules]
         answer = self._connection("aside").call(CreateAclsRequest(rows), 3, CreateAclsResponse)
@@ -72,7 +72,7 @@ class ApacheCluster:
         self.pass_ms(200)
 
     def new_script(self) -> None:
-        """Close the connections of the last script."""
+        """Close the connections of the previous script."""
         for name in [name for name in self._connections if name != "aside"]:
             self._connections.pop(name).close()
 

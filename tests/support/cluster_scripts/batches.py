@@ -1,4 +1,4 @@
-"""The intake of a partition: sizes, damage, keys, times, acknowledgements, addresses."""
+"""Scripts about appends to a partition: sizes, damage, keys, timestamps, acknowledgements, addresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.cluster_scripts.conversation import Conversation
 
 
 def sizes(talk: Conversation) -> None:
-    """A batch larger than max.message.bytes is refused, and nothing else of its topic."""
+    """Produce a batch larger than max.message.bytes: it is refused, and nothing else of its topic."""
     topic = talk.topic(configs={"max.message.bytes": "500"})
     fits = batch(b"x" * 400)
     talk.note("bytes", len(fits))
@@ -26,7 +26,7 @@ def sizes(talk: Conversation) -> None:
 
 
 def damage(talk: Conversation) -> None:
-    """A wrong CRC is corrupt; two batches, none, and a control batch are invalid."""
+    """Produce damaged batches: a wrong CRC is corrupt; two batches, none, and a control batch are invalid."""
     topic, sound = talk.topic(), batch(b"abc")
     broken = bytearray(sound)
     broken[-2] ^= 1
@@ -39,7 +39,7 @@ def damage(talk: Conversation) -> None:
 
 
 def keys(talk: Conversation) -> None:
-    """A compacted topic takes no record without a key."""
+    """Produce without a key to a compacted topic, which refuses it."""
     topic = talk.topic(configs={"cleanup.policy": "compact"})
     produce(talk, topic, batch(b"x", key=None))
     produce(talk, topic, batch(b"x"))
@@ -49,7 +49,7 @@ def keys(talk: Conversation) -> None:
 
 
 def times(talk: Conversation) -> None:
-    """A record may not be from too far ahead, and the leader's time is on records where the topic says so."""
+    """Produce timestamps too far ahead, which are refused, and to topics with the leader's timestamps."""
     topic = talk.topic("created", configs={"message.timestamp.before.max.ms": "1000"})
     produce(talk, topic, batch(b"old", timestamp_ms=1_000))
     produce(talk, topic, batch(b"far ahead", timestamp_ms=TIMESTAMP_MS * 2))
@@ -58,7 +58,7 @@ def times(talk: Conversation) -> None:
 
 
 def compressed(talk: Conversation) -> None:
-    """Batches stay as their producers packed them."""
+    """Produce compressed batches, which stay as they were compressed."""
     topic = talk.topic()
     for codec in (Compression.GZIP, Compression.LZ4, Compression.SNAPPY):
         records = [RecordData(None, b"x" * 100) for _ in range(3)]
@@ -72,7 +72,7 @@ def fetch_ends(talk: Conversation, topic: str) -> int:
 
 
 def acknowledgements(talk: Conversation) -> None:
-    """Ask for numbers of acknowledgements: only -1, 0 and 1 are valid."""
+    """Produce with various acks: only -1, 0 and 1 are valid."""
     topic = talk.topic()
     produce(talk, topic, batch(b"x"), acks=2)
     produce(talk, topic, batch(b"x"), acks=-2)
@@ -87,7 +87,7 @@ def too_few_replicas(talk: Conversation) -> None:
 
 
 def addresses(talk: Conversation) -> None:
-    """A topic or partition that does not exist; each row stands alone."""
+    """Produce to a missing topic or partition; each row is answered separately."""
     topic = talk.topic(partitions=2)
     rows = [
         TopicProduceData(topic, talk.id_of(topic), [PartitionProduceData(each, batch(b"x")) for each in (0, 5, 1)]),

@@ -1,4 +1,4 @@
-"""Requests and batches that scripts are made of."""
+"""The requests and batches that scripts send."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def produce(
     transactional_id: str | None = None,
     version: int | None = None,
 ) -> PartitionProduceResponse:
-    """Produce a batch, and return what its partition is answered."""
+    """Produce a batch, and return the answer for its partition."""
     data = [TopicProduceData(topic, talk.id_of(topic), [PartitionProduceData(partition, records)])]
     answer = talk.ask(ProduceRequest(transactional_id, acks, WAIT_MS, data), ProduceResponse, version)
     return answer.responses[0].partition_responses[0]

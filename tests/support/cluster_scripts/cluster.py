@@ -1,4 +1,4 @@
-"""The brokers' answers about the cluster: topics, brokers, coordinators; and those to clients without rights."""
+"""Scripts about the cluster: topics, brokers, coordinators; and answers to clients without rights."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def _named(*names: str, create: bool = False) -> MetadataRequest:
 
 
 def _all_of(talk: Conversation) -> None:
-    """Note the script's own topics among all that are answered."""
+    """Note the script's own topics among all that are returned."""
     topics = talk.quietly(MetadataRequest(None), MetadataResponse).topics
     mine = sorted(name for topic in topics if (name := topic.name or "").startswith(talk.name()))
     talk.note("of all topics", list[Plain](mine))
 
 
 def topics_by_name_and_id(talk: Conversation) -> None:
-    """Ask for topics that exist, for those that do not, and for names that none may have."""
+    """Ask for topics that exist, for those that do not, and for invalid names."""
     topic = talk.topic(partitions=2)
     talk.ask(_named(topic), MetadataResponse)
     talk.ask(_named(topic, talk.name("unknown"), topic), MetadataResponse)
@@ -66,7 +66,7 @@ def topics_by_name_and_id(talk: Conversation) -> None:
 
 
 def topics_made_by_asking(talk: Conversation) -> None:
-    """A name that does not exist is made if the client lets it, with its leaders a little later."""
+    """Ask for a missing topic with auto-creation: it is created, and gets its leaders a little later."""
     name = talk.name("new")
     talk.ask(_named(name), MetadataResponse)
     talk.ask(_named(name, create=True), MetadataResponse)
@@ -81,7 +81,7 @@ def topics_made_by_asking(talk: Conversation) -> None:
 
 
 def brokers(talk: Conversation) -> None:
-    """DescribeCluster."""
+    """Send DescribeCluster."""
     talk.ask(DescribeClusterRequest(), DescribeClusterResponse)
     talk.ask(DescribeClusterRequest(), DescribeClusterResponse, version=0)
 
@@ -98,7 +98,7 @@ def coordinators(talk: Conversation) -> None:
 
 
 def hidden_topics(talk: Conversation) -> None:
-    """Hide a topic from a client that may not describe it: by no name, no id, and not among all is it found."""
+    """Ask for a topic that the client may not describe: by name, by id and among all it is missing."""
     topic = talk.topic()
     talk.deny(Resource.TOPIC, topic, Operation.DESCRIBE)
     talk.ask(_named(topic), MetadataResponse)
@@ -114,7 +114,7 @@ def hidden_topics(talk: Conversation) -> None:
 
 
 def denied_topics(talk: Conversation) -> None:
-    """One right after the other is missing."""
+    """Deny one right of topics after the other."""
     for right in (
         Operation.READ,
         Operation.WRITE,
@@ -137,7 +137,7 @@ def denied_topics(talk: Conversation) -> None:
 
 
 def denied_ids(talk: Conversation) -> None:
-    """Groups and transactional ids."""
+    """Deny rights of groups and transactional ids."""
     group, name = talk.name("group"), talk.name("id")
     talk.coordinated(group, CoordinatorKind.GROUP)
     talk.coordinated(name, CoordinatorKind.TRANSACTION)

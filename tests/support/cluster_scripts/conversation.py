@@ -1,4 +1,4 @@
-"""A script's conversation with a cluster: what is asked, and a transcript of what is answered."""
+"""A script's conversation with a cluster: its requests, and a transcript of the answers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ OF_ALL: Mapping[str, str] = {
 
 
 class Cluster(Protocol):
-    """A cluster of one broker that a script is played on. Connections have names and are opened when they are used."""
+    """A cluster of one broker that runs a script. Connections have names and open on first use."""
 
     def newest(self, api: ApiKey) -> int:
         """Return the highest version that both sides know."""
@@ -77,7 +77,7 @@ class Cluster(Protocol):
         """Send a request over a connection."""
 
     def receive(self, connection: str) -> Message:
-        """Return the answer to the oldest request of a connection that has none."""
+        """Return the answer to the oldest unanswered request of a connection."""
 
     def pass_ms(self, ms: int) -> None:
         """Let time pass."""
@@ -86,11 +86,14 @@ class Cluster(Protocol):
         """Return the time of day."""
 
     def deny(self, resource: Resource, name: str, *operations: Operation) -> None:
-        """Allow these operations no more; all others go on being allowed."""
+        """Deny these operations; all others stay allowed."""
 
 
 class Conversation:
-    """One script on one cluster. `transcript` is what was asked and answered, `plainly` counts what is left out."""
+    """One script on one cluster.
+
+    `transcript` has the requests and answers; `plainly` counts the fields left out.
+    """
 
     def __init__(self, cluster: Cluster, name: str) -> None:
         self._cluster = cluster
@@ -102,26 +105,26 @@ class Conversation:
     # -- asking
 
     def ask(self, message: Message, answer: type[M], version: int | None = None, on: str = "main") -> M:
-        """Send a request and write down its answer."""
+        """Send a request and record its answer."""
         self.begin(message, version, on)
         return self.end(answer, on)
 
     def begin(self, message: Message, version: int | None = None, on: str = "main") -> None:
-        """Send a request whose answer may take long; nothing else is sent over its connection before `end`."""
+        """Send a request whose answer may take long; its connection sends nothing else before `end`."""
         api = ApiKey(message.API_KEY)
         version = self._cluster.newest(api) if version is None else version
         self.transcript.append(f"{on}: {type(message).__name__} {version}")
         self._cluster.send(on, message, version)
 
     def end(self, answer: type[M], on: str = "main") -> M:
-        """Wait for the answer, and write it down."""
+        """Wait for the answer and record it."""
         received = self._cluster.receive(on)
         assert isinstance(received, answer), received
         self.transcript.append({f"{on}: {type(received).__name__}": self.plainly.of(received)})
         return received
 
     def quietly(self, message: Message, answer: type[M], version: int | None = None) -> M:
-        """Send a request that is not what the script is about: nothing of it is written down."""
+        """Send a request that is only setup: it is not recorded."""
         version = self._cluster.newest(ApiKey(message.API_KEY)) if version is None else version
         self._cluster.send("aside", message, version)
         received = self._cluster.receive("aside")
@@ -129,7 +132,7 @@ class Conversation:
         return received
 
     def note(self, what: str, value: Plain) -> None:
-        """Write down something of an answer that was not written down as a whole."""
+        """Record a part of an answer that is not recorded completely."""
         self.transcript.append({what: value})
 
     def pass_ms(self, ms: int) -> None:
@@ -141,7 +144,7 @@ class Conversation:
         return self._cluster.wall_ms()
 
     def until(self, what: str, condition: Callable[[], bool]) -> None:
-        """Try again until it holds: clusters need time for some things."""
+        """Repeat until the condition holds: clusters need time for some changes."""
         for _ in range(_PATIENCE):
             if condition():
                 return
@@ -155,7 +158,7 @@ class Conversation:
         return f"{self._name}-{part}" if part else self._name
 
     def topic(self, part: str = "", partitions: int = 1, configs: Mapping[str, str] | None = None) -> str:
-        """Make a topic, and wait for its leaders; its name."""
+        """Create a topic, wait for its leaders, and return its name."""
         name = self.name(part)
         rows = [CreatableTopicConfig(key, value) for key, value in (configs or {}).items()]
         made = self.quietly(
@@ -174,7 +177,7 @@ class Conversation:
         return name
 
     def id_of(self, topic: str) -> bytes:
-        """Return the id of a topic that the script has made."""
+        """Return the id of a topic that the script has created."""
         return self._ids[topic]
 
     def coordinated(self, key: str, kind: CoordinatorKind) -> str:
@@ -200,5 +203,5 @@ class Conversation:
         return key
 
     def deny(self, resource: Resource, name: str, *operations: Operation) -> None:
-        """Allow these operations no more."""
+        """Deny these operations."""
         self._cluster.deny(resource, name, *operations)

@@ -1,4 +1,4 @@
-"""Fetches: where they may begin, how much they get, how long they wait, and what a session leaves out."""
+"""Scripts about fetches: their start offsets, sizes, waiting times, and incremental sessions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.cluster_scripts.conversation import Conversation
 
 
 def where_it_begins(talk: Conversation) -> None:
-    """Fetch in the middle of a batch, at the end, behind it; before the log's start, which DeleteRecords has moved."""
+    """Fetch within a batch, at the end, beyond it; and before the log start that DeleteRecords moved."""
     topic = talk.topic()
     produce(talk, topic, batch(b"a", b"b", b"c"))
     produce(talk, topic, batch(b"d"))
@@ -28,7 +28,7 @@ def where_it_begins(talk: Conversation) -> None:
 
 
 def what_does_not_exist(talk: Conversation) -> None:
-    """Topics by name and id, and partitions."""
+    """Fetch missing topics, by name and id, and missing partitions."""
     topic = talk.topic()
     produce(talk, topic, batch(b"a"))
     topics = [
@@ -40,7 +40,7 @@ def what_does_not_exist(talk: Conversation) -> None:
 
 
 def how_much(talk: Conversation) -> None:
-    """The first batch comes whole; what is too much is cut off, in the middle of a batch as well."""
+    """Fetch with byte limits: the first batch is whole, the rest is cut, even within a batch."""
     topic = talk.topic(partitions=3)
     for partition in range(3):
         for value in (b"a" * 100, b"b" * 100, b"c" * 100):
@@ -56,7 +56,7 @@ def how_much(talk: Conversation) -> None:
 
 
 def how_long(talk: Conversation) -> None:
-    """Wait without records for the time; the first record ends the wait, or as many bytes as are asked for."""
+    """Fetch without records: the timeout, the first record or `min_bytes` ends the wait."""
     topic = talk.topic()
     talk.ask(fetch_of(talk, topic, part(), wait_ms=300), FetchResponse)
     talk.begin(fetch_of(talk, topic, part(), wait_ms=20_000), on="waiting")
@@ -73,7 +73,7 @@ def how_long(talk: Conversation) -> None:
 
 
 def sessions(talk: Conversation) -> None:
-    """A session answers what is new, and forgets what the client names."""
+    """Use a session, which answers only changes, and remove partitions from it."""
     topic = talk.topic(partitions=3)
     produce(talk, topic, batch(b"a"))
     parts = [part(partition=each) for each in range(3)]
@@ -92,7 +92,7 @@ def sessions(talk: Conversation) -> None:
 
 
 def epochs_of_sessions(talk: Conversation) -> None:
-    """A session whose epoch is wrong, or that does not exist, is refused as a whole, and goes on afterwards."""
+    """Fetch with a wrong session epoch and a missing session: both are refused as a whole."""
     topic = talk.topic()
     session = talk.ask(fetch_of(talk, topic, part(), session=(0, 0)), FetchResponse).session_id
     talk.ask(fetch_of(talk, topic, session=(session, 2)), FetchResponse)
@@ -106,7 +106,7 @@ def epochs_of_sessions(talk: Conversation) -> None:
 
 
 def errors_in_sessions(talk: Conversation) -> None:
-    """An error is answered again and again; a deleted topic becomes one."""
+    """Check that a session repeats errors, also for a topic that was deleted."""
     topic, doomed = talk.topic(), talk.topic("doomed")
     topics = [
         FetchTopic(topic, talk.id_of(topic), [part(5), part(partition=7)]),
@@ -123,7 +123,7 @@ def errors_in_sessions(talk: Conversation) -> None:
 
 
 def leader_epochs(talk: Conversation) -> None:
-    """A reader that is ahead of the leader, and one whose last epoch the log does not have."""
+    """Fetch as a reader ahead of the leader, and as one whose last epoch the log lacks."""
     topic = talk.topic()
     produce(talk, topic, batch(b"a"))
     for epoch in (0, 1, 5):

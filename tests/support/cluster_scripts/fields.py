@@ -1,4 +1,4 @@
-"""An answer as plain values that two clusters can be compared by: what is left out or renamed stands here by name."""
+"""Answers as plain values that can be compared between clusters; omitted and renamed fields are listed by name."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ GONE: Final[Mapping[str, str]] = dict.fromkeys(
 
 
 class Plainly:
-    """Makes plain values of answers. Names that were given stay for later answers; `ignored` counts by path."""
+    """The converter of answers to plain values. Names stay for later answers; `ignored` counts by path."""
 
     def __init__(self) -> None:
         self.ignored: Counter[str] = Counter()
@@ -84,7 +84,7 @@ class Plainly:
         self._counts: Counter[str] = Counter()
 
     def of(self, answer: Message) -> dict[str, Plain]:
-        """Return the fields of an answer by name, defaults left out."""
+        """Return the fields of an answer by name, without defaults."""
         return self._structure(type(answer).__name__, answer)
 
     def _structure(self, path: str, structure: Structure) -> dict[str, Plain]:
@@ -134,12 +134,12 @@ class Plainly:
 
 
 def crc_is_given(header: BatchHeader) -> bool:
-    """Return whether a batch's CRC is that of what the script has sent: without what each cluster makes up."""
+    """Return whether a batch's CRC is that of the script's own bytes, not of fields each cluster sets."""
     return header.producer_id == NO_PRODUCER_ID and not header.is_log_append_time
 
 
 def _batches(value: object, named: Callable[[str, object], Plain]) -> Plain:
-    """Return each batch by what a leader gives it and what its producer said; what is cut off by its size."""
+    """Return each batch's fields of leader and producer; of a truncated one its size."""
     if value is None:
         return None
     assert isinstance(value, bytes | memoryview)

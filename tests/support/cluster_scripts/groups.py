@@ -1,4 +1,4 @@
-"""Classic groups with a protocol type of their own, as nodes find each other by."""
+"""Scripts about classic groups with a protocol type of their own, such as nodes use to find each other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TYPE, _PROTOCOL = "shareq", "slots"
 
 
 class _Node(NamedTuple):
-    """A member of a group, each on a connection of its own."""
+    """A member of a group, on a connection of its own."""
 
     talk: Conversation
     group: str
@@ -40,7 +40,7 @@ class _Node(NamedTuple):
         self.talk.begin(request, on=self.name)
 
     def end_join(self) -> JoinGroupResponse:
-        """Wait for its answer. The order of members is nobody's promise."""
+        """Wait for the answer. The order of members is not guaranteed."""
         return self.talk.end(JoinGroupResponse, on=self.name)
 
     def join(self, metadata: bytes) -> JoinGroupResponse:
@@ -49,20 +49,20 @@ class _Node(NamedTuple):
         return self.end_join()
 
     def enter(self, metadata: bytes) -> _Node:
-        """Ask for a member id, and return the node with it; it has not joined with it yet."""
+        """Ask for a member id, and return the node with it, before it has joined."""
         answer = self.join(metadata)
         assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
         return self._replace(member_id=answer.member_id)
 
     def begin_sync(self, generation: int, **assignments: str) -> None:
-        """Send a SyncGroup; the leader has assignments, by member id."""
+        """Send a SyncGroup; the leader's has the assignments, by member id."""
         rows = [SyncGroupRequestAssignment(member, what.encode()) for member, what in assignments.items()]
         instance = self.instance_id
         request = SyncGroupRequest(self.group, generation, self.member_id, instance, _TYPE, _PROTOCOL, rows)
         self.talk.begin(request, on=self.name)
 
     def end_sync(self) -> None:
-        """Wait for its answer."""
+        """Wait for the answer."""
         self.talk.end(SyncGroupResponse, on=self.name)
 
     def sync(self, generation: int, **assignments: str) -> None:
@@ -71,7 +71,7 @@ class _Node(NamedTuple):
         self.end_sync()
 
     def beat(self, generation: int) -> int:
-        """Send a heartbeat; its error."""
+        """Send a heartbeat and return its error."""
         request = HeartbeatRequest(self.group, generation, self.member_id, self.instance_id)
         return self.talk.ask(request, HeartbeatResponse, on=self.name).error_code
 
@@ -87,7 +87,7 @@ def _node(talk: Conversation, name: str, session_ms: int = 30_000, rebalance_ms:
 
 
 def _two(talk: Conversation, session_ms: int = 30_000, rebalance_ms: int = 10_000) -> tuple[_Node, _Node]:
-    """Two members in generation 2, of which the first leads."""
+    """Return two members in generation 2, with the first as leader."""
     first = _node(talk, "first", session_ms, rebalance_ms).enter(b"one")
     first.join(b"one")
     first.sync(1, **{first.member_id: "all"})
@@ -104,7 +104,7 @@ def _two(talk: Conversation, session_ms: int = 30_000, rebalance_ms: int = 10_00
 
 
 def one_member(talk: Conversation) -> None:
-    """It is given an id first, leads, and gets what it assigns to itself."""
+    """Join one member: it first gets an id, leads, and receives its own assignment."""
     node = _node(talk, "first").enter(b"one")
     node.join(b"one")
     node.sync(1, **{node.member_id: "all"})
@@ -115,7 +115,7 @@ def one_member(talk: Conversation) -> None:
 
 
 def unchanged_members(talk: Conversation) -> None:
-    """Join again unchanged: a member gets the old generation, unless it leads; a leader begins a rebalance."""
+    """Rejoin unchanged: a follower gets the old generation, the leader begins a rebalance."""
     first, second = _two(talk)
     second.join(b"two")
     second.beat(2)
@@ -128,7 +128,7 @@ def unchanged_members(talk: Conversation) -> None:
 
 
 def changed_members(talk: Conversation) -> None:
-    """Changed metadata begin a rebalance, of which the others learn by their heartbeats."""
+    """Rejoin with changed metadata: a rebalance begins, which heartbeats announce to the others."""
     first, second = _two(talk)
     second.begin_join(b"two, again")
     talk.pass_ms(100)
@@ -144,7 +144,7 @@ def changed_members(talk: Conversation) -> None:
 
 
 def a_member_leaves(talk: Conversation) -> None:
-    """The other learns of it and is alone."""
+    """Leave the group: the other member notices and is alone."""
     first, second = _two(talk)
     first.leave()
     second.beat(2)
@@ -154,7 +154,7 @@ def a_member_leaves(talk: Conversation) -> None:
 
 
 def a_silent_member(talk: Conversation) -> None:
-    """It is out after its session timeout."""
+    """Stop heartbeats: the member is removed after its session timeout."""
     first, second = _two(talk, session_ms=900)
     for _ in range(4):
         talk.pass_ms(300)
@@ -165,7 +165,7 @@ def a_silent_member(talk: Conversation) -> None:
 
 
 def a_member_that_does_not_join(talk: Conversation) -> None:
-    """A rebalance waits for it for the rebalance timeout, and then goes on without it."""
+    """Leave a rebalance waiting for a member: it ends without it after the rebalance timeout."""
     first, second = _two(talk, rebalance_ms=700)
     first.join(b"one, again")
     first.sync(3, **{first.member_id: "all"})
@@ -174,7 +174,7 @@ def a_member_that_does_not_join(talk: Conversation) -> None:
 
 
 def no_assignment(talk: Conversation) -> None:
-    """A generation whose leader does not assign falls apart: who has asked joins again."""
+    """Let the leader not assign: the generation fails, and its members have to rejoin."""
     first, second = _two(talk)
     second.begin_join(b"two, again")
     talk.pass_ms(100)
@@ -187,7 +187,7 @@ def no_assignment(talk: Conversation) -> None:
 
 
 def the_first_members(talk: Conversation) -> None:
-    """The first members of a group wait for one another, and come into one generation."""
+    """Join the first members at once: they wait for each other and form one generation."""
     first, second = _node(talk, "first").enter(b"one"), _node(talk, "second").enter(b"two")
     first.begin_join(b"one")
     talk.pass_ms(100)
@@ -198,7 +198,7 @@ def the_first_members(talk: Conversation) -> None:
 
 
 def refused_members(talk: Conversation) -> None:
-    """Unknown ids, other generations and protocols, timeouts out of bounds, a group without a name."""
+    """Try unknown ids, other generations and protocols, invalid timeouts, and an empty group id."""
     node = _node(talk, "first")
     node._replace(member_id="nobody").join(b"one")
     node._replace(member_id="nobody").beat(1)
@@ -224,7 +224,7 @@ def refused_members(talk: Conversation) -> None:
 
 
 def static_members(talk: Conversation) -> None:
-    """Come back under an instance id: the member takes its place, and the one before is fenced."""
+    """Rejoin under an instance id: the new member replaces the old one, which is fenced."""
     node = _node(talk, "first")._replace(instance_id="rack-7")
     node = node._replace(member_id=node.join(b"one").member_id)
     node.sync(1, **{node.member_id: "all"})

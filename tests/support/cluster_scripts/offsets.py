@@ -39,7 +39,7 @@ def _delete(talk: Conversation, topic: str, *offsets: int, partition: int = 0) -
 
 
 def offsets_by_name(talk: Conversation) -> None:
-    """Latest, earliest, newest, and the names of tiered storage; of an empty log, too."""
+    """Ask for latest, earliest, newest, and the names of tiered storage; also of an empty log."""
     topic = talk.topic()
     _list(talk, topic, -1, -2, -3, -4, -5)
     produce(talk, topic, batch(b"a", timestamp_ms=TIMESTAMP_MS + 9))
@@ -50,7 +50,7 @@ def offsets_by_name(talk: Conversation) -> None:
 
 
 def offsets_by_time(talk: Conversation) -> None:
-    """The first record at a time or behind it."""
+    """Ask for the first record at or after a timestamp."""
     topic = talk.topic()
     for value, time in ((b"a", 0), (b"b", 20), (b"c", 10), (b"d", 20)):
         produce(talk, topic, batch(value, timestamp_ms=TIMESTAMP_MS + time))
@@ -58,7 +58,7 @@ def offsets_by_time(talk: Conversation) -> None:
 
 
 def offsets_refused(talk: Conversation) -> None:
-    """Unknown topics and partitions, epochs, a partition that is named twice, versions."""
+    """Ask for unknown topics and partitions, wrong epochs, a partition named twice, old versions."""
     topic = talk.topic(partitions=2)
     _list(talk, talk.name("unknown"), -1)
     _list(talk, topic, -1, partition=7)
@@ -90,7 +90,7 @@ def ends_of_epochs(talk: Conversation) -> None:
 
 
 def records_deleted(talk: Conversation) -> None:
-    """Up to an offset, up to the end, not beyond it, and not in a topic that is only compacted."""
+    """Delete up to an offset, up to the end, beyond it (refused), and in a compacted topic (refused)."""
     topic = talk.topic()
     produce(talk, topic, batch(b"a", b"b", b"c"))
     produce(talk, topic, batch(b"d"))

@@ -1,4 +1,4 @@
-"""Producers: sequences, epochs, fencing (table 2.1 of what nodes rest on), and what a partition forgets (2.2)."""
+"""Scripts about producers: sequences, epochs, fencing (table 2.1 of the rules nodes rely on), and forgetting (2.2)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.cluster_scripts.conversation import Conversation
 
 
 def without_producer_id(talk: Conversation) -> None:
-    """Batches are appended one behind the other, and again if they come again."""
+    """Produce without a producer id: batches are appended in turn, duplicates again."""
     topic = talk.topic()
     for values in ((b"a", b"b"), (b"c",), (b"c",)):
         produce(talk, topic, batch(*values))
@@ -24,7 +24,7 @@ def without_producer_id(talk: Conversation) -> None:
 
 
 def repeated_batches(talk: Conversation) -> None:
-    """A batch of the last five gets its first offset again; one further back, and a gap, are out of order."""
+    """Repeat a batch of the last five, which gets its first offset; older ones and gaps are out of order."""
     topic, producer = talk.topic(), begin_producer(talk)
     for sequence in range(0, 14, 2):
         produce(talk, topic, batch(b"x", b"y", producer=producer, sequence=sequence))
@@ -38,7 +38,7 @@ def repeated_batches(talk: Conversation) -> None:
 
 
 def an_owner_is_fenced(talk: Conversation) -> None:
-    """A new epoch alone fences nobody; its first batch fences whatever the old epoch writes."""
+    """Take a new epoch, which fences nobody; its first batch fences the old epoch."""
     topic, owner = talk.topic(), talk.name("owner")
     old = begin_producer(talk, owner)
     produce(talk, topic, batch(b"1", producer=old, sequence=0))
@@ -54,7 +54,7 @@ def an_owner_is_fenced(talk: Conversation) -> None:
 
 
 def only_the_epoch_protects(talk: Conversation) -> None:
-    """Write without a producer id, or with another one: both may, whatever was taken over."""
+    """Write without a producer id, or with another one: neither is fenced."""
     topic = talk.topic()
     owner = begin_producer(talk, talk.name("owner"))
     produce(talk, topic, batch(b"take-over", producer=owner, sequence=0))
@@ -65,7 +65,7 @@ def only_the_epoch_protects(talk: Conversation) -> None:
 
 
 def a_fence_outlives_its_records(talk: Conversation) -> None:
-    """DeleteRecords takes the records away, and not what is known of their producers."""
+    """Delete records: the state of their producers stays."""
     topic, owner = talk.topic(), talk.name("owner")
     old = begin_producer(talk, owner)
     produce(talk, topic, batch(b"1", producer=old, sequence=0))
@@ -79,7 +79,7 @@ def a_fence_outlives_its_records(talk: Conversation) -> None:
 
 
 def a_new_epoch_begins_with_zero(talk: Conversation) -> None:
-    """The first sequence of an epoch is 0; an unknown producer may begin anywhere."""
+    """Begin an epoch with sequence 0, as it must; an unknown producer may begin anywhere."""
     topic, owner = talk.topic(), talk.name("owner")
     old = begin_producer(talk, owner)
     produce(talk, topic, batch(b"anywhere", producer=old, sequence=7))
@@ -92,7 +92,7 @@ def a_new_epoch_begins_with_zero(talk: Conversation) -> None:
 
 
 def sequences_wrap(talk: Conversation) -> None:
-    """Behind 2^31-1 comes 0."""
+    """Produce beyond sequence 2^31-1, which continues at 0."""
     topic, producer = talk.topic(), begin_producer(talk)
     produce(talk, topic, batch(b"a", b"b", producer=producer, sequence=2**31 - 2))
     produce(talk, topic, batch(b"c", producer=producer, sequence=0))
@@ -101,7 +101,7 @@ def sequences_wrap(talk: Conversation) -> None:
 
 
 def producer_ids(talk: Conversation) -> None:
-    """Each call without a transactional id gives another one, whatever it names."""
+    """Ask for producer ids without a transactional id: each answer has a new one, whatever the request names."""
     first = begin_producer(talk)
     begin_producer(talk)
     begin_producer(talk, known=first)
@@ -115,7 +115,7 @@ def producer_ids(talk: Conversation) -> None:
 
 
 def epochs_of_an_id(talk: Conversation) -> None:
-    """Ask for the next epoch by naming one's own: once again if the answer was lost, fenced if others came."""
+    """Ask for the next epoch with one's own: repeated after a lost answer, fenced if others took newer ones."""
     name = talk.name("id")
     first = begin_producer(talk, name)
     second = begin_producer(talk, name, first)
@@ -130,7 +130,7 @@ def epochs_of_an_id(talk: Conversation) -> None:
 
 
 def an_idle_owner_is_forgotten(talk: Conversation) -> None:
-    """A partition that has forgotten its owner takes what the epoch before writes, and then refuses the owner."""
+    """Let a partition forget an owner: it accepts the previous epoch's writes and then refuses the owner."""
     topic, owner = talk.topic(), talk.name("owner")
     old = begin_producer(talk, owner)
     new = begin_producer(talk, owner)
@@ -143,7 +143,7 @@ def an_idle_owner_is_forgotten(talk: Conversation) -> None:
 
 
 def an_owner_whose_clock_is_slow(talk: Conversation) -> None:
-    """Silence is counted from the time of the newest batch as its producer has it: an old one is no fence for long."""
+    """Produce old timestamps: silence counts from the newest batch's timestamp, so the fence expires early."""
     topic, owner = talk.topic(), talk.name("owner")
     old = begin_producer(talk, owner)
     new = begin_producer(talk, owner)
@@ -154,7 +154,7 @@ def an_owner_whose_clock_is_slow(talk: Conversation) -> None:
 
 
 def an_idle_id_is_forgotten(talk: Conversation) -> None:
-    """Then InitProducerId gives another producer id, and who had the old one is not fenced."""
+    """Let a transactional id expire: InitProducerId returns a new producer id, and the old one is not fenced."""
     topic, owner = talk.topic(), talk.name("owner")
     old = begin_producer(talk, owner)
     talk.pass_ms(2_500)

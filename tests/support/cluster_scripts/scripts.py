@@ -19,7 +19,7 @@ from tests.support.cluster_scripts.conversation import Conversation, Setting
 
 
 class Script(NamedTuple):
-    """A script, and what it is played on."""
+    """A script, and the setting it runs in."""
 
     play: Callable[[Conversation], None]
     setting: Setting = Setting.PLAIN

@@ -1,4 +1,4 @@
-"""The simulated cluster as one that scripts are played on."""
+"""The simulated cluster, as one that runs scripts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions as readers see them: what is stable, and what was aborted."""
+"""Scripts about transactions as readers see them: the last stable offset, and aborted transactions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _write(talk: Conversation, topic: str, name: str, producer: ProducerId, sequ
 
 
 def committed_and_aborted(talk: Conversation) -> None:
-    """Readers of committed records stop before an open transaction, and learn of those that were aborted."""
+    """Read committed records: readers stop before an open transaction and get the list of aborted ones."""
     topic, name = talk.topic(), talk.name("id")
     producer = begin_producer(talk, name)
     _add(talk, name, producer, topic)
@@ -58,7 +58,7 @@ def committed_and_aborted(talk: Conversation) -> None:
 
 
 def side_by_side(talk: Conversation) -> None:
-    """The oldest open transaction holds readers back, whatever has ended behind it."""
+    """Open several transactions: the oldest open one holds readers back, even if later ones have ended."""
     topic = talk.topic()
     first, second = talk.name("first"), talk.name("second")
     slow, fast = begin_producer(talk, first), begin_producer(talk, second)
@@ -77,7 +77,7 @@ def side_by_side(talk: Conversation) -> None:
 
 
 def what_is_refused(talk: Conversation) -> None:
-    """Outside a transaction, with another epoch, of nobody; plain batches in the middle of one."""
+    """Try writes outside a transaction, with another epoch, of an unknown id; and plain ones within one."""
     topic, name = talk.topic(), talk.name("id")
     producer = begin_producer(talk, name)
     _write(talk, topic, name, producer, 0)
@@ -93,7 +93,7 @@ def what_is_refused(talk: Conversation) -> None:
 
 
 def a_new_owner_aborts(talk: Conversation) -> None:
-    """InitProducerId aborts what its id has open, and asks to come again."""
+    """Send InitProducerId during a transaction: it aborts it, and asks the client to retry."""
     topic, name = talk.topic(), talk.name("id")
     old = begin_producer(talk, name)
     _add(talk, name, old, topic)

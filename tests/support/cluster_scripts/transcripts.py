@@ -1,4 +1,4 @@
-"""Transcripts of scripts as files: what Apache Kafka has answered, an exchange a line, for each release.
+"""Transcripts of Apache Kafka's answers to scripts, as files: one exchange a line, for each release.
 
 `make interop-simulated-cluster ARGS=--update-transcripts` writes them.
 """
@@ -20,14 +20,14 @@ _FOLDER: Final = Path(__file__).with_name("recorded")
 
 
 def play(script: Script, cluster: Cluster) -> Conversation:
-    """Play a script, and return what was said."""
+    """Run a script and return its conversation."""
     talk = Conversation(cluster, script.name)
     script.play(talk)
     return talk
 
 
 def lines_of(transcript: Sequence[Plain]) -> list[str]:
-    """Return a transcript as a file has it."""
+    """Return a transcript as lines of its file."""
     return [json.dumps(entry, sort_keys=True) for entry in transcript]
 
 
@@ -37,7 +37,7 @@ def read(script: Script, release: KafkaRelease) -> list[str]:
 
 
 def write(script: Script, release: KafkaRelease, lines: Sequence[str]) -> None:
-    """Keep a script's transcript."""
+    """Save a script's transcript."""
     path = _path(script, release)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n")
@@ -49,7 +49,7 @@ def names(release: KafkaRelease) -> set[str]:
 
 
 def unlike(expected: Sequence[str], found: Sequence[str]) -> str | None:
-    """Return where two transcripts part, and after what; None if nowhere."""
+    """Return where two transcripts first differ, and after which line; None if they are equal."""
     for at in range(max(len(expected), len(found))):
         one, other = (lines[at] if at < len(lines) else "(the end)" for lines in (expected, found))
         if one != other:

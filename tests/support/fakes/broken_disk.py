@@ -1,4 +1,4 @@
-"""The faults that `MemFs.fail` may be set to."""
+"""Values for `MemFs.fail` that make writes fail."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Failing = Callable[[str, str], OSError | None]
 
 
 def broken(part: str) -> Failing:
-    """Writes to files whose path has that in it fail."""
+    """Return a fault that fails writes to files whose path contains `part`."""
     return lambda kind, path: OSError(errno.EIO, "broken", path) if kind == "write" and part in path else None
 
 
 def second_write_broken(part: str) -> Failing:
-    """The second of those writes fails, no other."""
+    """Return a fault that fails only the second of those writes."""
     every = broken(part)
     writes = 0
 

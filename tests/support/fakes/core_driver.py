@@ -1,4 +1,4 @@
-"""A driver of the client's core without sockets: brokers answer by functions, time passes when it is slept."""
+"""A driver of the client's core without sockets: functions answer for brokers, and only `sleep` moves time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Answer = Callable[[Message], Message | None]
 
 
 class MemoryWire:
-    """The wire of a connection to a broker of a `MemoryDriver`, which answers when it is asked."""
+    """The wire of a connection to a broker of a `MemoryDriver`, which answers immediately."""
 
     is_writable = True
 
@@ -41,14 +41,14 @@ class MemoryWire:
         self.connection = Connection(ConnectionProtocol(str(address), "me", None), self, MAX_FRAME_BYTES)
 
     def within(self, by: float) -> AbstractAsyncContextManager[object]:
-        """Return a context that does nothing: nothing waits."""
+        """Return a context without a deadline: nothing waits."""
         return contextlib.nullcontext()
 
     async def writable(self) -> None:
-        """Return."""
+        """Return at once."""
 
     async def write(self, data: bytes, by: float) -> None:
-        """Ask the broker."""
+        """Send a request to the broker."""
         header = decode_request_header(data[SIZE_BYTES:])
         key, version = header.api_key, header.api_version
         if key == ApiKey.API_VERSIONS:
@@ -63,25 +63,27 @@ class MemoryWire:
             self.connection.take(response_header(key, version, header.correlation_id) + found.encode(version))
 
     async def wait(self, exchange: Sent[T], by: float) -> None:
-        """Notice that the connection has ended: it is all that there is to wait for."""
+        """Notice that the connection has ended, the only event to wait for."""
         assert self._cut
         self.connection.close("closed the connection")
 
     async def step(self, dialogue: Setup, answer: bytes) -> bytes | None:
-        """Let a dialogue go on."""
+        """Continue a dialogue."""
         return step(dialogue, answer)
 
     def probe(self) -> str | None:
-        """Return how it has ended."""
+        """Return how the connection has ended."""
         return "closed the connection" if self._cut else None
 
     def end(self) -> None:
-        """Note it."""
+        """Record the end."""
         self.closed = True
 
 
 class MemoryDriver:
-    """Brokers by address. `opened` has every connection, `slept` every pause; `on_open` is called before each."""
+    """Brokers by address. `opened` has every connection, `slept` every pause; `on_open` is called before each
+    connection.
+    """
 
     def __init__(self) -> None:
         self.time = 1000.0
@@ -106,7 +108,7 @@ class MemoryDriver:
         self.time += seconds
 
     async def open(self, address: Address, name: str, by: float) -> Connection:
-        """Connect to a broker that is there. Raises Unreachable."""
+        """Connect to a broker; Unreachable if there is none."""
         self.bounds.append(by)
         self.on_open(address)
         if address not in self.brokers:
@@ -117,21 +119,21 @@ class MemoryDriver:
         return wire.connection
 
     async def collect(self, exchanges: Sequence[Exchange]) -> None:
-        """Have all notice what became of them."""
+        """Let all exchanges see their results."""
         for exchange in exchanges:
             await exchange.settled()
 
 
 def brokers_of(*nodes: int) -> MetadataResponse:
-    """Return the Metadata answer of a cluster of these nodes, each of which listens at `address_of`."""
+    """Return the Metadata answer of a cluster of these nodes, each listening at its `address_of`."""
     return MetadataResponse(brokers=[MetadataResponseBroker(node, *address_of(node)) for node in nodes])
 
 
 def address_of(node: int) -> Address:
-    """Return where a node listens."""
+    """Return the address of a node."""
     return Address(f"b{node}", 9092)
 
 
 def knows(*nodes: int, then: Answer = lambda _: None) -> Answer:
-    """Return the answers of a broker that names these nodes, and says `then` to everything but Metadata."""
+    """Return the answers of a broker that names these nodes in Metadata, and answers `then` to all else."""
     return lambda request: brokers_of(*nodes) if isinstance(request, MetadataRequest) else then(request)

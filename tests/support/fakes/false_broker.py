@@ -1,7 +1,7 @@
-"""A broker that lies: it stands before a real one, and bends what that answers, by a seed.
+"""A lying broker: a proxy in front of a real one that falsifies its answers, by a seed.
 
-Frames stay well-formed, and are answers to what was asked: their fields hold what no broker should send. Each
-connection has a thread; nothing sleeps.
+Frames stay well-formed and match their requests, but fields hold values that no broker should send. Each connection has
+a thread; nothing sleeps.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from struct import Struct
 from types import TracebackType
 from typing import Any, Self
 
+from devtools.clients.wire import WireClient
 from shareq.protocol.api_keys import ApiKey, codec
+from shareq.protocol.errors import ErrorCode
 from shareq.protocol.framing import frame
+from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from shareq.protocol.headers import decode_request_header, decode_response_header, response_header
 from shareq.protocol.primitives import Structure
 
@@ -42,10 +45,23 @@ TEXTS = ("", "x" * 300, "\x1b[31mred", "two\nlines", "no\0byte", "_\u202e", "ord
 HOSTS = ("", "127.0.0.1", "no\0host", "x" * 300)
 PORTS = (-1, 0, 1, 70_000, (1 << 31) - 1)
 TRIES = 8
+SMALL_INTEGERS = 128
+"""Lies name some below this, and then none that a broker counts up to in a test."""
+
+
+def take_small_producer_ids(broker: tuple[str, int]) -> None:
+    """Make a broker give out the producer ids that false answers name, so that writes with them are accepted."""
+    with WireClient(broker) as client:
+        for _ in range(SMALL_INTEGERS):
+            answer = client.call(InitProducerIdRequest(None, 0), 4, InitProducerIdResponse)
+            assert answer.error_code == ErrorCode.NONE
 
 
 class FalseBroker:
-    """Listens on 127.0.0.1 before the broker at `behind`. `bend` of all answers are bent, but for those to `honest`."""
+    """A proxy on 127.0.0.1 for the broker at `behind`.
+
+    It falsifies the share `bend` of the answers, except those to `honest`.
+    """
 
     def __init__(
         self, behind: tuple[str, int], seed: int, bend: float = 0.5, honest: frozenset[int] = frozenset()
@@ -110,7 +126,7 @@ class FalseBroker:
 
 
 def bend(said: Structure, rng: Random) -> None:
-    """Change one field somewhere in a message to what a broker should not send."""
+    """Change one field of a message to a value that a broker should not send."""
     holder: Any = rng.choice(list(_structures(said)))
     names = [name for name in _fields(holder) if getattr(holder, name, None) is not None]
     if not names:

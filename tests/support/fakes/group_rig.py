@@ -28,7 +28,7 @@ CLIENT: Final = Client("client", "/127.0.0.1")
 
 
 class OpenConnection:
-    """The far end's connection, which stays open."""
+    """A peer's connection that stays open."""
 
     id = 1
     closed = False
@@ -41,7 +41,7 @@ CONNECTION: Final = OpenConnection()
 
 
 class GroupRig:
-    """A `GroupService`. Its internal topics are made when they are first needed, unless `topics` names them."""
+    """A `GroupService`. Internal topics are created when first needed, unless `topics` names them."""
 
     def __init__(self, *topics: str) -> None:
         self.ports = FakeHost(t=2, u=1, **dict.fromkeys(topics, 2))
@@ -92,7 +92,7 @@ class GroupRig:
         return begun(self.ports.env, self.service.share.heartbeat(request, CLIENT, CONNECTION))
 
     def join(self, member: str = "m", *topics: str, group: str = "g") -> ShareGroupHeartbeatResponse:
-        """A share-group member that joins, and its answer."""
+        """Join a share-group member and return its answer."""
         request = heartbeat(member, 0, *(topics or ("t",)), group=group)
         answer = self.ports.answer(self.beat(request))
         assert answer.error_code == ErrorCode.NONE, answer
@@ -104,14 +104,14 @@ class GroupRig:
 
 
 def heartbeat(member: str, epoch: int, *topics: str, group: str = "g") -> ShareGroupHeartbeatRequest:
-    """Build a heartbeat; without topics the subscription stays."""
+    """Build a heartbeat; without topics the subscription is unchanged."""
     return ShareGroupHeartbeatRequest(
         group_id=group, member_id=member, member_epoch=epoch, subscribed_topic_names=list(topics) or None
     )
 
 
 def assigned(answer: ShareGroupHeartbeatResponse) -> dict[bytes, list[int]] | None:
-    """Partitions by topic id; None when the answer has no assignment."""
+    """Return the partitions by topic id, or None if the answer has no assignment."""
     if answer.assignment is None:
         return None
     return {each.topic_id: sorted(each.partitions) for each in answer.assignment.topic_partitions}

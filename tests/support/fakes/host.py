@@ -1,4 +1,4 @@
-"""The place of a coordinator in a unit test: virtual time, topics and logs in memory."""
+"""The host of a coordinator in a unit test: virtual time, topics and logs in memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ELSEWHERE: Final = Leader(Node(2, {"PLAINTEXT": Endpoint(2, "other.test", 9092)}
 
 
 class FakeHost:
-    """The ports of one broker's coordinators, and `host` that hands them over. Internal topics have 2 partitions."""
+    """The ports of one broker's coordinators, combined in `host`. Internal topics have 2 partitions."""
 
     def __init__(self, **topics: int) -> None:
         self.clock = VirtualClock()
@@ -44,11 +44,11 @@ class FakeHost:
         self.internal_topics = InternalTopics(self.topics, lambda: self.config)
 
     def answer(self, pending: Pending[T]) -> T:
-        """The answer, which is not there before what it says is durable."""
+        """Return the answer, after checking that it did not come before its records were durable."""
         assert not pending.done, "answered before anything was durable"
         self.logs.flush()
         return pending.value
 
     def impossible_topics(self) -> None:
-        """Make the creation of internal topics fail from now on."""
+        """Make every later creation of internal topics fail."""
         self.topics.failure = OSError(28, "No space left on device")

@@ -1,4 +1,4 @@
-"""The metadata that nodes keep together, in memory: applied when the clock runs, unless `failure` refuses it."""
+"""Metadata shared by nodes, in memory: changes apply when the clock runs, unless `failure` refuses them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shareq.protocol.errors import NO_ERROR, ApiError
 
 
 class MemoryKept:
-    """`KeptByNodes`."""
+    """A `KeptByNodes` in memory."""
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self.state = MetaState()
@@ -31,7 +31,7 @@ class MemoryKept:
         return answer
 
     def change(self, changes: Sequence[MetaChange]) -> None:
-        """Apply changes, as those of another node are."""
+        """Apply changes as if another node had made them."""
         for change in changes:
             self.state.apply(change)
         for listener in self._listeners:

@@ -1,4 +1,4 @@
-"""Logs of queues and topics that only say what a test wants, and letters in them."""
+"""Logs of queues and topics that a test scripts, and dead letters in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["FakeLog", "batch_at", "letter_at", "letters", "log_of"]
 
 
 class FakeLog:
-    """Batches, offsets that cannot be read, and how often it was read."""
+    """A log of given batches and unreadable offsets that counts its reads."""
 
     def __init__(self, *batches: bytes, start: int = 0, damaged: tuple[int, int] | None = None) -> None:
         self.batches = batches

@@ -1,6 +1,6 @@
-"""librdkafka's own simulated cluster, which has share groups: its clients can be watched without any other broker.
+"""librdkafka's own mock cluster, which has share groups: clients can be tested without another broker.
 
-confluent-kafka has no names for it; the library that comes with it has, and is called by ctypes.
+confluent-kafka does not expose it, so its bundled library is called by ctypes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SIGNATURES: Final = {
 
 
 class LibrdkafkaCluster:
-    """Brokers 1 to `brokers`, as a context. A new share group begins at the first record."""
+    """Brokers 1 to `brokers`, as a context manager. A new share group begins at the first record."""
 
     def __init__(self, brokers: int) -> None:
         self._call = _library()
@@ -63,11 +63,11 @@ class LibrdkafkaCluster:
         _done(self._call.rd_kafka_mock_coordinator_set(self._cluster, b"group", group.encode(), broker))
 
     def silence(self, broker: int) -> None:
-        """Have a broker answer nothing more, and keep its connections: as one that was stopped, or is cut off."""
+        """Make a broker stop answering but keep its connections, as if it were stopped or cut off."""
         _done(self._call.rd_kafka_mock_broker_set_rtt(self._cluster, broker, _LOST_AFTER_MS))
 
     def kill(self, broker: int) -> None:
-        """Have a broker lose its connections, and take no others."""
+        """Make a broker drop its connections and accept no new ones."""
         _done(self._call.rd_kafka_mock_broker_set_down(self._cluster, broker))
 
     def __enter__(self) -> Self:

@@ -1,6 +1,6 @@
-"""A broker's ground without a folder and a disk: fakes of coordinators' logs and of records; and a broker on it.
+"""A broker's ground in memory: fake logs of coordinators and records; and a broker on it.
 
-This module is also the ground's module of metrics: it has none of its own.
+The module also serves as the ground's metrics module: it has no metrics.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ SERVED: Final = (
 
 
 async def take(_into: Snapshot, _services: Services) -> Ends:
-    """Take nothing: the ground has no metrics of its own."""
+    """Register nothing: the ground has no metrics of its own."""
     return {}
 
 
 class HeardMemorySources(MemorySources):
-    """`HeardSources`. `announce` calls the listeners."""
+    """A `HeardSources` in memory. `announce` calls the listeners."""
 
     def __init__(self, metadata: MetadataStore) -> None:
         super().__init__(metadata)
@@ -68,13 +68,13 @@ class HeardMemorySources(MemorySources):
         self._listeners.append(on_high_watermark)
 
     def announce(self, topic: str, partition: int) -> None:
-        """Say that the high watermark of the partition moved."""
+        """Announce that the partition's high watermark moved."""
         for listener in self._listeners:
             listener(self.get(topic, partition))
 
 
 class HeardMemoryLogs(MemoryLogs):
-    """`FetchedLogs`. `announce` calls the listeners."""
+    """A `FetchedLogs` in memory. `announce` calls the listeners."""
 
     def __init__(self, metadata: MetadataStore) -> None:
         super().__init__(metadata)
@@ -87,15 +87,16 @@ class HeardMemoryLogs(MemoryLogs):
         self._listeners.append(on_log_start)
 
     def announce(self, log: MemoryLog) -> None:
-        """Say that an end of the log moved."""
+        """Announce that an end of the log moved."""
         for listener in self._listeners:
             listener(log)
 
 
 class MemoryGround:
-    """`Ground` of fakes. `handlers` are those of a data folder that every ground can serve, and Fetch at most in v11.
+    """A `Ground` of fakes.
 
-    `life` is what was asked of it: "open", then how it was closed.
+    `handlers` are those of a data folder that every ground can serve, with Fetch up to v11. `life` records the calls:
+    "open", then the way it was closed.
     """
 
     name: Final = "memory"
@@ -142,7 +143,7 @@ class MemoryGround:
 
 
 class GroundWorld(BrokerWorld):
-    """A broker on a `MemoryGround`. What its coordinators append is durable when the clock has run until it is idle."""
+    """A broker on a `MemoryGround`. Appends of its coordinators are durable once the clock has run until idle."""
 
     def __init__(self) -> None:
         self.ground: MemoryGround | None = None

@@ -1,6 +1,6 @@
-"""Logs in memory: what the coordinators write to and load, and what transactions and fetches ask of a partition.
+"""Logs in memory that coordinators write and load, and that transactions and fetches read.
 
-Nothing is durable before the test says so: `MemoryLogs.flush` for all, `make_durable` and `lose` for one log.
+Nothing is durable until the test says so: `MemoryLogs.flush` for all logs, `make_durable` and `lose` for one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Queued(NamedTuple):
 
 
 class MemoryBatches:
-    """Batches by offset. `unreadable` are ranges, the second offset exclusive, of which nothing can be read."""
+    """Batches by offset. `unreadable` are ranges (end exclusive) that cannot be read."""
 
     def __init__(self) -> None:
         self.batches: list[bytes] = []
@@ -50,7 +50,7 @@ class MemoryBatches:
         self.unreadable: list[tuple[int, int]] = []
 
     def add(self, batch: Batch, base_offset: int | None = None) -> BatchHeader:
-        """Put a batch behind the others, or behind a gap; its header as it is stored."""
+        """Append a batch, or add it after a gap, and return its header as stored."""
         assert isinstance(validate_batch(bytes(batch)), BatchHeader), "only sound batches are appended"
         stored = bytearray(batch)
         base = self.end_offset if base_offset is None else base_offset
@@ -62,14 +62,14 @@ class MemoryBatches:
         return header
 
     def truncate(self, end_offset: int) -> None:
-        """Forget what is at `end_offset` or behind it."""
+        """Remove everything at or after `end_offset`."""
         self.batches = [each for each in self.batches if read_header(each).base_offset < end_offset]
         self.end_offset = end_offset
 
     def read(
         self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True, max_records: int | None = None
     ) -> ReadResult | ErrorCode:
-        """Whole batches from the one that holds `offset`, below `upto`."""
+        """Return whole batches below `upto`, from the one that contains `offset`."""
         if not 0 <= offset <= self.end_offset:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         if self.unreadable_range(offset) is not None:
@@ -105,22 +105,22 @@ class MemoryBatches:
         return next((header for header in headers if header.next_offset > offset), None)
 
     def size_between(self, offset: int, upto: int) -> int:
-        """Bytes of the batches from the one that holds `offset` to those below `upto` (exclusive)."""
+        """Return the size in bytes of the batches from the one that contains `offset` up to `upto` (exclusive)."""
         headers = [read_header(batch) for batch in self.batches]
         return sum(header.size for header in headers if header.next_offset > offset and header.next_offset <= upto)
 
 
 class MemoryLog:
-    """`CoordinatorLog`, `TransactionLog` and `FetchedLog`. Ends are exclusive.
+    """A `CoordinatorLog`, `TransactionLog` and `FetchedLog`. Ends are exclusive.
 
-    `refuse` is what appends are refused with, `unreadable_with` what every read gives or raises; `written` the
-    origins of what was appended.
+    `refuse` is the error of appends, `unreadable_with` what every read returns or raises; `written` the origins of the
+    appends.
     """
 
     def __init__(
         self, topic: str, partition: int, topic_id: bytes, waiting: list[Callable[[], None]] | None = None
     ) -> None:
-        """`waiting` takes what `before_append` is given."""
+        """Start an empty log; `waiting` receives the callbacks given to `before_append`."""
         self.topic = topic
         self.partition = partition
         self.topic_id = topic_id
@@ -174,7 +174,7 @@ class MemoryLog:
         return AppendInfo(header.base_offset, header.last_offset, -1, self.log_start_offset, False)
 
     def fill(self, *values: bytes, producer_id: int = -1, epoch: int = -1) -> None:
-        """One durable batch, of a producer's transaction if one is given."""
+        """Append one durable batch, in a producer's transaction if one is given."""
         transactional = producer_id >= 0
         batch = build_batch(
             [RecordData(b"k", value) for value in values],
@@ -191,11 +191,11 @@ class MemoryLog:
 
     @property
     def queued(self) -> int:
-        """Appends that are not durable."""
+        """The number of appends that are not durable."""
         return len(self._queued)
 
     def make_durable(self, count: int | None = None) -> int:
-        """The oldest `count` appends, or all; how many that were."""
+        """Make the oldest `count` appends durable, or all; return their number."""
         done, self._queued = self._queued[:count], self._queued[len(self._queued[:count]) :]
         for queued in done:
             self.high_watermark = queued.end_offset
@@ -204,7 +204,7 @@ class MemoryLog:
         return len(done)
 
     def lose(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:
-        """Lose what was appended and is not durable; each append is notified, in order."""
+        """Lose the appends that are not durable, and notify each in order."""
         lost, self._queued = self._queued, []
         self.contents.truncate(self.high_watermark)
         self.producers.roll_back(self.high_watermark)
@@ -237,12 +237,12 @@ class MemoryLog:
         return self.producers.aborted.overlapping(first_offset, upper_bound)
 
     def records(self) -> list[Record]:
-        """Every record, durable or not."""
+        """Return every record, durable or not."""
         return [record for batch in self.contents.batches for record in decode_records(batch)]
 
 
 class MemoryLogs:
-    """`CoordinatorLogs`: a log for each partition of the topics that exist."""
+    """A `CoordinatorLogs`: one log for each partition of the topics that exist."""
 
     def __init__(self, metadata: MetadataImage) -> None:
         self._metadata = metadata
@@ -259,18 +259,18 @@ class MemoryLogs:
         return found
 
     def forget(self, topic: str, partition: int) -> None:
-        """The next log of the partition is another one."""
+        """Forget the partition's log, so that the next one is new."""
         del self._logs[topic, partition]
 
     def collect(self) -> None:
-        """The end of a tick: what was collected is appended."""
+        """End a tick: append what was collected."""
         callbacks = self._before_append.copy()
         self._before_append.clear()
         for callback in callbacks:
             callback()
 
     def flush(self) -> int:
-        """Ends of ticks until nothing is left to write; the number of appends that became durable."""
+        """End ticks until nothing is left to write; return the number of appends that became durable."""
         durable, more = 0, True
         while more:
             self.collect()
@@ -280,7 +280,7 @@ class MemoryLogs:
         return durable
 
     def lose_all(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:
-        """The tick ends, and nothing of it can be written."""
+        """End the tick, and fail all its writes."""
         self.collect()
         for log in list(self._logs.values()):
             log.lose(error)
@@ -290,10 +290,10 @@ class MemoryLogs:
 
 
 class MemorySource:
-    """`RecordSource` of one partition. From `missing_from` on records exist, but elsewhere: NOT_HERE_YET.
+    """A `RecordSource` of one partition. Reads from `missing_from` on return NOT_HERE_YET.
 
-    With `holds`, ends and offsets by time come with `answer`. `asked` are the offsets that were read, `refusal` why
-    nothing can be.
+    With `holds`, ends and offsets by time wait for `answer`. `asked` are the offsets read so far; `refusal` is the
+    error of reads.
     """
 
     def __init__(self, topic: str, partition: int, topic_id: bytes) -> None:
@@ -323,7 +323,7 @@ class MemorySource:
         return self.high_watermark if self.unstable_from is None else self.unstable_from
 
     def fill(self, *values: bytes, base_offset: int | None = None) -> None:
-        """One more batch."""
+        """Append another batch."""
         batch = build_batch([RecordData(None, value) for value in values], timestamp_ms=1_000)
         self.contents.add(batch, base_offset)
 
@@ -363,7 +363,7 @@ class MemorySource:
         return self._answered(lambda: None if at is None else Found(at, self.times[at]))
 
     def answer(self, error: ErrorCode = ErrorCode.NONE) -> None:
-        """Give the answers that are held, or this error in their place."""
+        """Complete the held answers, with this error if given."""
         due, self._held = self._held, []
         for each in due:
             each(error)
@@ -377,7 +377,7 @@ class MemorySource:
 
 
 class MemorySources:
-    """`RecordSources`: one source for each partition of the topics that exist."""
+    """A `RecordSources`: one source for each partition of the topics that exist."""
 
     believes_absence = True
 

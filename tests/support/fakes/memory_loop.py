@@ -1,5 +1,6 @@
-"""An event loop in memory for the client's driver on asyncio: time passes when nothing else is left to do, and
-connections lead to brokers that answer by functions.
+"""An event loop in memory for the client's asyncio driver.
+
+Time moves when nothing else is left to do, and functions answer for the brokers.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ MANY_LOOKS: Final = 100_000
 
 
 class Asked:
-    """A request that a broker got: `answer` it, now or later, in any order."""
+    """A request that a broker received: `answer` it now or later, in any order."""
 
     def __init__(self, transport: MemoryTransport, message: Message, key: int, version: int, correlation: int) -> None:
         self.transport = transport
@@ -35,7 +36,7 @@ class Asked:
 
     @property
     def connection(self) -> Connection:
-        """Return the client's end."""
+        """Return the client's end of the connection."""
         assert isinstance(self.transport.protocol, LoopWire)
         return self.transport.protocol.connection
 
@@ -53,7 +54,7 @@ Says = Callable[[Asked], None]
 
 
 class MemoryBroker:
-    """A broker at an address. Until `says` is set it is silent. `asked` has every request but ApiVersions."""
+    """A broker at an address. It is silent until `says` is set. `asked` has every request except ApiVersions."""
 
     def __init__(self, says: Says = lambda _: None) -> None:
         self.says = says
@@ -63,11 +64,11 @@ class MemoryBroker:
 
     @property
     def messages(self) -> list[Message]:
-        """Return the requests that came, but for ApiVersions."""
+        """Return the requests received, except ApiVersions."""
         return [each.message for each in self.asked]
 
     def handle(self, transport: MemoryTransport, data: bytes) -> None:
-        """Take a request."""
+        """Receive a request."""
         header = decode_request_header(data)
         key, version = header.api_key, header.api_version
         request, _ = codec(key).request_class.decode(data, version, header.body_offset)
@@ -79,13 +80,13 @@ class MemoryBroker:
         self.says(asked)
 
     def hang_up(self) -> None:
-        """End all connections, as a process does that is killed."""
+        """End all connections, as a killed process does."""
         for transport in list(self.open):
             transport.lose(ConnectionResetError(ECONNRESET, "Connection reset by peer"))
 
 
 class MemoryTransport(asyncio.Transport):
-    """A connection to a broker, which gets what is written in a later turn of the loop."""
+    """A connection to a broker, which receives writes in a later turn of the loop."""
 
     def __init__(self, loop: MemoryLoop, protocol: asyncio.Protocol, broker: MemoryBroker) -> None:
         super().__init__()
@@ -99,7 +100,7 @@ class MemoryTransport(asyncio.Transport):
 
     @property
     def unread(self) -> int:
-        """Return the number of bytes that the broker has not got yet."""
+        """Return the number of bytes that the broker has not received yet."""
         return len(self._written)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -120,11 +121,11 @@ class MemoryTransport(asyncio.Transport):
         self.lose(None)
 
     def feed(self, data: bytes) -> None:
-        """Have the client get bytes, in a later turn of the loop."""
+        """Send bytes to the client in a later turn of the loop."""
         self._loop.call_soon(self._feed, data)
 
     def lose(self, error: Exception | None) -> None:
-        """End it."""
+        """End the connection."""
         if not self._closed:
             self._closed = True
             self._broker.open.remove(self)
@@ -145,7 +146,7 @@ class MemoryTransport(asyncio.Transport):
 
 
 class _NothingReady(selectors.SelectSelector):
-    """No socket is ever ready: where the loop would wait for one, its time passes."""
+    """A selector whose sockets are never ready: instead of waiting, virtual time passes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,7 +154,7 @@ class _NothingReady(selectors.SelectSelector):
         self._looks = 0
 
     def select(self, timeout: float | None = None) -> list[Any]:
-        """Let the time pass that the loop would wait."""
+        """Advance the time by what the loop would wait."""
         self._looks += 1
         if timeout is None or self._looks > MANY_LOOKS:
             raise RuntimeError("the loop waits for what does not come")
@@ -162,7 +163,7 @@ class _NothingReady(selectors.SelectSelector):
 
 
 class MemoryLoop(asyncio.SelectorEventLoop):
-    """The loop. `brokers` may be changed while it runs; `opened` has the address of each connection that was made."""
+    """The loop. `brokers` may change while it runs; `opened` has the address of each connection made."""
 
     def __init__(self, brokers: dict[Address, MemoryBroker]) -> None:
         self._clockwork = _NothingReady()
@@ -175,7 +176,7 @@ class MemoryLoop(asyncio.SelectorEventLoop):
         return self._clockwork.time
 
     async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:
-        """Connect to the broker at an address. Raises ConnectionRefusedError where there is none."""
+        """Connect to the broker at an address; ConnectionRefusedError if there is none."""
         await asyncio.sleep(0)
         broker = self.brokers.get(Address(host, port))
         if broker is None:

@@ -1,4 +1,4 @@
-"""A `MemoryMetaDb` as the first record of metadata, in a simulation: it is never damaged."""
+"""A `MemoryMetaDb` as the first metadata record in a simulation: it is never damaged."""
 
 from __future__ import annotations
 

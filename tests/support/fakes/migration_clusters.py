@@ -1,5 +1,6 @@
-"""Two clusters in memory for a migration, with what may happen to a run: it is killed, answers are lost, batches come
-late. Logs are bytes as brokers have them.
+"""Two clusters in memory for a migration, with faults of a run: it is killed, answers are lost, batches arrive late.
+
+Logs are bytes, as brokers store them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Final
 
 from shareq.client.errors import BrokerError, ClientError, Unreachable
 from shareq.ops.migrate.batches import Aborted, Fetched
-from shareq.ops.migrate.ports import LogRange, Partition, Sample, Topic
+from shareq.ops.migrate.ports import LogRange, Partition, Sample, SentBatch, Topic
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import (
     MAX_SEQUENCE,
@@ -35,11 +36,11 @@ KNOWN_BATCHES: Final = 5
 
 
 class Killed(Exception):
-    """The run ends here, without any warning."""
+    """The kill of a run, without any warning."""
 
 
 class Fate:
-    """The fate of a run, decided by seed. Without a seed nothing does."""
+    """The faults of a run, decided by seed; none without a seed."""
 
     def __init__(self, seed: int | None = None, *, kill: float = 0.0, lose: float = 0.0) -> None:
         self._random = Random(seed)
@@ -48,7 +49,7 @@ class Fate:
         self.happened: dict[str, int] = {"killed": 0, "lost": 0, "late": 0}
 
     def at(self) -> None:
-        """Reach a point of a run."""
+        """Pass a point of a run at which it may be killed."""
         if self._random.random() < self.kill:
             self.happened["killed"] += 1
             raise Killed
@@ -62,7 +63,7 @@ class Fate:
         return lost
 
     def delays(self) -> bool:
-        """Return whether what was sent comes late, after its answer was given up."""
+        """Return whether a request arrives late, after its sender has given up."""
         late = self._random.random() < self.lose / 2
         self.happened["late"] += late
         return late
@@ -70,8 +71,10 @@ class Fate:
 
 @dataclass
 class Log:
-    """A partition's log. `producers`: id -> last sequence, and sequences with offsets of its last batches. From
-    `open_from` on a transaction is open.
+    """A partition's log.
+
+    `producers`: id -> last sequence, and sequences with offsets of its last batches. From `open_from` on a transaction
+    is open.
     """
 
     start: int = 0
@@ -82,7 +85,7 @@ class Log:
     open_from: int | None = None
 
     def append(self, batch: bytes | bytearray, length: int | None = None) -> int:
-        """Append a batch whose offsets are given out here; `length`: how many offsets it takes."""
+        """Append a batch and assign its offsets; `length`: how many offsets it takes."""
         offset = self.end
         own = bytearray(batch)
         stamp(own, offset, 0)
@@ -91,7 +94,7 @@ class Log:
         return offset
 
     def produce(self, batch: bytes | bytearray) -> int:
-        """Append as a producer does. Raises what a broker answers."""
+        """Append as a producer does; raise a broker's errors."""
         header = validate_batch(batch)
         if isinstance(header, ErrorCode):
             raise BrokerError(header, "Produce")
@@ -114,13 +117,13 @@ class Log:
         return offset
 
     def from_offset(self, offset: int) -> Iterator[bytes]:
-        """Return the batches that hold, or follow, an offset."""
+        """Return the batches from the one that contains an offset, or the next."""
         for batch in self.batches:
             if read_header(batch).next_offset > offset:
                 yield batch
 
     def records(self) -> list[Record]:
-        """Return the records that a reader of committed records gets, from the log's start on."""
+        """Return the records that a read_committed reader gets from the log start on."""
         found: list[Record] = []
         gone = {(one.producer_id, one.first_offset) for one in self.aborted}
         for batch in self.batches:
@@ -132,7 +135,7 @@ class Log:
 
 
 class _Sent:
-    """A batch that was sent: taken at once, late, or taken with its answer lost."""
+    """A batch that was sent: appended at once, late, or with its answer lost."""
 
     def __init__(self, log: Log, batch: bytes, fate: Fate) -> None:
         self._outcome: int | ClientError
@@ -158,8 +161,9 @@ def _taken(log: Log, batch: bytes) -> int | ClientError:
 
 
 class MemoryCluster:
-    """A cluster as both ports see it. `refuses` are properties that it does not know. `asked` counts its calls, `read`
-    the batches that were fetched.
+    """A cluster behind both ports.
+
+    `refuses` are properties that it does not know. `asked` counts its calls, `read` the batches fetched.
     """
 
     def __init__(self, name: str, fate: Fate, refuses: Collection[str] = ()) -> None:
@@ -173,7 +177,7 @@ class MemoryCluster:
         self.read = 0
 
     def make(self, topic: Topic) -> None:
-        """Make a topic, as its operator does."""
+        """Create a topic, as its operator does."""
         self._made += 1
         self.known[topic.name] = topic._replace(topic_id=f"{self.name}{self._made}")
         for number in range(topic.partitions):
@@ -252,7 +256,7 @@ class MemoryCluster:
         self.fate.at()
         return 1000 + self.fate._random.randrange(1_000_000), 0
 
-    def send(self, partition: Partition, batch: bytes | bytearray) -> _Sent:
+    def send(self, partition: Partition, batch: bytes | bytearray) -> SentBatch:
         self.fate.at()
         self.asked += 1
         return _Sent(self.logs[partition], bytes(batch), self.fate)
@@ -265,14 +269,14 @@ class MemoryCluster:
 
 
 class MemorySource(MemoryCluster):
-    """The cluster that is left."""
+    """The cluster that is migrated from."""
 
     def topics(self, wanted: Callable[[str, bool], bool]) -> Sequence[Topic]:
         return [each for each in self.known.values() if wanted(each.name, each.is_internal)]
 
 
 class MemoryTarget(MemoryCluster):
-    """The cluster that is moved to."""
+    """The cluster that is migrated to."""
 
     def topics(self, names: Collection[str]) -> Mapping[str, Topic]:
         self.fate.at()
@@ -293,9 +297,7 @@ def _ends(log: Log, aborted: Aborted) -> int:
 
 
 def compact(log: Log, random: Random) -> None:
-    """Take records out of batches, and whole batches, as the cleaner does. Of transactions, and the last batch, all
-    stays.
-    """
+    """Remove records and whole batches, as the cleaner does. Transactions and the last batch stay complete."""
     left: list[bytes] = []
     for batch in log.batches[:-1]:
         header = read_header(batch)
@@ -309,7 +311,7 @@ def compact(log: Log, random: Random) -> None:
 
 
 def keep_last(log: Log) -> None:
-    """Compact a log: of each key the last record stays."""
+    """Compact a log to the last record of each key."""
     last = {each.key: each.offset for each in log.records()}
     left: list[bytes] = []
     for batch in log.batches:
@@ -356,7 +358,7 @@ def _appended_time(log: Log, random: Random) -> None:
 
 
 def _compacted(log: Log, random: Random) -> None:
-    """Append a batch from which compaction took some records, or all."""
+    """Append a batch from which compaction removed some records, or all."""
     payload = bytearray()
     length = random.randint(2, 8)
     left = sorted(random.sample(range(length), random.randrange(length)))
@@ -371,7 +373,7 @@ def _compacted(log: Log, random: Random) -> None:
 
 
 def _hole(log: Log, random: Random) -> None:
-    """Leave a hole where whole batches were; one always follows."""
+    """Leave an offset gap where whole batches were; another batch always follows."""
     log.end += random.randint(1, 5)
     _plain(log, random)
 

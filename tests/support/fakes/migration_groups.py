@@ -17,7 +17,7 @@ ALL_STATES: Final = (0, 2, 3, 4)
 
 @dataclass
 class OldGroups:
-    """Groups of the source. `taken` are share partitions whose leader confirms nothing more."""
+    """Groups of the source. `taken` are share partitions whose leader confirms no more acknowledgements."""
 
     committed: dict[str, dict[Partition, Committed]] = field(default_factory=dict)
     states: dict[str, dict[Partition, ShareState | None]] = field(default_factory=dict)
@@ -55,7 +55,10 @@ class OldGroups:
 
 @dataclass
 class NewGroups:
-    """Groups of the target. `changes` are the requests that set properties."""
+    """Groups of the target. `changes` are the requests that set properties.
+
+    While the fate may lose answers, states are initialized late and requested again.
+    """
 
     fate: Fate
     writable: Collection[int] = ALL_STATES
@@ -65,6 +68,7 @@ class NewGroups:
     members: set[str] = field(default_factory=set)
     changes: list[Mapping[str, Mapping[str, str]]] = field(default_factory=list)
     shows_states: bool = True
+    epochs: dict[tuple[str, Partition], int] = field(default_factory=dict)
 
     def offsets(self, group: str) -> Mapping[Partition, Committed]:
         return self.committed.get(group, {})
@@ -80,12 +84,33 @@ class NewGroups:
     def writable_states(self) -> Collection[int]:
         return self.writable
 
-    def begin(self, group: str, starts: Mapping[Partition, int]) -> None:
+    def expect(self, group: str, partitions: Collection[Partition]) -> None:
+        self.fate.at()
+
+    def begin(self, group: str, starts: Mapping[Partition, int]) -> int:
         self.fate.at()
         if group in self.members:
             raise BrokerError(ErrorCode.NON_EMPTY_GROUP, f"share group {group}")
-        self.states.setdefault(group, {}).update({each: ShareState(start, ()) for each, start in starts.items()})
+        asked = 1
+        while self.fate.loses():
+            self.fate.late.append(lambda: self.initialize(group, starts, 0))
+            self.fate.at()
+            asked += 1
+        assert self.initialize(group, starts, 0)
         self.fate.at()
+        return asked
+
+    def begin_above(self, group: str, starts: Mapping[Partition, int]) -> None:
+        epoch = 1 + max(self.epochs.get((group, each), 0) for each in starts)
+        assert self.initialize(group, starts, epoch)
+        self.fate.at()
+
+    def initialize(self, group: str, starts: Mapping[Partition, int], epoch: int) -> bool:
+        """Reset states, except those of a newer epoch; return whether there was none of these."""
+        old = {each: start for each, start in starts.items() if self.epochs.get((group, each), 0) <= epoch}
+        self.epochs.update({(group, each): epoch for each in old})
+        self.states.setdefault(group, {}).update({each: ShareState(start, ()) for each, start in old.items()})
+        return old == starts
 
     def write(self, group: str, states: Mapping[Partition, ShareState]) -> None:
         assert states.keys() <= self.states[group].keys()

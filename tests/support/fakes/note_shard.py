@@ -14,7 +14,7 @@ NOTE_SERDE = GROUP_SERDE
 
 
 def note(name: str, number: int = 0) -> CoordinatorRecord:
-    """A record with a name and a number."""
+    """Return a record with a name and a number."""
     return CoordinatorRecord(ShareGroupMetadataKey(name), ShareGroupMetadataValue(number, 0))
 
 
@@ -23,7 +23,7 @@ def encoded(record: CoordinatorRecord) -> RecordData:
 
 
 class Replayed(NamedTuple):
-    """One record as the shard got it; `producer_id` -1: not part of a transaction."""
+    """One record as replayed; `producer_id` -1: not part of a transaction."""
 
     name: str
     number: int
@@ -32,7 +32,9 @@ class Replayed(NamedTuple):
 
 
 class NoteShard:
-    """A `CoordinatorShard` and `TransactionalShard`. The name `bad` cannot be replayed, `broken` is a fault of ours."""
+    """A `CoordinatorShard` and `TransactionalShard`. Replay of `bad` fails as corrupt data, of `broken` as our own
+    bug.
+    """
 
     def __init__(self) -> None:
         self.replayed: list[Replayed] = []

@@ -1,4 +1,4 @@
-"""A broker's side of a SCRAM login that never comes to its end: it asks for as many iterations as a test wants."""
+"""A broker's side of a SCRAM login that never finishes: it asks for a given number of iterations."""
 
 from __future__ import annotations
 

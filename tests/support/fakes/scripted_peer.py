@@ -1,7 +1,7 @@
 """A broker that answers as scripted: the far end of a client's connection, in a thread of its own.
 
-It answers ApiVersions by itself, with everything the protocol has, and every other request by the script that is named
-for it; a script may say nothing, raw bytes, or hang up. Nothing sleeps.
+It answers ApiVersions by itself, with the whole protocol, and every other request by the script named for it; a script
+may return nothing, return raw bytes, or hang up. Nothing sleeps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_REQUEST_BYTES = 104_857_600
 
 
 class HangUp(Exception):
-    """Raised by a script: the connection ends here."""
+    """An exception of a script: the connection ends here."""
 
 
 Script = Callable[[Message], Message | bytes | None]
@@ -36,7 +36,7 @@ Script = Callable[[Message], Message | bytes | None]
 
 
 class Talk:
-    """One connection, served until its end. `requests` are those that came, ApiVersions apart."""
+    """One connection, served until its end. `requests` are those received, without ApiVersions."""
 
     def __init__(self, sock: socket.socket, scripts: Mapping[ApiKey, Script], requests: list[Message]) -> None:
         self._socket = sock
@@ -82,9 +82,9 @@ EVERYTHING = [ApiVersion(key, row[2], row[3]) for key, row in APIS.items()]
 
 
 class ScriptedBroker:
-    """One that listens on 127.0.0.1, for as many connections as come. With `tls`, behind TLS.
+    """A listener on 127.0.0.1 for any number of connections. With `tls`, behind TLS.
 
-    `scripts` may be changed while it runs. `connections` counts those that were taken, TLS included.
+    `scripts` may change while it runs. `connections` counts those accepted, TLS included.
     """
 
     def __init__(
@@ -109,13 +109,13 @@ class ScriptedBroker:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     def hang_up(self) -> None:
-        """End all connections; new ones are taken."""
+        """End all connections; new ones are accepted."""
         for sock in list(self._open):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End all connections, and take no more."""
+        """End all connections, and accept no more."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -155,7 +155,7 @@ class ScriptedBroker:
 
 
 def talk_on(sock: socket.socket, scripts: Mapping[ApiKey, Script]) -> list[Message]:
-    """Serve one end of a pair in a thread; returns the requests, to which those that come are added."""
+    """Serve one end of a socket pair in a thread; return the list to which it adds requests."""
     requests: list[Message] = []
     threading.Thread(target=Talk(sock, scripts, requests).serve, daemon=True).start()
     return requests

@@ -1,4 +1,4 @@
-"""A cluster of scripted brokers that keep share sessions as a broker does, and hand out what a test puts there."""
+"""A cluster of scripted brokers with share sessions that return the records a test puts there."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ TOPIC, TOPIC_ID = "t", b"t" * 16
 
 @dataclass(slots=True)
 class Node:
-    """A broker. `ready` are offsets (first, last) by partition, handed out whole; errors of fetches are said once each.
+    """A broker.
 
-    `records` makes the bytes of an answer of such offsets; `lock_ms` is how long locks last.
+    `ready` are offsets (first, last) by partition, returned whole; each fetch error is returned once. `records` makes
+    the bytes of such offsets; `lock_ms` is the lock duration.
     """
 
     broker: ScriptedBroker
@@ -63,7 +64,7 @@ class Node:
 
 
 class ShareCluster:
-    """Nodes 1 to `nodes`; partition n of the one topic is led by node n + 1, as long as a test leaves it there."""
+    """Nodes 1 to `nodes` and one topic; node n + 1 leads partition n until a test moves it."""
 
     def __init__(self, nodes: int) -> None:
         self.nodes = {number: Node(ScriptedBroker()) for number in range(1, nodes + 1)}
@@ -84,13 +85,13 @@ class ShareCluster:
             node.ready = {partition: deque() for partition in self.leaders}
 
     def config(self, **properties: str) -> ClientConfig:
-        """Dots in names are underscores."""
+        """Return a client's configuration; underscores for dots in names."""
         servers = ",".join(node.broker.bootstrap for node in self.nodes.values())
         given = {name.replace("_", "."): value for name, value in properties.items()}
         return ClientConfig.from_properties({"bootstrap.servers": servers, "retry.backoff.ms": "10", **given})
 
     def move(self, partition: int, node: int) -> None:
-        """Give the partition another leader, as Metadata returns at once and the old leader from now on."""
+        """Give the partition another leader: Metadata and the old leader know it from now on."""
         self.nodes[self.leaders[partition]].fetch_errors[partition] = ErrorCode.NOT_LEADER_OR_FOLLOWER
         self.leaders[partition] = node
         self.epoch += 1

@@ -1,4 +1,4 @@
-"""A cluster of scripted brokers, and a client among them, on a clock that stands still."""
+"""A cluster of scripted brokers and a client of it, on a clock that only sleeping moves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ID = b"t" * 16
 
 
 class Clock:
-    """Stands still but for what is slept on it."""
+    """A clock that only sleeping moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -38,7 +38,7 @@ class Clock:
 
 
 class World:
-    """A cluster by what its brokers say of it: node -> broker, which may be changed while it runs."""
+    """A cluster by its brokers' metadata: node -> broker, which may change while it runs."""
 
     def __init__(self) -> None:
         self.nodes: dict[int, ScriptedBroker] = {}
@@ -48,7 +48,7 @@ class World:
         self.clock = Clock()
 
     def broker(self, node: int | None = None, family: socket.AddressFamily = socket.AF_INET) -> ScriptedBroker:
-        """One that knows the cluster, and is a node of it if a number is given."""
+        """Return a broker that knows the cluster, and is one of its nodes if a number is given."""
         broker = ScriptedBroker({ApiKey.METADATA: self.metadata, ApiKey.FETCH: fetched}, family=family)
         self.brokers.append(broker)
         if node is not None:
@@ -73,7 +73,7 @@ class World:
         return network
 
     def impatient(self, *bootstrap: ScriptedBroker) -> Network:
-        """A client on the real clock that waits a second for an answer: time enough for others on a busy machine."""
+        """Return a client's network on the real clock that waits one second for answers, enough on a busy machine."""
         network = self.network(*bootstrap, request_timeout_ms="1000")
         network = Network(network.config)
         self.networks.append(network)

@@ -6,7 +6,7 @@ from shareq.coordinator.ports import ConsumerGroupSettings, ShareGroupSettings
 
 
 class GroupSettings:
-    """`GroupSettingsSource`: `share` and `consumer` hold for all groups but those in `share_by_group`.
+    """A `GroupSettingsSource`: `share` and `consumer` hold for all groups but those in `share_by_group`.
 
     `asked` are the share groups that were looked up.
     """

@@ -1,4 +1,4 @@
-"""A share rig with records to fetch, and what a share fetch returned."""
+"""A share rig with records to fetch, and the results of its share fetches."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.fakes.share_rig import ShareRig
 
 
 def filled(*counts: int) -> ShareRig:
-    """The first partitions have so many batches of one record."""
+    """Return a rig whose first partitions have so many batches of one record."""
     rig = ShareRig()
     for partition, count in enumerate(counts):
         for number in range(count):
@@ -27,7 +27,7 @@ def offsets(fetched: FetchedPartition) -> list[tuple[int, int]]:
 
 
 def transactional(source: MemorySource, *values: int) -> None:
-    """One batch of producer 9."""
+    """Append one transactional batch of producer 9."""
     records = [RecordData(None, str(value).encode()) for value in values]
     source.contents.add(
         build_batch(records, timestamp_ms=1, producer_id=9, producer_epoch=0, base_sequence=0, transactional=True)

@@ -1,25 +1,26 @@
-"""Share partitions with records and groups on a rig, and a fetch that waits on them."""
+"""Share partitions with records and groups on a rig, and a fetch that waits for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from shareq.broker.share.leader import LeaderState
+from shareq.broker.share.leader import LeaderState, SharePartitionLeader
 from shareq.protocol.share import RecordState
 from tests.support.fakes.share_rig import ShareRig
 from tests.support.fakes.share_states import KeptState
 
 
 class Waiter:
-    """A parked fetch that counts."""
+    """A parked fetch that counts its wake-ups."""
 
     def __init__(self, group_id: str = "g") -> None:
         self.group_id = group_id
         self.looks = 0
         self.finished = 0
+        self.is_eager = False
         self.on_look: Callable[[], None] = lambda: None
 
-    def look_again(self) -> None:
+    def look_again(self, at: SharePartitionLeader | None = None) -> None:
         self.looks += 1
         self.on_look()
 
@@ -28,7 +29,7 @@ class Waiter:
 
 
 def filled(records: int = 3, *, believes_absence: bool = True) -> ShareRig:
-    """Each record a batch of its own, in both partitions."""
+    """Return a rig with records in both partitions, each in a batch of its own."""
     rig = ShareRig(believes_absence=believes_absence)
     for partition in (0, 1):
         for number in range(records):

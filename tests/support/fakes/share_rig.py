@@ -54,7 +54,7 @@ class ShareRig:
         return self.sources.get("t", partition)
 
     def leader(self, partition: int = 0) -> SharePartitionLeader:
-        """Loaded if the persister answers at once."""
+        """Return the partition's leader, which is loaded if the persister answers at once."""
         return self.manager.get_or_load(self.key(partition), "t")
 
     def fetch(
@@ -68,7 +68,7 @@ class ShareRig:
         mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED,
         refuse: Callable[[str], ErrorCode] | None = None,
     ) -> ShareFetch:
-        """Not started; of partition 0 if none is named."""
+        """Return a fetch that is not started; of partition 0 if none is named."""
         params = ShareFetchParams("g", member, mode, wait_ms, min_bytes, max_bytes, max_records, 500)
         wanted = [WantedPartition(self.topic_id, each, "t") for each in partitions or (0,)]
         level = self.settings.share_group("g").isolation_level
@@ -78,7 +78,7 @@ class ShareRig:
         return self.fetch(*partitions, member=member, wait_ms=wait_ms).start()
 
     def acquire(self, *partitions: int, member: str = "m") -> list[tuple[int, int, int]]:
-        """Return the ranges that a fetch that does not wait acquires: first and last offset, delivery count."""
+        """Fetch without waiting and return the acquired ranges: first and last offset, delivery count."""
         return ranges(self.start(*partitions, member=member).value)
 
     def acknowledge(
@@ -89,6 +89,6 @@ class ShareRig:
 
 
 def ranges(fetched: Sequence[FetchedPartition]) -> list[tuple[int, int, int]]:
-    """Return the acquired ranges: first and last offset (inclusive), delivery count. No error is among them."""
+    """Return the acquired ranges: first and last offset (inclusive), delivery count; fail on an error."""
     assert not any(each.error for each in fetched)
     return [(first, last, count) for each in fetched for first, last, count in each.acquired]

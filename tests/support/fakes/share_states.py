@@ -1,4 +1,4 @@
-"""The two neighbours of share groups: who keeps their states, and who leads their share partitions."""
+"""The two neighbours of share groups: the persister of their states, and the leaders of their share partitions."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class KeptState:
 
 
 class MemoryShareStates:
-    """`Persister` and `ShareStates`. Everything is noted in `calls`, and carried out at once.
+    """A `Persister` and `ShareStates`. Calls are noted in `calls` and carried out at once.
 
-    Answers come at once unless `holds`: then with `answer`. `errors`, by the name of the operation, are answered
-    instead of carrying it out; that of a write is the one of the time of its answer.
+    Answers come at once, or with `holds` at `answer`. `errors`, by name of the operation, are answered instead of
+    carrying it out; a write's error is looked up when its answer is given.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class MemoryShareStates:
 
     @property
     def held(self) -> int:
-        """Answers that wait."""
+        """The number of held answers."""
         return len(self._held)
 
     def answer(self, count: int | None = None) -> None:
@@ -140,7 +140,7 @@ class MemoryShareStates:
 
 
 class NotedShareLeaders:
-    """`ShareLeaders`: what they were notified of, in order."""
+    """A `ShareLeaders` that records its notifications in order."""
 
     def __init__(self) -> None:
         self.replaced: list[SharePartitionKey] = []

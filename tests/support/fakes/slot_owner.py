@@ -1,4 +1,4 @@
-"""An owner of a slot on virtual time: what it takes over, appends, and reads."""
+"""An owner of a slot on virtual time that takes it over, appends and reads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def state_topic(*, compacted: bool = False, max_message_bytes: int = 1_048_588) 
 
 
 class SlotOwner:
-    """A node that owns, or owned, slot 0. `proofs` are the times at which appends were sent that proved it."""
+    """A node that owns, or owned, slot 0. `proofs` are the send times of the appends that proved it."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class SlotOwner:
         return self.begin(self.take_overs.run(self.attempt, lambda: self.wanted))
 
     def take_over(self) -> SlotLog:
-        """Take the slot over and read it; `values` are those that count."""
+        """Take the slot over and read it; `values` are the committed ones."""
         taken = self.begin_take_over()
         self.clock.run_until_idle()
         assert isinstance(taken.value, SlotLog), taken.value

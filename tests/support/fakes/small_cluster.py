@@ -1,6 +1,6 @@
-"""One broker with one partition behind the port `Link`: as much of a cluster as an owner of a slot asks for.
+"""One broker with one partition behind the port `Link`: the part of a cluster that an owner of a slot needs.
 
-Answers come when the test lets them: `answer_all`, or at once with `prompt`. What is `struck` answers no more.
+Answers come when the test lets them: at `answer_all`, or at once with `prompt`.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class SmallCluster:
         return SmallLink(self)
 
     def refuse_next(self, kind: type[Message], *codes: int) -> None:
-        """Have the next requests of a kind answered with errors; 0 lets one through."""
+        """Answer the next requests of a kind with errors; 0 lets one through."""
         self.refuse.setdefault(kind, []).extend(codes)
 
     def append(self, batch: bytearray) -> int:
-        """Append a batch as another program's, without a look at it."""
+        """Append another program's batch, unchecked."""
         base = self.end
         stamp(batch, base, 0)
         self.batches.append(bytes(batch))
@@ -158,7 +158,7 @@ _HANDLERS: Final[Mapping[type[Message], _Handler]] = {
 
 
 class SmallLink:
-    """A node's link to the small cluster: requests lie here until they are let through, or lost."""
+    """A node's link to the small cluster: requests wait here until they are let through, or lost."""
 
     def __init__(self, cluster: SmallCluster) -> None:
         self.brokers: Mapping[int, BrokerAddress] = {NODE: BrokerAddress("broker", 9092)}
@@ -183,7 +183,7 @@ class SmallLink:
         return answer
 
     def answer_one(self) -> None:
-        """Have the cluster handle the request that has waited longest."""
+        """Let the cluster handle the oldest waiting request."""
         waiting = self.waiting.popleft()
         waiting.answer.complete(self._cluster.handle(waiting.message))
 

@@ -1,4 +1,4 @@
-"""A listener with TLS without sockets: what stands between, and the client's side of OpenSSL."""
+"""A TLS listener without sockets: the transport, and the client's side of OpenSSL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shareq.broker.network.tls.stream import TlsPort, TlsStream
 class FakeSocket(asyncio.Transport):
     """The transport that a loop gives to a protocol.
 
-    `sent` is what the other side has not read; `room` is what it holds at most.
+    `sent` is what the peer has not read; `room` is the most it holds.
     """
 
     def __init__(self, protocol: asyncio.Protocol, room: int | None) -> None:
@@ -45,7 +45,7 @@ class FakeSocket(asyncio.Transport):
         return len(self.sent)
 
     def take(self, size: int | None = None) -> bytes:
-        """The other side reads."""
+        """Read as the peer."""
         size = len(self.sent) if size is None else size
         taken = bytes(self.sent[:size])
         del self.sent[:size]
@@ -70,7 +70,7 @@ class FakeSocket(asyncio.Transport):
 
 
 class TlsHost:
-    """A listener whose handler answers each frame; `connections` are those that it has made."""
+    """A listener whose handler answers each frame; `connections` are those it has made."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class TlsHost:
 
 
 class TlsPeer:
-    """A client of a `TlsHost`. `room`: what its socket holds before it counts as full."""
+    """A client of a `TlsHost`. `room`: how much its socket holds before it counts as full."""
 
     def __init__(self, host: TlsHost, context: ssl.SSLContext | None = None, *, room: int | None = None) -> None:
         self.host = host
@@ -119,7 +119,7 @@ class TlsPeer:
         self.received = bytearray()
 
     def shake_hands(self) -> None:
-        """Raises ssl.SSLError when the client does not go on."""
+        """Do the handshake; ssl.SSLError if the client rejects it."""
         for _ in range(4):
             try:
                 self.tls.do_handshake()
@@ -130,21 +130,21 @@ class TlsPeer:
         self.exchange()
 
     def exchange(self) -> None:
-        """Each side gets what the other one has sent so far."""
+        """Deliver to each side what the other has sent so far."""
         if data := self._outgoing.read():
             self.stream.data_received(data)
         self.host.clock.run_tick()
         self._incoming.write(self.socket.take())
 
     def send(self, data: bytes, *, at_a_time: int | None = None) -> None:
-        """Encrypted; in pieces of so many bytes."""
+        """Encrypt and send; in pieces of so many bytes."""
         self.tls.write(data)
         encrypted = self._outgoing.read()
         for start in range(0, len(encrypted), at_a_time or len(encrypted)):
             self.stream.data_received(encrypted[start : start + (at_a_time or len(encrypted))])
 
     def read(self) -> bytes:
-        """All that the broker has sent, decrypted. b"" at the end too: `ended` knows."""
+        """Return all that the broker has sent, decrypted; b"" at the end as well, see `ended`."""
         self._incoming.write(self.socket.take())
         found: list[bytes] = []
         try:
@@ -155,7 +155,7 @@ class TlsPeer:
         return b"".join(found)
 
     def ended(self) -> bool:
-        """Return True if close_notify came: the end is no accident."""
+        """Return whether close_notify came, so that the end was no accident."""
         self._incoming.write(self.socket.take())
         try:
             return self.tls.read(1) == b""
@@ -165,7 +165,7 @@ class TlsPeer:
             return False
 
     def say_goodbye(self) -> None:
-        """close_notify, and nothing after it."""
+        """Send close_notify, and nothing after it."""
         try:
             self.tls.unwrap()
         except ssl.SSLWantReadError:
@@ -173,7 +173,7 @@ class TlsPeer:
 
 
 def trusting_everybody(**settings: Any) -> ssl.SSLContext:
-    """A client's context that looks at no certificate. `settings` are attributes of it."""
+    """Return a client's context that checks no certificate. `settings` are attributes of it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -10,9 +10,9 @@ from shareq.coordinator.ports import TopicImage
 
 
 class MemoryTopics:
-    """`TopicMetadata`. The ids are 1, 2, 3, ... as 16 bytes; `failure` is raised by the next creations.
+    """A `TopicMetadata`. The ids are 1, 2, 3, ... as 16 bytes; `failure` is raised by the next creations.
 
-    Listeners are called when the change shows. `created` are the names in order.
+    Listeners are called when a change becomes visible. `created` are the names in order.
     """
 
     def __init__(self, **partitions: int) -> None:
@@ -63,7 +63,7 @@ class MemoryTopics:
         return image
 
     def lag_behind(self, name: str, partitions: int) -> None:
-        """The topic is known with fewer partitions than it has, as a mirror may have it."""
+        """Show the topic with fewer partitions than it has, as a lagging mirror does."""
         assert partitions < self._topics[name].partitions
         self._topics[name] = self._topics[name]._replace(partitions=partitions)
 

@@ -1,4 +1,4 @@
-"""The transaction coordinator on fakes, with the group coordinator it meets: topics `t` (2 partitions) and `u` (1)."""
+"""The transaction coordinator on fakes, with a group coordinator: topics `t` (2 partitions) and `u` (1)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TransactionRig(GroupRig):
         return self._producer_id
 
     def begun(self, *partitions: TopicPartition, name: str = "x") -> ProducerEpoch:
-        """A producer, its transaction in these partitions, and one record in each that is a user's."""
+        """Return a producer with a transaction in these partitions and one record in each."""
         answer = self.ports.answer(self.init(name))
         assert answer.error is NONE
         producer = ProducerEpoch(answer.producer_id, answer.producer_epoch)
@@ -71,13 +71,13 @@ class TransactionRig(GroupRig):
         return producer
 
     def end(self, producer: ProducerEpoch, *, commit: bool = True, name: str = "x") -> ProducerResult:
-        """EndTxn of transaction version 2, and everything that comes of it at once."""
+        """Send EndTxn of transaction version 2, run everything that follows at once, and return the result."""
         pending = self.end_txn(producer, commit=commit, name=name)
         self.ports.logs.flush()
         return pending.value
 
     def end_txn(self, producer: ProducerEpoch, *, commit: bool = True, name: str = "x") -> Pending[ProducerResult]:
-        """EndTxn of transaction version 2."""
+        """Send EndTxn of transaction version 2."""
         return self.ports.begin(
             self.transactions.coordinator.end_transaction(name, *producer, commit=commit, client_version=2)
         )
@@ -85,17 +85,17 @@ class TransactionRig(GroupRig):
     def init(
         self, name: str = "x", expected: ExpectedProducer | None = None, *, timeout_ms: int = 60_000
     ) -> Pending[ProducerResult]:
-        """InitProducerId."""
+        """Send InitProducerId."""
         return self.ports.begin(self.transactions.coordinator.init_producer_id(name, timeout_ms, expected))
 
     def listed(self, wanted: TransactionFilter | None = None) -> Pending[list[list_transactions.TransactionState]]:
-        """ListTransactions."""
+        """Send ListTransactions."""
         return self.ports.begin(self.transactions.coordinator.list_transactions(wanted or TransactionFilter()))
 
     def commit_offsets(
         self, producer: ProducerEpoch, request: OffsetCommitRequest, version: int
     ) -> Pending[dict[str, ErrorCode]]:
-        """Commit offsets of topics in transaction x; the error of each topic's only partition comes."""
+        """Commit offsets in transaction x; the result is the error of each topic's only partition."""
         return begun(self.ports.env, self._commit_offsets(producer, request, version))
 
     async def _commit_offsets(
@@ -113,7 +113,7 @@ class TransactionRig(GroupRig):
         }
 
     def ends(self, at: TopicPartition) -> list[tuple[str, int, int]]:
-        """The markers in a partition: how, producer id and epoch."""
+        """Return the markers in a partition: commit or abort, producer id and epoch."""
         found = []
         for batch in self.ports.logs.get(*at).contents.batches:
             header = read_header(batch)

@@ -11,17 +11,17 @@ _ONE_BYTE = 128
 
 
 def der(tag: int, content: bytes) -> bytes:
-    """One value."""
+    """Encode one value."""
     size = len(content)
     length = bytes([size]) if size < _ONE_BYTE else b"\x82" + size.to_bytes(2)
     return bytes([tag]) + length + content
 
 
 def attribute(kind: bytes, value: str | bytes, tag: int = UTF8) -> bytes:
-    """A type, by its object identifier, and a value."""
+    """Encode a type, by its object identifier, and a value."""
     return der(0x30, der(0x06, kind) + der(tag, value.encode() if isinstance(value, str) else value))
 
 
 def name(*sets: tuple[bytes, ...]) -> bytes:
-    """A name of sets of attributes, the most significant one first."""
+    """Encode a name of sets of attributes, the most significant one first."""
     return der(0x30, b"".join(der(0x31, b"".join(each)) for each in sets))

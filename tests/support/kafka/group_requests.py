@@ -1,4 +1,4 @@
-"""Requests of members of groups, a builder for each: what a test does not name is what most clients send."""
+"""Builders of group members' requests; the defaults are what most clients send."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sync_request(
     kind: str | None = "consumer",
     protocol: str | None = "range",
 ) -> SyncGroupRequest:
-    """Return a SyncGroup; of a member that does not lead without `assignments`."""
+    """Return a SyncGroup; without `assignments` that of a follower."""
     rows = [SyncGroupRequestAssignment(each, data) for each, data in (assignments or {}).items()]
     return SyncGroupRequest(group, generation, member_id, instance, kind, protocol, rows)
 
@@ -49,7 +49,7 @@ def consumer_heartbeat(
     regex: str | None = None,
     rebalance_ms: int = 30_000,
 ) -> ConsumerGroupHeartbeatRequest:
-    """Return a ConsumerGroupHeartbeat: of a member that joins, or of one that goes on if `epoch` is not 0."""
+    """Return a ConsumerGroupHeartbeat that joins, or of a joined member if `epoch` is not 0."""
     return ConsumerGroupHeartbeatRequest(
         group,
         member_id,

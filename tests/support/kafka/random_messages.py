@@ -1,8 +1,7 @@
 """Random messages of every type and version, made from the schemas.
 
-A message made for a version holds only what that version can express, so it must come back equal from encode and
-decode. `tame` keeps to values that other implementations' own types can hold: known error codes, times that are not
-negative, text without surprises.
+A message has only fields that its version can express, so it must survive encoding and decoding unchanged. `tame` keeps
+to values that other implementations' types can hold: known error codes, non-negative times, simple text.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class KnownMessage:
 
 @cache
 def known_messages() -> dict[str, KnownMessage]:
-    """Return every message that has versions, by name. Those that the product does not use get their codec here."""
+    """Return every message that has versions, by name, with a codec made here for those the product lacks."""
     modules: dict[str, list[MessageSpec]] = {}
     for message in load_folder(SCHEMAS):
         if not message.valid_versions.empty:
@@ -77,7 +76,7 @@ _LAST_OF_4_3: Final = ErrorCode.SHARE_SESSION_LIMIT_REACHED
 
 
 def message_versions(name: str) -> Iterator[tuple[KnownMessage, int]]:
-    """A message with each of its versions."""
+    """Yield a message with each of its versions."""
     known = known_messages()[name]
     for version in known.versions:
         yield known, version
@@ -92,7 +91,7 @@ class RandomMessages:
         self._unknown_tags = unknown_tags and not tame
 
     def message(self, known: KnownMessage, version: int) -> Message:
-        """A message that the version can express."""
+        """Return a message that the version can express."""
         made = self._struct(known, known.codec.layouts.by_version[version], 0)
         assert isinstance(made, Message)
         return made
@@ -183,9 +182,9 @@ _LEARNT: Final = {
 
 
 class LikelyMessages(RandomMessages):
-    """Messages about what there is, so that most are taken, but for single numbers at the ends of their types.
+    """Messages about existing topics, groups and the like, so that most are accepted; some numbers are extreme.
 
-    `names` are texts, `numbers` numbers, by the name of the field; others are empty, 0 or 1. `ids` are of topics.
+    `names` are texts and `numbers` numbers, by field name; other fields are empty, 0 or 1. `ids` are of topics.
     """
 
     def __init__(
@@ -201,7 +200,7 @@ class LikelyMessages(RandomMessages):
         self._first_names, self._first_numbers = names, numbers
 
     def learn(self, response: Message) -> None:
-        """Ask with the member's id, epochs and producer id from now on that an answer names."""
+        """Use the member id, epochs and producer id of an answer in later messages."""
         for field in response.FIELDS:
             value = getattr(response, field)
             for name in _LEARNT.get(field, ()):

@@ -1,4 +1,4 @@
-"""Record batches as no well-behaved producer writes them: each number as it is asked for, the CRC right."""
+"""Record batches with any numbers in their fields, as no well-behaved producer writes them, but a correct CRC."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def raw_record(
     headers: bytes = b"\0",
     longer: int = 0,
 ) -> bytes:
-    """One record. A key or value that is a number is that length without the bytes.
+    """Return one record. A key or value that is a number is that length without its bytes.
 
     `headers` begins with their count; `time_delta` may be the bytes of a number; `longer` is added to the record's
-    length without the bytes to match.
+    length without the matching bytes.
     """
     body = bytes([attributes]) + (time_delta if isinstance(time_delta, bytes) else zigzag_varint(time_delta))
     body += zigzag_varint(offset_delta) + _nullable(key) + _nullable(value) + headers
@@ -31,7 +31,7 @@ def raw_record(
 
 
 def raw_headers(count: int, *fields: bytes | int | None) -> bytes:
-    """Record headers: keys and values in turn, as in `raw_record`."""
+    """Return record headers: keys and values in turn, as in `raw_record`."""
     return zigzag_varint(count) + b"".join(map(_nullable, fields))
 
 
@@ -47,7 +47,7 @@ def raw_batch(
     max_timestamp_ms: int | None = None,
     producer: tuple[int, int, int] = (-1, -1, -1),
 ) -> bytes:
-    """A batch of these records, or with `payload` as what stands in their place, compressed already.
+    """Return a batch of these records, or with `payload`, already compressed, in their place.
 
     `producer` is its id, its epoch and the base sequence.
     """

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class Status(NamedTuple):
-    """The fields of a status that the passes look at."""
+    """The fields of a status that the passes read."""
 
     name: str
     state: int = 0
@@ -25,7 +25,7 @@ class Ack(NamedTuple):
 
 
 def flat(acks: list[Ack]) -> list[int]:
-    """Return the numbers of acknowledgements as passes take them; -1 for several types."""
+    """Return acknowledgements as the numbers that passes take; -1 for several types."""
     rows = ((first, last, types[0] if len(types) == 1 else -1) for first, last, types in acks)
     return [number for row in rows for number in row]
 

@@ -12,12 +12,12 @@ from shareq.protocol.generator.spec import parse_message
 
 
 def field(name: str, of: str, **keys: Any) -> dict[str, Any]:
-    """A field of all versions, unless `keys` says otherwise."""
+    """Return a field of all versions, unless `keys` says otherwise."""
     return {"name": name, "type": of, "versions": "0+"} | keys
 
 
 def message(*fields: dict[str, Any], **keys: Any) -> str:
-    """A request of versions 0-3, flexible from 2, unless `keys` says otherwise."""
+    """Return a request of versions 0-3, flexible from 2, unless `keys` says otherwise."""
     base = {
         "apiKey": 7,
         "type": "request",
@@ -30,12 +30,12 @@ def message(*fields: dict[str, Any], **keys: Any) -> str:
 
 
 def generated_text(*texts: str) -> str:
-    """The module generated from schema texts."""
+    """Return the module generated from schema texts."""
     return module_text([parse_message(text, "rpc/Test.json") for text in texts], "4.3.1")
 
 
 def generated_module(*texts: str) -> ModuleType:
-    """The same, executed."""
+    """Return the module generated from schema texts, executed."""
     module = ModuleType("generated_for_a_test")
     exec(compile(generated_text(*texts), str(Path("generated_for_a_test.py")), "exec"), module.__dict__)  # our own text
     return module

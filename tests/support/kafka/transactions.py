@@ -1,4 +1,4 @@
-"""Transactional batches and markers as a transaction coordinator would have them appended, and what they add up to."""
+"""Transactional batches and markers as a transaction coordinator has them appended, and their expected effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def numbered(
     transactional: bool = False,
     timestamp_ms: int = TIMESTAMP_MS,
 ) -> bytes:
-    """Return one batch of a producer that numbers what it sends."""
+    """Return one batch of an idempotent producer."""
     return bytes(
         build_batch(
             [RecordData(None, value) for value in values],
@@ -42,7 +42,7 @@ def append(
     now_ms: int = TIMESTAMP_MS,
     on_durable: OnDurable | None = None,
 ) -> AppendInfo | ErrorCode:
-    """One batch: transactional with a producer, plain without one. Not flushed yet."""
+    """Append one batch without flushing: transactional with a producer, plain without one."""
     transactional = producer >= 0
     batch = build_batch(
         [RecordData(None, value) for value in values],
@@ -64,7 +64,7 @@ def end(
     now_ms: int = TIMESTAMP_MS,
     on_durable: OnDurable | None = None,
 ) -> AppendInfo | ErrorCode:
-    """A producer's marker, whether or not it has a transaction. Not flushed yet."""
+    """Append a producer's marker without flushing, whether or not it has a transaction."""
     marker = build_end_transaction_marker(
         commit=commit, producer_id=producer, producer_epoch=0, coordinator_epoch=0, timestamp_ms=now_ms
     )
@@ -72,7 +72,7 @@ def end(
 
 
 def batches_of(log: PartitionLog) -> list[tuple[BatchHeader, ControlType | None]]:
-    """Every batch of every segment file, and what its marker says."""
+    """Return every batch of every segment file, and its marker's type."""
     found = []
     for segment in log.segments:
         data = segment.read_at(0, segment.size)
@@ -85,7 +85,7 @@ def batches_of(log: PartitionLog) -> list[tuple[BatchHeader, ControlType | None]
 def brute_force(
     batches: Iterable[tuple[BatchHeader, ControlType | None]], upto: int
 ) -> tuple[int, list[AbortedTransaction]]:
-    """Last stable offset and aborted transactions of a log of these batches that readers see up to `upto`."""
+    """Return the last stable offset and aborted transactions of a log of these batches, readable up to `upto`."""
     began: dict[int, int] = {}
     aborted = []
     for header, marker in batches:

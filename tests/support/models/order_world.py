@@ -1,6 +1,6 @@
-"""Random lives of a share partition with order by key, and a judge who looks at every record one by one.
+"""Random histories of a share partition with order by key, and a judge that checks every record.
 
-The judge knows the log, what was handed out when, and what the state writes made durable. It does not know `KeyOrder`.
+The judge knows the log, each delivery, and the durable state. It does not know `KeyOrder`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from shareq.broker.share.core.dates import DatedRange
 from shareq.broker.share.core.effects import (
     DeadLetters,
     DeliveryLimitReached,
@@ -21,6 +22,7 @@ from shareq.broker.share.core.partition import AckBatch, RangeView, SharePartiti
 from shareq.broker.share.core.window.record_state import GIVEN_UP
 from shareq.coordinator.ports import RedeliveryBackoff, ShareGroupSettings
 from shareq.coordinator.share.delays import Delay
+from shareq.protocol.ack_delays import Later
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.share import TERMINAL, AcquireMode, RecordState
 from tests.support.models.key_hashes import key_hashes
@@ -45,7 +47,7 @@ class OrderBroken(AssertionError):
 
 
 class OrderWorld:
-    """One life. `step` does something at random and judges; `drain` accepts all that is left, which has to end."""
+    """One history. `step` makes a random event and judges; `drain` accepts all remaining records, which must end."""
 
     def __init__(self, seed: int, *, failures: bool = True, switching: bool = False) -> None:
         self.rng = rng = random.Random(seed)
@@ -79,7 +81,7 @@ class OrderWorld:
     # -- the log
 
     def append(self) -> None:
-        """A record batch or two."""
+        """Append one or two record batches."""
         for _ in range(self.rng.randint(1, 3)):
             first, size = len(self.log), self.rng.choice((1, 2, 5, 9))
             aborted = self.committed and self.rng.random() < 0.15
@@ -90,14 +92,14 @@ class OrderWorld:
         self._say(f"log end {len(self.log)}")
 
     def compact(self) -> None:
-        """Some records leave the log, and batches that are left without any."""
+        """Remove some records from the log, and batches left empty."""
         for record in self.log[:-10]:
             if self.rng.random() < 0.1:
                 record.gone = True
         self._say("compaction")
 
     def _read(self, offset: int, most: int) -> list[Span]:
-        """The record batches from the one with `offset` on, to the one with the `most`th offset; not always all."""
+        """Return record batches from the one with `offset` to that with the `most`th offset, or fewer."""
         spans = []
         for index, span in enumerate(self.batches):
             if span.last_offset < offset or span.base_offset < self.log_start:
@@ -113,7 +115,7 @@ class OrderWorld:
     # -- what may happen
 
     def step(self) -> None:
-        """One event, and the judge's look at what is in flight."""
+        """Make one event and judge the records in flight."""
         events: list[tuple[int, Callable[[], object]]] = [
             (8, self.fetch),
             (8, self.acknowledge),
@@ -130,7 +132,7 @@ class OrderWorld:
         self.judge()
 
     def fetch(self, member: str = "", most: int = 0) -> bool:
-        """One member's fetch. Whether something was acquired, or the fetch offset moved."""
+        """Fetch as one member; return whether records were acquired or the fetch offset moved."""
         member, core = member or self.rng.choice(self.members), self.core
         most = most or self.rng.choice((1, 3, 20))
         if not core.can_acquire():
@@ -162,6 +164,7 @@ class OrderWorld:
             self.now_ms,
             aborted=aborted,
             keys=key_hashes(keys),
+            waiting=self._dated(spans),
         )
         self._say(f"{member} fetches {most} at {offset}: {[tuple(each) for each in acquired]}")
         handed_out = [offset for first, last, _ in acquired for offset in range(first, last + 1)]
@@ -171,8 +174,16 @@ class OrderWorld:
             self._judge_delivery(each, before)
         return bool(acquired) or core.next_fetch_offset() != offset
 
+    def _dated(self, _spans: Sequence[Span]) -> Sequence[DatedRange]:
+        """Return the ranges of a read that their headers delay."""
+        return ()
+
+    def _later(self, _acks: Sequence[AckBatch]) -> Sequence[Later]:
+        """Return the redelivery times of these releases."""
+        return ()
+
     def _keys(self, first: int, last: int, spans: Sequence[Span]) -> dict[int, int]:
-        """Return the keys of what was read, and not of more than was asked for."""
+        """Return the keys of the read records, none outside the requested range."""
         return {
             offset: key
             for span in spans
@@ -185,7 +196,7 @@ class OrderWorld:
         return None if record.gone else record.key
 
     def acknowledge(self, kinds: Sequence[int] = (ACCEPT, ACCEPT, RELEASE, REJECT, RENEW)) -> None:
-        """One member says something of some of what it holds."""
+        """Acknowledge some records of one member."""
         held = [view for view in self._views() if view.state is RecordState.ACQUIRED]
         if not held:
             return
@@ -194,10 +205,10 @@ class OrderWorld:
         chosen = sorted(self.rng.sample(offsets, self.rng.randint(1, len(offsets))))
         acks = [AckBatch(each, each, [GAP if self.log[each].gone else self.rng.choice(kinds)]) for each in chosen]
         self._say(f"{member} acknowledges {[(each, kind[0]) for each, _, kind in acks]}")
-        self._do(lambda: self.core.acknowledge(member, acks, self.now_ms).effects)
+        self._do(lambda: self.core.acknowledge(member, acks, self.now_ms, self._later(acks)).effects)
 
     def end_write(self, error: ErrorCode | None = None) -> None:
-        """The oldest state write has an outcome."""
+        """Complete the oldest state write."""
         if not self.writes:
             return
         write = self.writes.pop(0)
@@ -220,7 +231,7 @@ class OrderWorld:
         self.delays = [each for each in self.delays if not _among(each, write.batches)] + list(write.delays)
 
     def wait(self) -> None:
-        """Time goes by; what is due happens."""
+        """Let time pass, and what is due happen."""
         self.now_ms += self.rng.choice((10, 60, 500))
         due = self.core.next_deadline_ms()
         self._say(f"it is {self.now_ms}")
@@ -233,13 +244,13 @@ class OrderWorld:
         self._do(lambda: self.core.release_acquired_records(member, self.now_ms))
 
     def bury(self) -> None:
-        """Some dead letters are written."""
+        """Write some dead letters."""
         if self.dead:
             first, last = self.dead.pop(0)
             self._do(lambda: self.core.on_dead_letters_done(first, last))
 
     def trim(self) -> None:
-        """The log's start moves."""
+        """Move the log start."""
         if self.batches:
             span = self.rng.choice(self.batches)
             if span.base_offset <= self.core.end_offset:
@@ -247,7 +258,7 @@ class OrderWorld:
                 self._say(f"log start {self.log_start}")
 
     def reload(self) -> None:
-        """The leader crashes; another one loads what is durable."""
+        """Crash the leader; a new one loads the durable state."""
         self._say("crash")
         for write in self.writes:
             if self.rng.random() < 0.5:  # it had reached the disk; the ones behind it had not
@@ -258,7 +269,7 @@ class OrderWorld:
         self.core = self._loaded()
 
     def switch(self) -> None:
-        """Order by key is switched on or off at run time."""
+        """Switch order by key on or off at run time."""
         self.settings = self.settings._replace(order_by_key=not self.settings.order_by_key)
         self.core.settings = self.settings
         self._say(f"order {'on' if self.settings.order_by_key else 'off'}")
@@ -284,7 +295,7 @@ class OrderWorld:
         return core
 
     def _do(self, event: Callable[[], Sequence[Effect]]) -> None:
-        """Something happens to the core. What becomes available by it has to wake the waiting fetches."""
+        """Run an event on the core. If records become available, waiting fetches must be woken."""
         before = self.core.next_fetch_offset()
         effects = event()
         for effect in effects:
@@ -300,7 +311,7 @@ class OrderWorld:
     # -- the judge
 
     def judge(self) -> None:
-        """Whatever waits for its key waits for something; whatever is available waits for nothing."""
+        """Check that records waiting for their key wait for another record, and that available ones do not."""
         if not self.settings.order_by_key or self.core.next_fetch_offset() < self.log_start:
             return  # nobody has found out yet what the log has lost
         being_given_up = {o for write in self.writes for row in write.batches for o in range(row[0], row[1] + 1)}
@@ -314,7 +325,7 @@ class OrderWorld:
                     unfinished.add(key)
 
     def _key_in_flight(self, offset: int) -> int | None:
-        """The key it had when it was read: compaction takes no record out of the window."""
+        """Return the key the record had when it was read: compaction does not affect the window."""
         return self.log[offset].key
 
     def _judge_delivery(self, offset: int, before: dict[int, RangeView]) -> None:
@@ -339,7 +350,7 @@ class OrderWorld:
         self.delivered[key] = max(offset, self.delivered.get(key, -1))
 
     def drain(self) -> None:
-        """Whatever is left is accepted in the end, and all of it has an end."""
+        """Accept all remaining records, and check that this ends."""
         self.failures = False
         for _ in range(4 * len(self.log) + 100):
             while self.writes:

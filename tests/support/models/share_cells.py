@@ -1,4 +1,4 @@
-"""The parts of the model of a share partition: a cell for each offset, groups of them, writes of their states."""
+"""The parts of the model of a share partition: a cell for each offset, groups of cells, and state writes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ INVALID_REQUEST, INVALID_RECORD_STATE, UNKNOWN_SERVER_ERROR = 42, 121, -1
 
 @dataclass
 class Cell:
-    """One offset. `write` is the pending write, `old` the (state, owner) it goes back to, `gone` that it never does.
+    """One offset. `write` is the pending write, `old` the (state, owner) to roll back to, `gone` forbids a rollback.
 
-    `not_before` is when it may be delivered again, None for now; `later` what that will be once it is written.
+    `not_before` is the earliest redelivery, None for now; `later` its value once it is written.
     """
 
     state: int
@@ -39,12 +39,12 @@ class Cell:
         return self.state in TERMINAL and self.write is None
 
     def archive(self) -> None:
-        """It has left the log: bypasses every transition rule."""
+        """Archive the offset because it left the log: no transition rule applies."""
         self.state, self.owner, self.deadline, self.gone = ARCHIVED, "", None, True
         self.not_before = self.later = None
 
     def view(self) -> tuple[int, int, str, int | None, bool, int | None]:
-        """Return the fields that the outside may compare: (state, count, owner, deadline, pending, not before)."""
+        """Return the fields that may be compared: (state, count, owner, deadline, pending, not before)."""
         held = self.state == ACQUIRED
         return (
             self.state,
@@ -58,7 +58,7 @@ class Cell:
 
 @dataclass
 class Group:
-    """An in-flight batch. `exploded`: from now on kept offset by offset, for good."""
+    """An in-flight batch. `exploded`: it is kept offset by offset from now on."""
 
     cells: dict[int, Cell]
     exploded: bool = False
@@ -73,13 +73,13 @@ class Group:
 
     @property
     def cell(self) -> Cell:
-        """The cell all offsets look like, as long as it is not exploded."""
+        """The cell that stands for all offsets until the batch is exploded."""
         return self.cells[self.first]
 
 
 @dataclass(frozen=True)
 class Write:
-    """A state write: per offset (state, count), and when what waits may be delivered again."""
+    """A state write: (state, count) per offset, and the redelivery times of delayed offsets."""
 
     id: int
     start: int

@@ -1,7 +1,7 @@
-"""A share partition written offset by offset, as slowly and plainly as the rules read: the judge of the real one.
+"""A model of a share partition, one cell per offset, as slow and plain as the rules: the judge of the real one.
 
-Written from the rules (KIP-932 and Apache Kafka 4.3.1's behaviour), not from the code under test: one mutable cell per
-offset, every question answered by walking over all cells.
+Written from the rules (KIP-932 and Apache Kafka 4.3.1's behaviour), not from the code under test: every answer comes
+from a walk over all cells.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ class ShareModel:
     # -- helpers
 
     def cells(self) -> dict[int, Cell]:
-        """Every cell in flight, by offset."""
+        """Return every cell in flight, by offset."""
         return {offset: cell for group in self.groups for offset, cell in sorted(group.cells.items())}
 
     def complete(self) -> int:
-        """DeliveryCompleteCount, counted afresh."""
+        """Return DeliveryCompleteCount, counted from the cells."""
         return sum(offset >= self.start and cell.state in TERMINAL for offset, cell in self.cells().items())
 
     def gap_start(self) -> int | None:
-        """Return where the gap window begins, while it is active."""
+        """Return the start of the gap window while it is active."""
         return self.gap[0] if self.gap and self.gap[1] == self.end else None
 
     def _move_gap(self, offset: int) -> None:
@@ -86,13 +86,13 @@ class ShareModel:
         return AVAILABLE
 
     def _expired(self, cell: Cell, offset: int, now: int) -> None:
-        """Its lock has run out: it is given back at once."""
+        """Release a record whose lock has expired, at once."""
         self._explode_at_start(offset)
         cell.state, cell.owner, cell.deadline = self._give_back(cell, offset, now), "", None
         cell.not_before = cell.later
 
     def _dead(self, cell: Cell, cause: str) -> int:
-        """The record is unprocessable: dead, with a letter to write where there is a queue."""
+        """Mark a record as unprocessable, with a dead letter to write if there is a queue."""
         cell.cause = cause
         return ARCHIVING if self.queue else ARCHIVED
 
@@ -111,7 +111,9 @@ class ShareModel:
         log_end: int,
         delays: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
-        """Persisted batches are (first, last, state, count), ascending; `delays` the times of offsets that wait."""
+        """Load persisted batches (first, last, state, count), ascending; `delays` are the redelivery times of
+        offsets.
+        """
         self.start = self.end = min(start, log_end)
         missing = None
         for first, last, state, count in persisted:
@@ -134,7 +136,7 @@ class ShareModel:
     # -- fetch
 
     def holes(self) -> list[int]:
-        """Offsets of the active gap window that are not in flight."""
+        """Return the offsets of the active gap window that are not in flight."""
         gap, cells = self.gap_start(), self.cells()
         return [] if gap is None else [offset for offset in range(gap, self.end + 1) if offset not in cells]
 
@@ -166,7 +168,7 @@ class ShareModel:
         now: int,
         aborted: Sequence[tuple[int, int]] = (),
     ) -> dict[int, int]:
-        """Acquired offset -> delivery count. `log` is the read record batches as (base, last)."""
+        """Return acquired offset -> delivery count. `log` is the read record batches as (base, last)."""
         taken: dict[int, int] = {}
         if max_records <= 0 or not log or log[-1][1] < self.start:
             return taken
@@ -195,7 +197,7 @@ class ShareModel:
         return taken
 
     def _leave_out(self, aborted: Sequence[tuple[int, int]], taken: dict[int, int]) -> None:
-        """Whatever is acquired of the aborted ranges is archived."""
+        """Archive the acquired offsets of aborted ranges."""
         for first, last in aborted:
             for offset, cell in self.cells().items():
                 if first <= offset <= last and cell.state == ACQUIRED:
@@ -206,7 +208,7 @@ class ShareModel:
                     taken.pop(offset, None)
 
     def _explode_at_start(self, offset: int) -> None:
-        """Part a group at the start offset: what is given back above it is archived below it."""
+        """Split a group at the start offset: below it a released record is archived."""
         group = self._floor(offset)
         assert group is not None
         group.exploded = group.exploded or group.first < self.start <= group.last
@@ -220,7 +222,7 @@ class ShareModel:
     # -- acknowledge
 
     def acknowledge(self, member: str, acks: Sequence[tuple[int, int, Sequence[int]]], now: int) -> int | Write:
-        """An error code, 0 for done at once, or the write that has to succeed."""
+        """Return an error code, 0 if done at once, or the write that has to succeed."""
         changed: dict[int, Cell] = {}
         error = 0
         for first, last, types in acks:
@@ -268,7 +270,7 @@ class ShareModel:
         return 0
 
     def _about(self, first: int, last: int) -> list[Group] | int:
-        """The batches an acknowledgement is about, or the error."""
+        """Return the batches of an acknowledgement, or an error."""
         if first < min(self.start, self.undurable):
             return INVALID_RECORD_STATE
         floor = self._floor(first)
@@ -280,7 +282,7 @@ class ShareModel:
         return INVALID_REQUEST if first > groups[-1].last or last > groups[-1].last else groups
 
     def _say(self, member: str, offset: int, cell: Cell, kind: int, now: int, changed: dict[int, Cell]) -> bool:
-        """One offset's acknowledgement; False when it may not be."""
+        """Acknowledge one offset; False if that is not allowed."""
         if cell.state != ACQUIRED or cell.write is not None or cell.owner != member:
             return False
         if kind == RENEW:
@@ -298,7 +300,7 @@ class ShareModel:
         return True
 
     def release(self, member: str, now: int) -> Write | None:
-        """The member's session has ended."""
+        """End the member's session."""
         changed: dict[int, Cell] = {}
         for group in self.groups:
             for offset, cell in sorted(group.cells.items()):
@@ -317,7 +319,7 @@ class ShareModel:
         return write
 
     def written(self, write: int, ok: bool, now: int) -> dict[int, tuple[int, str]]:
-        """A state write has ended. Which offsets need dead letters now: their delivery count and cause of death."""
+        """Complete a state write; return the offsets that now need dead letters, with delivery count and cause."""
         dead: dict[int, tuple[int, str]] = {}
         kind, sent = self.waiting.pop(write)
         if ok and sent.start >= self.undurable:
@@ -353,7 +355,7 @@ class ShareModel:
         return dead
 
     def buried(self, first: int, last: int) -> Write | None:
-        """The dead letters of these offsets are written, or given up."""
+        """Record that these offsets' dead letters are written or given up."""
         changed: dict[int, Cell] = {}
         for offset, cell in self.cells().items():
             if first <= offset <= last and cell.state == ARCHIVING and cell.write is None:
@@ -368,7 +370,7 @@ class ShareModel:
         return write
 
     def unburied(self) -> dict[int, tuple[int, str]]:
-        """Return, after a load, which offsets need dead letters; the cause of death is a guess."""
+        """Return the offsets that need dead letters after a load; their cause is a guess."""
         return {
             offset: (cell.count, COUNT_EXCEEDED if cell.count >= self.max_deliveries else REJECTED)
             for offset, cell in self.cells().items()
@@ -407,7 +409,7 @@ class ShareModel:
         self.groups = [group for group in self.groups if group.last > done]
 
     def log_start_moved(self, log_start: int) -> None:
-        """A read was below the log's start."""
+        """Handle a read below the log start."""
         if log_start <= self.start:
             return
         if not self.groups:
@@ -424,14 +426,14 @@ class ShareModel:
             self._move_gap(log_start)
 
     def wake(self, now: int) -> bool:
-        """Free what has waited until now. Return True if there was something."""
+        """Make records available whose delay has passed; return whether there were any."""
         due = [cell for cell in self.cells().values() if cell.not_before is not None and cell.not_before <= now]
         for cell in due:
             cell.not_before = None
         return len(due) > 0
 
     def timeout(self, now: int) -> Write | None:
-        """Locks whose deadline is at or before `now` end, at once."""
+        """Expire the locks whose deadline is at or before `now`."""
         changed: dict[int, Cell] = {}
         for group in self.groups:
             for offset, cell in sorted(group.cells.items()):

@@ -1,4 +1,4 @@
-"""Short words for share-partition tests: make one, fetch, acknowledge, end writes, and read states as text."""
+"""Short helpers for share-partition tests: make one, fetch, acknowledge, end writes, and read states as text."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Span:
 
 
 def spans(*ranges: tuple[int, int]) -> list[Span]:
-    """Record batches by (base offset, last offset)."""
+    """Return record batches by (base offset, last offset)."""
     return [Span(first, last) for first, last in ranges]
 
 
 def batches(first: int, last: int, size: int = 1) -> list[Span]:
-    """Record batches of `size` offsets each that fill first..last."""
+    """Return record batches of `size` offsets each that fill first..last."""
     return [Span(base, min(base + size - 1, last)) for base in range(first, last + 1, size)]
 
 
 def settings(
     *, max_deliveries: int = 5, limit: int = 2_000, lock_ms: int = 30_000, renew: bool = True
 ) -> ShareGroupSettings:
-    """A share group's settings."""
+    """Return a share group's settings."""
     return ShareGroupSettings(
         delivery_count_limit=max_deliveries,
         partition_max_record_locks=limit,
@@ -59,7 +59,7 @@ def share_partition(
     lock_ms: int = 30_000,
     renew: bool = True,
 ) -> SharePartition:
-    """A loaded share partition. `persisted` are state batches (first, last, state, count)."""
+    """Return a loaded share partition. `persisted` are state batches (first, last, state, count)."""
     group = settings(max_deliveries=max_deliveries, limit=limit, lock_ms=lock_ms, renew=renew)
     partition = SharePartition(KEY, leader_epoch=3, settings=group)
     rows = [StateBatch(*row) for row in persisted]
@@ -93,7 +93,7 @@ def ack(
 
 
 def write_of(effects: Sequence[Effect]) -> WriteState:
-    """The one write among the effects."""
+    """Return the one write among the effects."""
     (write,) = [effect for effect in effects if isinstance(effect, WriteState)]
     return write
 
@@ -108,7 +108,7 @@ def written(
 def settle(
     partition: SharePartition, first: int, last: int, *types: int, member: str = "m1", now_ms: int = 0
 ) -> WriteState:
-    """Acknowledge one range, and the write succeeds at once."""
+    """Acknowledge one range and complete its write at once."""
     outcome = ack(partition, first, last, *types, member=member, now_ms=now_ms)
     assert outcome.error is ErrorCode.NONE, outcome
     written(partition, outcome.effects, now_ms=now_ms)
@@ -116,7 +116,7 @@ def settle(
 
 
 def states(partition: SharePartition, first: int | None = None) -> str:
-    """Format what is in flight from the start offset (or `first`) on: `0-4 Acquired(1) m1, 5 Available(2)`."""
+    """Format the states in flight from the start offset (or `first`) on: `0-4 Acquired(1) m1, 5 Available(2)`."""
     rows = []
     for run in partition.snapshot(first=first):
         offsets = (
@@ -129,5 +129,5 @@ def states(partition: SharePartition, first: int | None = None) -> str:
 
 
 def rows_of(write: WriteState) -> list[tuple[int, int, int, int]]:
-    """The state batches of a write as plain tuples: (first, last, state, count)."""
+    """Return the state batches of a write as plain tuples: (first, last, state, count)."""
     return [(first, last, state, count) for first, last, state, count in write.batches]

@@ -1,6 +1,6 @@
-"""A random life of one share partition: the real core and `ShareModel` go through the same, step by step.
+"""A random history of one share partition: the real core and `ShareModel` take the same steps.
 
-Everything comes from one seed. `transcript` says what was done; a failure prints its end.
+Everything comes from one seed. `transcript` lists the steps; a failure prints its end.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Span:
 
 @dataclass
 class Persisted:
-    """The state kept by a share coordinator: the greatest (count, state) per offset, nothing below the start offset."""
+    """The share coordinator's state: the greatest (count, state) per offset, nothing below the start offset."""
 
     start: int
     cells: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Persisted:
         self.cells = {offset: cell for offset, cell in self.cells.items() if offset >= self.start}
 
     def in_force(self, now: int) -> dict[int, int]:
-        """Return when what waits at `now` may be delivered, by offset."""
+        """Return the redelivery times still ahead at `now`, by offset."""
         return {
             offset: time
             for offset, (count, time) in sorted(self.times.items())
@@ -67,7 +67,7 @@ class Persisted:
         }
 
     def delays(self, now: int) -> list[Delay]:
-        """The same as it is loaded: coalesced, ascending."""
+        """Return those times as they are loaded: coalesced, ascending."""
         rows: list[Delay] = []
         for offset, time in self.in_force(now).items():
             row = Delay(offset, offset, time, self.cells[offset][0])
@@ -77,7 +77,7 @@ class Persisted:
         return rows
 
     def batches(self) -> list[StateBatch]:
-        """Coalesced, ascending."""
+        """Return the state batches, coalesced and ascending."""
         rows: list[StateBatch] = []
         for offset, (count, state) in sorted(self.cells.items()):
             before = rows[-1] if rows else None
@@ -122,13 +122,13 @@ class ShareWorld:
         self.reload()
 
     def _backoff(self) -> RedeliveryBackoff:
-        """No jitter: that is by range, which the model does not know."""
+        """Return a backoff without jitter: that is per range, which the model does not know."""
         return self.waits.choice(BACKOFFS)
 
     # -- the two under comparison
 
     def reload(self) -> None:
-        """A new leader reads what is persisted; what was acquired or pending is forgotten."""
+        """Load the persisted state in a new leader; acquisitions and pending writes are lost."""
         self.pending = []
         self.core = SharePartition(KEY, 0, self.settings)
         rows = self.persisted.batches()
@@ -155,7 +155,7 @@ class ShareWorld:
         assert by_offset(self.dead) == self.model.unburied()
 
     def change_settings(self) -> None:
-        """Another lock duration and in-flight limit; the delivery limit never goes down, see the invariants."""
+        """Change lock duration and in-flight limit; the delivery limit never falls, see the invariants."""
         rng = self.rng
         self.settings = ShareGroupSettings(
             delivery_count_limit=self.settings.delivery_count_limit + rng.choice((0, 0, 1)),
@@ -175,14 +175,14 @@ class ShareWorld:
         self.model.backoff = self.settings.redelivery[:3]
 
     def pause(self, *, paused: bool) -> None:
-        """The model does not know of pauses: it is asked for nothing that the core may not hand out."""
+        """Pause or resume. The model knows no pauses, so it is not asked for records that the core withholds."""
         self.transcript.append(f"paused: {paused}")
         self.settings = self.core.settings = self.settings._replace(paused=paused)
 
     # -- the log
 
     def append(self) -> None:
-        """A few record batches, now and then with a hole in front."""
+        """Append a few record batches, sometimes after an offset gap."""
         for _ in range(self.rng.randint(1, 4)):
             if self.rng.random() < 0.1:
                 self.log_end += self.rng.randint(1, 3)
@@ -191,25 +191,25 @@ class ShareWorld:
             self.log_end += size
 
     def read(self, offset: int, batches: int) -> list[Span] | None:
-        """Whole record batches from the one that holds `offset` on; None: out of range."""
+        """Return whole record batches from the one that contains `offset`; None: out of range."""
         if not self.log_start <= offset <= self.log_end:
             return None
         return [span for span in self.log if span.last_offset >= offset][:batches]
 
     def compact(self) -> None:
-        """One record batch disappears."""
+        """Remove one record batch."""
         if len(self.log) > 1:
             gone = self.log.pop(self.rng.randrange(len(self.log) - 1))
             self.transcript.append(f"compact {gone.base_offset}-{gone.last_offset}")
 
     def delete_records(self) -> None:
-        """Log start moves, perhaps into a batch."""
+        """Move the log start, perhaps into a batch."""
         self.log_start = min(self.log_end, max(self.log_start, self.core.start_offset) + self.rng.randint(0, 12))
         self.log = [span for span in self.log if span.last_offset >= self.log_start]
         self.transcript.append(f"log start {self.log_start}")
 
     def power_loss(self) -> None:
-        """The end of the log is gone, whatever was persisted about it; a new leader loads."""
+        """Lose the end of the log, whatever was persisted about it; a new leader loads."""
         self.log_end = self.rng.randint(max(self.log_start, self.log_end - 10), self.log_end)
         self.log = [span for span in self.log if span.last_offset < self.log_end]
         self.transcript.append(f"power loss, log ends at {self.log_end}")
@@ -251,7 +251,7 @@ class ShareWorld:
         assert list(got) == sorted(got)
 
     def _cut(self, read: list[Span], offset: int, until: int) -> list[Span]:
-        """Return the spans of a read that stops behind the record batch with `until`; all where the log has holes."""
+        """Return the spans of a read up to the record batch with `until`; all if the log has gaps."""
         ends = [offset - 1, *(span.last_offset for span in read)]
         if any(span.base_offset > end + 1 for span, end in zip(read, ends, strict=False)):
             return read
@@ -274,7 +274,7 @@ class ShareWorld:
             assert (int(outcome.error), outcome.write_id, outcome.effects) == (expected, None, ())
 
     def _some_acks(self) -> tuple[str, list[tuple[int, int, list[int]]]]:
-        """Mostly what a member may say, sometimes anything."""
+        """Return acknowledgements: mostly valid ones, sometimes any."""
         rng = self.rng
         owners = {offset: cell.owner for offset, cell in self.model.cells().items() if cell.state == ACQUIRED}
         honest = bool(owners) and rng.random() < 0.85
@@ -327,7 +327,7 @@ class ShareWorld:
             self._write_of(effects, expected)
 
     def pass_time(self) -> None:
-        """Time passes; the timer usually looks, but may come late."""
+        """Let time pass; the timer usually fires, but may be late."""
         self.now += self.rng.choice((1, 10, 49, 60, 201))
         if self.rng.random() < 0.2:
             return
@@ -344,7 +344,7 @@ class ShareWorld:
         assert deadline is None or deadline > self.now
 
     def end_write(self) -> None:
-        """The oldest write, usually, succeeds, usually. A failed one may have been stored all the same."""
+        """Complete a write, usually the oldest, usually with success. A failed one may still be stored."""
         if not self.pending:
             return
         index = 0 if self.rng.random() < 0.8 else self.rng.randrange(len(self.pending))
@@ -362,7 +362,7 @@ class ShareWorld:
         self.dead += dead
 
     def bury(self) -> None:
-        """The dead letters of one range are written, or given up; perhaps of a part of it first."""
+        """Write or give up the dead letters of one range, perhaps first of a part of it."""
         letter = self.dead.pop(self.deaths.randrange(len(self.dead)))
         first, last = letter.first_offset, letter.last_offset
         if first < last and self.deaths.random() < 0.3:
@@ -399,7 +399,7 @@ class ShareWorld:
         return write
 
     def step(self) -> None:
-        """One random step, then compare and check."""
+        """Take one random step, then compare and check."""
         if self.is_paused_at_times and self.pauses.random() < 0.1:
             self.pause(paused=not self.settings.paused)
         if self.dead and self.deaths.random() < 0.3:
@@ -465,7 +465,7 @@ class ShareWorld:
             assert deadline <= min(held)
 
     def _check_dead(self) -> None:
-        """Each dead record has a dead letter to write, or waits for the write that says so; none has two."""
+        """Check that each dead record has exactly one dead letter to write, or awaits its state write."""
         dead = by_offset(self.dead)
         assert sum(letter.last_offset - letter.first_offset + 1 for letter in self.dead) == len(dead)
         waiting = {
@@ -482,7 +482,7 @@ class ShareWorld:
 
 
 def by_offset(letters: Iterable[DeadLetter]) -> dict[int, tuple[int, str]]:
-    """Delivery count and cause of death by offset."""
+    """Return delivery count and cause of death by offset."""
     return {
         offset: (letter.delivery_count, letter.cause.value)
         for letter in letters

@@ -1,7 +1,7 @@
-"""The promises of docs/celery.md about Celery's workers on kafka-share://, on a broker of any kind.
+"""The guarantees of docs/celery.md for Celery workers on kafka-share://, for any kind of broker.
 
-A module of tests makes a class of these scenarios, and has two fixtures: `cluster`, and `kill_broker`, which kills the
-broker and starts it again.
+A test module subclasses these scenarios and has two fixtures: `cluster`, and `kill_broker`, which kills the broker and
+starts it again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MORE_THAN_THE_WINDOW_BY_DEFAULT: Final = 2_100
 class CeleryScenarios:
     @pytest.fixture
     def celery(self, cluster: Helpers, tmp_path: Path) -> Iterator[Callable[..., CeleryWorkers]]:
-        """Makes an application; its group has these configs."""
+        """Return a maker of applications whose group has these configs."""
         made: list[CeleryWorkers] = []
 
         def make(**group_config: str) -> CeleryWorkers:
@@ -75,8 +75,10 @@ class CeleryScenarios:
         assert [running.send("add", n, n).get(timeout=PATIENCE_S) for n in range(3)] == [0, 2, 4]
 
     def test_a_slow_task_and_tasks_with_a_countdown_stop_nothing(self, celery: Callable[..., CeleryWorkers]) -> None:
-        """A share partition hands out `share.partition.max.record.locks` records from the oldest unfinished one on,
-        2,000 by default (KIP-932). The transport asks for a wider window.
+        """Keep other tasks running: the transport asks for a wider window than the default.
+
+        A share partition delivers `share.partition.max.record.locks` records (2,000 by default) from the oldest
+        unfinished one on (KIP-932).
         """
         running = celery()
         running.start()
@@ -118,7 +120,7 @@ class CeleryScenarios:
     def test_a_task_that_waits_for_its_eta_keeps_its_lock_and_is_received_once(
         self, celery: Callable[..., CeleryWorkers]
     ) -> None:
-        """The lock is renewed while the task waits in its worker: else the other worker would receive it, too."""
+        """Renew the lock while the task waits in its worker, so that the other worker does not receive it."""
         running = celery(share_record_lock_duration_ms="1000")
         running.start()
         running.start()

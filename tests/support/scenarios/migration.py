@@ -1,4 +1,4 @@
-"""A topic that four workers drain moves to another cluster under them."""
+"""The migration of a topic to another cluster while four workers drain it."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ SOME: Final = 60
 
 
 class Ledger:
-    """The records that were confirmed to workers, how often, and those that may have been, since no answer came.
-    Workers go on up to `limit` records, and wait there with what they hold.
+    """The records confirmed to workers, with counts, and those whose answer was lost.
+
+    Workers receive up to `limit` records, then wait with those they hold.
     """
 
     def __init__(self, limit: int) -> None:
@@ -40,13 +41,13 @@ class Ledger:
         self.seen = asyncio.Condition()
 
     async def allow(self, more: int) -> None:
-        """Let workers go on."""
+        """Raise the workers' limit."""
         async with self.seen:
             self.limit = len(self.confirmed) + more
             self.seen.notify_all()
 
     async def work(self, bootstrap: str) -> None:
-        """Accept records one by one, until cancelled. What the broker does not confirm is not counted."""
+        """Accept records one by one until cancelled; count those that the broker confirms."""
         async with ShareConsumer(bootstrap, GROUP, [TOPIC], acknowledgement="explicit", prefetch=10) as consumer:
             while True:
                 for record in await consumer.poll(timeout_s=0.5, max_records=5):
@@ -69,7 +70,7 @@ class Ledger:
 
 
 async def migrate(*words: str) -> tuple[int, list[dict[str, Any]]]:
-    """Run the command as a process of its own. Return exit code and rows."""
+    """Run the command in a process of its own; return exit code and rows."""
     ran = await begun(*words)
     out, _ = await ran.communicate()
     assert ran.returncode is not None
@@ -82,7 +83,7 @@ async def begun(*words: str) -> asyncio.subprocess.Process:
 
 
 async def planned_in(*words: str) -> float:
-    """Return the seconds that a dry run takes on this machine, now: a run does the same first, and then its work."""
+    """Return the seconds of a dry run on this machine, now: a real run starts with the same work."""
     began_s = time.monotonic()
     code, _ = await migrate(*words, "--dry-run")
     assert code == 0
@@ -90,7 +91,7 @@ async def planned_in(*words: str) -> float:
 
 
 async def disturbed(words: tuple[str, ...], strike: Callable[[], None] | None, after_s: float) -> bool:
-    """Run the command, and kill it, or have something else happen. Return whether it was at work then."""
+    """Run the command and kill it, or call `strike`; return whether it was still working then."""
     ran = await begun(*words)
     ended = asyncio.create_task(ran.communicate())
     await asyncio.wait([ended], timeout=after_s)
@@ -104,7 +105,7 @@ async def disturbed(words: tuple[str, ...], strike: Callable[[], None] | None, a
 
 
 def filled(bootstrap: str) -> None:
-    """Write the records, and let the group begin with the first of them."""
+    """Write the records, and let the group begin with the first."""
     shell = Shell(bootstrap)
     shell.ok("topics", "create", TOPIC, "--partitions", str(PARTITIONS))
     shell.ok("configs", "alter", "group", GROUP, "--set", "share.auto.offset.reset=earliest")
@@ -114,8 +115,9 @@ def filled(bootstrap: str) -> None:
 
 
 async def drained(old: str, new: str, strike: Callable[[], None] | None, random: Random) -> Ledger:
-    """Drain the topic with workers at the old cluster, then at the new one. Commands are killed, or `strike` is called
-    while they are at work.
+    """Drain the topic with workers at the old cluster, then at the new one.
+
+    Commands are killed, or `strike` is called while they work.
     """
     ledger = Ledger(RECORDS // 4)
     kills = 0
@@ -147,7 +149,7 @@ async def drained(old: str, new: str, strike: Callable[[], None] | None, random:
 
 
 def lag(bootstrap: str) -> int:
-    """Return how many records the group has yet to do."""
+    """Return the group's lag in records."""
     (row,) = Shell(bootstrap).json("share", "lag", GROUP)
     found: int = row["lag"]
     return found

@@ -1,7 +1,7 @@
-"""The promises of docs/taskiq.md about `ShareqBroker`, on a broker of any kind.
+"""The guarantees of docs/taskiq.md for `ShareqBroker`, for any kind of broker.
 
-A module of tests makes a class of these scenarios, and has two fixtures: `cluster`, and `restart`, which stops the
-broker and starts it again.
+A test module subclasses these scenarios and has two fixtures: `cluster`, and `restart`, which stops the broker and
+starts it again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _numbers = itertools.count(1)
 
 @contextlib.asynccontextmanager
 async def at_work(app: ShareqBroker, **options: Any) -> AsyncIterator[None]:
-    """A worker of this application, in this process."""
+    """Run a worker of this application in this process."""
     task = asyncio.create_task(run_receiver_task(app, run_startup=True, **options))
     try:
         yield
@@ -77,7 +77,7 @@ async def sending(app: ShareqBroker) -> AsyncIterator[None]:
 
 
 class Hall:
-    """Tasks that wait until they may end. `begun` and `ended` are their names, in order."""
+    """Tasks that wait for permission to end. `begun` and `ended` are their names, in order."""
 
     def __init__(self, cluster: Helpers, topic: str, **options: Any) -> None:
         self.begun: list[str] = []
@@ -110,14 +110,14 @@ def broker_at(cluster: Helpers, topic: str, **options: Any) -> ShareqBroker:
 
 
 def metrics_of(worker: ShareqBroker) -> ShareMetrics:
-    """Return the metrics of a worker that has begun to listen; zeros before."""
+    """Return the metrics of a worker once it listens; zeros before."""
     return worker._consumers[0].metrics if worker._consumers else ShareMetrics()
 
 
 class TaskiqScenarios:
     @pytest.fixture
     def name(self) -> str:
-        """Return the name of a topic and a group that no other test uses."""
+        """Return a name for a topic and a group that no other test uses."""
         return f"tasks-{next(_numbers)}"
 
     async def test_a_task_is_acknowledged_when_it_has_returned_and_not_before(
@@ -175,7 +175,7 @@ class TaskiqScenarios:
         assert {record.partition for record in cluster.records(name)} == {0}
 
     async def test_a_worker_acquires_what_taskiq_asks_for_and_renews_it(self, cluster: Helpers, name: str) -> None:
-        """A second worker would get the task if its lock ended, which is renewed half way."""
+        """Renew the lock half way, or a second worker would get the task."""
         hall = Hall(cluster, name, group_config={"share.record.lock.duration.ms": "2000"})
         sender = hall.app()
         hall.may_end = {"slow": asyncio.Event()}
@@ -250,7 +250,7 @@ class TaskiqScenarios:
         await self.judge(cluster, name)
 
     async def judge(self, cluster: Helpers, name: str, **options: Any) -> None:
-        """Four tasks: one fails, one is rejected, one requeued, one passes. Returns when the group is done with all."""
+        """Run four tasks: one fails, one is rejected, one requeued, one passes; return when the group has done all."""
         made = [broker_at(cluster, name, **options) for _ in range(2)]
         sender, worker = made
         tried: list[str] = []
@@ -335,7 +335,7 @@ class TaskiqScenarios:
     async def test_workers_wait_for_a_broker_that_restarts(
         self, cluster: Helpers, restart: Callable[[], object], name: str
     ) -> None:
-        """A worker's task comes again; its own acknowledgement comes too late, and is no end of the worker."""
+        """Redeliver the worker's task; its late acknowledgement fails but does not end the worker."""
         hall = Hall(cluster, name)
         sender = hall.app()
         hall.may_end["slow"] = asyncio.Event()

@@ -1,7 +1,6 @@
 """A broker for the metadata and admin handlers, over an in-memory database, and a way to call them.
 
-`World.call` passes request and response through their codecs, so that every test also proves that the answer can be
-written in that version.
+`World.call` encodes and decodes request and response, so every test also shows that the version can express them.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def random_only(seed: int = 1) -> Environment:
 
 @dataclass(frozen=True, slots=True)
 class OnListener:
-    """All that these handlers ask of a connection."""
+    """The part of a connection that these handlers use."""
 
     listener: str
     principal: str = "User:test"
@@ -62,7 +61,7 @@ class OnListener:
 
 
 class _Context(RequestContext):
-    """The context of handlers, also of those of a data folder, as far as they ask for its metadata alone."""
+    """The context of handlers, also those of a data folder that use only its metadata."""
 
     __slots__ = ("ground",)
 
@@ -74,7 +73,7 @@ class _Context(RequestContext):
 class World:
     """One broker's metadata and configuration, with the names of `Services`.
 
-    A second world over the same `db` is the broker started again.
+    A second world over the same `db` is the broker after a restart.
     """
 
     authorizer = None
@@ -111,11 +110,11 @@ class World:
         return await auto_create(self.metadata, self.configs, names)
 
     def endpoint_for(self, listener: str) -> Endpoint:
-        """The address that clients of a listener get."""
+        """Return the address that a listener advertises."""
         return Endpoint(self.started_with.node_id, f"{listener.lower()}.test", 9092)
 
     def context(self, version: int, listener: str = "BROKER") -> RequestContext:
-        """A request's context with this as the services."""
+        """Return a request's context with this world as the services."""
         return _Context(cast("Services", self), cast(Connection, OnListener(listener)), version, "test")
 
     def call(self, response_class: type[M], request: Message, version: int) -> M:

@@ -1,4 +1,4 @@
-"""An application of Celery in a folder, and its workers in processes of their own, at a broker of any kind."""
+"""A Celery application in a folder, and its workers in processes of their own, for any kind of broker."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _numbers = itertools.count(1)
 
 
 class CeleryWorkers:
-    """An application in a folder, its workers, and the same application here."""
+    """An application in a folder, its workers, and the same application in this process."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class CeleryWorkers:
         self.app.close()
 
     def kill(self) -> None:
-        """All workers, with what they are at."""
+        """Kill all workers, whatever they are doing."""
         for process in self.workers:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)

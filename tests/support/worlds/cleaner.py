@@ -1,4 +1,4 @@
-"""Logs to be compacted: appended batch by batch, and what must be left of them."""
+"""Logs to compact: appended batch by batch, with the expected result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COMPACTED: Final = LogSettings(segment_bytes=600, index_interval_bytes=100, comp
 
 
 class Reported(NamedTuple):
-    """A record as the cleaner looks at it."""
+    """A record as the cleaner sees it."""
 
     offset: int
     key: bytes | None
@@ -35,7 +35,7 @@ def append(
     base_sequence: int = -1,
     transactional: bool = False,
 ) -> AppendInfo:
-    """One batch of keys and values, appended and flushed."""
+    """Append and flush one batch of keys and values."""
     now = world.clock.wall_ms()
     batch = build_batch(
         [RecordData(key, value) for key, value in records],
@@ -53,13 +53,13 @@ def append(
 
 
 def fill(world: LogWorld, count: int, *, keys: int = 5, start: int = 0) -> None:
-    """Batches of one record: `count` values, in turn for each of so many keys."""
+    """Append `count` batches of one record, cycling through so many keys."""
     for number in range(start, start + count):
         append(world, (b"k%d" % (number % keys), b"v%d" % number))
 
 
 def clean(world: LogWorld) -> None:
-    """Let the cleaner do what there is to do. Takes at most a second, if there are only a few segments."""
+    """Run the cleaner. Takes at most a second if there are only a few segments."""
     world.tick()
     world.logs.cleaner.look_soon()
     world.tick()
@@ -71,7 +71,7 @@ def clean(world: LogWorld) -> None:
 
 
 def state_of(records: Sequence[Record], rule: Rule) -> dict[bytes, list[bytes | None]]:
-    """Return the result of replaying the records by the rule: the state of each subject, and the changes since."""
+    """Return the state of each key after replaying the records by the rule, and the changes since."""
     states: dict[bytes, list[bytes | None]] = {}
     for record in records:
         role, subject = rule(record.key, record.value is not None)
@@ -85,5 +85,5 @@ def state_of(records: Sequence[Record], rule: Rule) -> dict[bytes, list[bytes | 
 
 
 def transient_files(world: LogWorld) -> list[str]:
-    """Return the files that a pass leaves behind if it is interrupted."""
+    """Return the files that an interrupted pass leaves behind."""
     return [path for path in world.fs.paths() if path.endswith(TRANSIENT_SUFFIXES)]

@@ -1,7 +1,7 @@
-"""Brokers that are alone in the world each, made into a cluster: shared metadata, a map of leaders, RPCs in between.
+"""Independent brokers combined into a cluster: shared metadata, a map of leaders, RPCs between them.
 
-Nothing of the product talks to another broker. Here a group coordinator and a share-partition leader reach a share
-coordinator elsewhere by the state RPCs of KIP-932, over frames, through the same port that its own process would serve.
+Nothing in the product talks to another broker. Here a group coordinator and a share-partition leader reach a remote
+share coordinator by the state RPCs of KIP-932, over frames, through the port that their own process would serve.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ SHARDS = {"offsets.topic.num.partitions": "1", "share.coordinator.state.topic.nu
 
 
 class StatesElsewhere:
-    """A `ShareStateStore` that asks another broker, one request for each share partition, and waits for the answer.
+    """A `ShareStateStore` that asks another broker, one request per share partition, and waits for the answer.
 
-    While `reachable` is false every operation is answered as if there were no connection.
+    While `reachable` is false every operation fails as without a connection.
     """
 
     def __init__(self) -> None:
@@ -144,15 +144,15 @@ class StatesElsewhere:
 
 
 def node_of(world: BrokerWorld) -> Node:
-    """A broker as the others know it."""
+    """Return a broker as the others know it."""
     services = world.services
     return Node(services.started_with.node_id, services.endpoints, services.started_with.broker_rack)
 
 
 class Cluster:
-    """Group coordinator, share coordinator, and the leader of topic t with its one partition: a broker each.
+    """A group coordinator, a share coordinator, and the leader of topic t with its one partition: a broker each.
 
-    Each has two listeners, and a rack of its own. The group coordinator is the controller.
+    Each has two listeners and a rack of its own. The group coordinator is the controller.
     """
 
     def __init__(self) -> None:
@@ -178,7 +178,7 @@ class Cluster:
             self.lead(topic, world)
 
     def lead(self, topic: str, leader: BrokerWorld, epoch: int = 4) -> None:
-        """Partition 0 of the topic is led by this broker from now on, and all of them know."""
+        """Make this broker the leader of the topic's partition 0, in all brokers' metadata."""
         for world in self.brokers:
             if world is leader:
                 world.leaders.move(topic, 0, None, own_epoch=epoch)

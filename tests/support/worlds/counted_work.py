@@ -1,4 +1,4 @@
-"""The counted work of a broker in memory in each tick of its loop."""
+"""Counts of a broker's work in each tick of its loop, in memory."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from shareq.protocol.records.compression import compress, compress_pieces
 
 
 class Work:
-    """The counted work in each tick of the loop."""
+    """The work counted in each tick of the loop."""
 
     def __init__(self) -> None:
         self.ticks: list[int] = []
         self.now = 0
 
     def count(self, function: Callable[..., Any], each: Callable[..., int] = lambda *_: 1) -> Callable[..., Any]:
-        """The function, counted; `each` gives from its arguments for how much a call counts."""
+        """Return the function, counted; `each` returns, from its arguments, how much a call counts."""
 
         def counted(*args: Any, **named: Any) -> Any:
             self.now += each(*args)
@@ -31,7 +31,7 @@ class Work:
         return counted
 
     def watch(self, world: BrokerWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Have a number in `ticks` for each tick of the clock from now on. Nothing was done so far."""
+        """Start at zero, and add a number to `ticks` for each tick of the clock."""
         run_tick = world.clock.run_tick
 
         def counted() -> int:
@@ -44,7 +44,7 @@ class Work:
         monkeypatch.setattr(world.clock, "run_tick", counted)
 
     def run(self, world: BrokerWorld, neighbour: MockConnection) -> None:
-        """Let the broker work, tick by tick; the neighbour asks in each of them, and is answered at once."""
+        """Let the broker work tick by tick; in each the neighbour asks and must be answered at once."""
         while True:
             neighbour.send(ApiVersionsRequest(), 0)
             assert len(neighbour.frames) == 1, "answered in the same tick"
@@ -58,7 +58,7 @@ class Work:
 
 
 def packed_bytes(monkeypatch: pytest.MonkeyPatch) -> Work:
-    """Bytes of batches that are compressed."""
+    """Count the bytes of batches that are compressed."""
     work = Work()
     monkeypatch.setattr(batch, "compress", work.count(compress, lambda _codec, data: len(data)))
 

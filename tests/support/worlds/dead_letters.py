@@ -1,4 +1,4 @@
-"""A broker in memory whose group `g` has a dead-letter queue, a member of it, and looking into queues."""
+"""A broker in memory whose group `g` has a dead-letter queue, a member of it, and access to queues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MESSAGES: Final[dict[int, bytes]] = {
 
 
 class DeadLetterWorld:
-    """Topic `t`, and group `g` whose queue `dlq.t` is created on first use, with copies of what died."""
+    """Topic `t`, and group `g` whose queue `dlq.t` is created on first use, with copies of dead records."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class DeadLetterWorld:
         partition: int = 0,
         compression: Compression = Compression.NONE,
     ) -> None:
-        """One batch."""
+        """Produce one batch."""
         data = [RecordData(b"k", each) if isinstance(each, bytes) else each for each in records]
         batch = build_batch(data, timestamp_ms=self.world.clock.wall_ms(), compression=compression)
         request = produce_request(bytes(batch), topic=topic, partition=partition)
@@ -61,13 +61,13 @@ class DeadLetterWorld:
         assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
 
     def take(self, *, partition: int = 0) -> list[tuple[int, int, int]]:
-        """Join if need be, and acquire what there is."""
+        """Join if necessary, and acquire the available records."""
         if not self.member.member_epoch:
             self.member.join("t")
         return self.member.acquire((self.topic_id, partition))
 
     def end(self, kind: int, first: int, last: int, *, partition: int = 0) -> None:
-        """Acknowledge all of a range, and let everything happen that follows at once."""
+        """Acknowledge a range, and run everything that follows at once."""
         place = (self.topic_id, partition)
         assert self.member.acknowledge(place, (first, last, kind)) is ErrorCode.NONE
         self.settle()
@@ -82,7 +82,7 @@ class DeadLetterWorld:
         return [record for batch in self.batches(queue, partition) for record in decode_records(batch)]
 
     def batches(self, queue: str = QUEUE, partition: int = 0) -> list[bytes]:
-        """The same in batches."""
+        """Return the letters in a partition of the queue as batches."""
         if self.world.services.metadata.topic(queue) is None:
             return []
         log = self.world.folder.logs.get(queue, partition)
@@ -96,11 +96,11 @@ class DeadLetterWorld:
         return found
 
     def offsets(self, queue: str = QUEUE, partition: int = 0) -> list[int]:
-        """The source offsets of the letters."""
+        """Return the source offsets of the letters."""
         return [int(header_of(letter, "__dlq.errors.offset") or b"-1") for letter in self.letters(queue, partition)]
 
     def start_offset(self, partition: int = 0) -> int:
-        """Return the start offset of the share partition, in memory."""
+        """Return the share partition's start offset in memory."""
         key = SharePartitionKey("g", self.topic_id, partition)
         return self.world.services.share.partitions.get_or_load(key, "t").core.start_offset
 
@@ -112,14 +112,14 @@ class DeadLetterWorld:
 
 
 def header_of(record: Record, name: str) -> bytes | None:
-    """The last header of that name."""
+    """Return the last header of that name."""
     return next((value for key, value in reversed(record.headers) if key == name), None)
 
 
 def expected_headers(
     offset: int, count: int = 1, kind: int = REJECT, *, topic: str = "t", partition: int = 0, group: str = "g"
 ) -> Sequence[tuple[str, bytes]]:
-    """The six headers of Apache Kafka 4.4.0, in order."""
+    """Return the six headers of Apache Kafka 4.4.0, in order."""
     return (
         ("__dlq.errors.topic", topic.encode()),
         ("__dlq.errors.partition", b"%d" % partition),

@@ -1,4 +1,4 @@
-"""A data folder made by hand in memory: every kind of file, two or three segments a log, to be damaged and checked."""
+"""A data folder built in memory with every kind of file, two or three segments a log, to damage and check."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ORDERS, PAYMENTS, STATE = b"o" * 16, b"p" * 16, b"s" * 16
 
 
 def plain(offset: int, count: int = 3, size: int = 40) -> bytearray:
-    """A batch of `count` records from `offset` on."""
+    """Return a batch of `count` records from `offset` on."""
     records = [RecordData(b"key", b"%d" % (offset + n) * size) for n in range(count)]
     return build_batch(records, timestamp_ms=TIME_MS + offset, base_offset=offset, leader_epoch=0)
 
@@ -83,14 +83,14 @@ def key_of_state(partition: int) -> SharePartitionKey:
 
 
 def forgotten(partition: int, offset: int | None = None) -> bytearray:
-    """A batch of the share coordinator: the state of a share partition is deleted; at its number if not at `offset`."""
+    """Return a share coordinator's batch that deletes a share partition's state; `offset` overrides its place."""
     offset = partition if offset is None else offset
     key, value = SHARE_STATE_SERDE.encode(tombstone(key_of_state(partition)))
     return build_batch([RecordData(key, value)], timestamp_ms=TIME_MS, base_offset=offset, leader_epoch=0)
 
 
 class FolderOnDisk:
-    """`fs` has the folder, `db` its database."""
+    """A data folder: `fs` has its files, `db` its database."""
 
     def __init__(self) -> None:
         self.fs = MemFs(lambda call: call())
@@ -114,7 +114,7 @@ class FolderOnDisk:
         self.promise()
 
     def promise(self, rows: Mapping[tuple[str, int], LogRow] | None = None, *, boot_id: str | None = None) -> None:
-        """The manifest says this, by default what it said at first, in this start of the machine by default."""
+        """Set the manifest; by default to its first content and the current boot."""
         boot_id = self.fs.boot_id() if boot_id is None else boot_id
         self.write(MANIFEST_FILE, snapshot(boot_id, {**self.rows, **(rows or {})}))
 
@@ -135,7 +135,7 @@ class FolderOnDisk:
         return JournalFile(self.fs, DATA)
 
     def log(self, name: str, topic_id: bytes, segments: Sequence[Sequence[bytearray]]) -> None:
-        """A partition's folder; every segment but the last has index files."""
+        """Add a partition's folder; every segment but the last has index files."""
         folder = f"{DATA}/{name}"
         self.fs.make_dirs(folder)
         self.write(f"{name}/{PARTITION_METADATA_FILE}", format_partition_metadata(topic_id))
@@ -169,7 +169,7 @@ class FolderOnDisk:
             self.write(f"{name}/{file_name(end, SNAPSHOT_SUFFIX)}", producers.to_snapshot())
 
     def start(self) -> int:
-        """Open all logs and read every record that can be read, as a broker does. Return how many there were."""
+        """Open all logs and read all readable records, as a broker does; return their number."""
         clock = VirtualClock()
         env = Environment(clock, Random(1), self.fs)
         topics = Topics(self.db.load())
@@ -181,7 +181,7 @@ class FolderOnDisk:
             logs.close(clean=False)
 
     def end_of(self, topic: str) -> int:
-        """Return where the log of a topic's one partition ends, as a broker finds it."""
+        """Return the log end of a topic's one partition, as a broker finds it."""
         logs = LogManager(Environment(VirtualClock(), Random(1), self.fs), DATA, lambda _topic: LogSettings())
         logs.open_all(Topics(self.db.load()))
         try:
@@ -190,7 +190,7 @@ class FolderOnDisk:
             logs.close(clean=False)
 
     def forget_commits(self) -> None:
-        """Metadata as format 1 had it, whose commits were not counted."""
+        """Rewrite the metadata as format 1, which does not count commits."""
         state = self.db.load()
         for key in (NUMBER, DIGEST):
             state.meta.pop(key, None)
@@ -201,9 +201,9 @@ class FolderOnDisk:
         self.fs.write_atomic(f"{DATA}/{path}", content)
 
     def content(self, path: str) -> bytearray:
-        """A file's bytes, to be read or changed."""
+        """Return a file's bytes, to be read or changed."""
         return self.fs.content(f"{DATA}/{path}")
 
     def paths(self) -> list[str]:
-        """Every file, relative to the data folder."""
+        """Return every file, relative to the data folder."""
         return [path.removeprefix(f"{DATA}/") for path in self.fs.paths() if path.startswith(f"{DATA}/")]

@@ -1,4 +1,4 @@
-"""A log manager over a disk in memory and virtual time, that can die and start again."""
+"""A log manager on a disk in memory and virtual time, which can crash and restart."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from shareq.broker.log.cleaner.schedule import CleanerSettings, Cleaning
 from shareq.broker.log.cleaner.survivors import Rule, latest_value
 from shareq.broker.log.manager import LogManager
 from shareq.broker.log.partition_log import AppendInfo, OnDurable, Origin, PartitionLog
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -26,7 +27,7 @@ TOPIC_ID: Final = bytes(range(16))
 
 @dataclass(slots=True)
 class Topics:
-    """`KnownTopics`: a few topics, to be changed by the test."""
+    """A `KnownTopics` of a few topics that the test changes."""
 
     images: dict[str, TopicImage]
     deleted: dict[bytes, TopicImage] = field(default_factory=dict)
@@ -45,7 +46,7 @@ class Topics:
             self.deleted.pop(topic_id, None)
 
     def delete(self, name: str) -> None:
-        """The topic is deleted, its folders are still there."""
+        """Delete the topic but leave its folders."""
         image = self.images.pop(name)
         self.deleted[image.topic_id] = image
 
@@ -53,7 +54,7 @@ class Topics:
 class LogWorld:
     """One data folder through any number of starts.
 
-    `settings`, `flush_every_message` and `cleaner` may be changed any time; `rule` is the cleaner's.
+    `settings`, `flush_every_message` and `cleaner` may change at any time; `rule` is the cleaner's.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class LogWorld:
         self.cleaner = CleanerSettings()
         self.rule = rule
         self.topics = Topics({TOPIC: TopicImage(TOPIC, TOPIC_ID, 3)})
+        self._of_dead_processes: list[LogManager] = []
         self.logs = self.start()
 
     def start(self, *, from_format_1: bool = False) -> LogManager:
@@ -98,6 +100,8 @@ class LogWorld:
         return self.start()
 
     def crash(self, model: CrashModel) -> None:
+        # A coroutine of a dead process runs no `finally`; one that is collected later would, on the next one's files.
+        self._of_dead_processes.append(self.logs)
         self.clock.drop_everything()
         self.fs.crash(model, self.rng)
 
@@ -113,12 +117,12 @@ class LogWorld:
         return self.log.append(batch, origin=Origin.CLIENT, now_wall_ms=self.clock.wall_ms(), on_durable=on_durable)
 
     def delete_records(self, before: int, partition: int = 0) -> ErrorCode:
-        """Delete as DeleteRecords does: the log starts at `before` then, -1 stands for its high watermark."""
+        """Move the log start to `before`, as DeleteRecords does; -1 is the high watermark."""
         log = self.logs.get(TOPIC, partition)
         return self.logs.truncate_prefixes({log: before})[log]
 
     def produce(self, *values: bytes, timestamp_ms: int | None = None) -> AppendInfo:
-        """One batch of the values, appended and flushed."""
+        """Append and flush one batch of the values."""
         info = self.append(
             batch_of(*values, timestamp_ms=self.clock.wall_ms() if timestamp_ms is None else timestamp_ms)
         )
@@ -136,7 +140,7 @@ def batch_of(
     base_sequence: int = -1,
     transactional: bool = False,
 ) -> bytearray:
-    """A client's batch."""
+    """Return a client's batch."""
     return build_batch(
         [RecordData(key, value) for value in values],
         timestamp_ms=timestamp_ms,
@@ -148,12 +152,12 @@ def batch_of(
 
 
 def read_all(log: PartitionLog, start: int | None = None, max_bytes: int = 1 << 20) -> list[Record]:
-    """Every record that readers see, read in as many steps as it takes."""
+    """Return every readable record, in as many reads as necessary."""
     offset = log.log_start_offset if start is None else start
     records: list[Record] = []
     while offset < log.high_watermark:
         result = log.read(offset, max_bytes, upto=log.high_watermark)
-        assert not isinstance(result, ErrorCode), (result, offset)
+        assert isinstance(result, ReadResult), (result, offset)
         assert result.batches, f"nothing at {offset} of {log}"
         for span in result.batches:
             batch = result.records[span.position : span.position + span.size]

@@ -29,22 +29,22 @@ class Scraped:
                 self._samples[key] = sample.value
 
     def value(self, name: str, **labels: str) -> float:
-        """The sample with exactly these labels. KeyError."""
+        """Return the sample with exactly these labels; KeyError if missing."""
         return self._samples[name, frozenset(labels.items())]
 
     def labels_of(self, name: str) -> list[Mapping[str, str]]:
-        """The labels of every sample of that name."""
+        """Return the labels of every sample of that name."""
         return [dict(labels) for sample, labels in self._samples if sample == name]
 
 
 def scraped(world: BrokerWorld, listeners: Sequence[Listener] = (), *, started_ms: int = 0) -> Scraped:
-    """A scrape without a network."""
+    """Return a scrape made without a network."""
     return Scraped(scraped_text(world, lambda: None, listeners, started_ms=started_ms))
 
 
 def scraped_text(
     world: BrokerWorld, at_pause: Callable[[], object], listeners: Sequence[Listener] = (), *, started_ms: int = 0
 ) -> str:
-    """The text of a scrape; `at_pause` is called at each of its pauses."""
+    """Return the text of a scrape; `at_pause` is called at each of its pauses."""
     coroutine = scrape(world.services, world.broker.dispatcher.requests, listeners, started_ms * 1_000_000)
     return finished(coroutine, at_pause).decode()

@@ -1,4 +1,4 @@
-"""A broker with a node's metadata before a simulated cluster; what its coordinators and logs keep stays in memory."""
+"""A broker with a node's metadata in front of a simulated cluster; its coordinators and logs are in memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SERVED: Final = (
 
 
 class NodeMetadataGround(MemoryGround):
-    """A ground of fakes, but for its metadata."""
+    """A ground of fakes, except for its metadata."""
 
     def __init__(self, env: Environment, config: BrokerConfig, world: ClusterWorld) -> None:
         super().__init__(env, config)
@@ -69,7 +69,7 @@ class NodeMetadataGround(MemoryGround):
 
     @property
     def node_metadata(self) -> NodeMetadata:
-        """The metadata, as what it is."""
+        """The metadata with its own type."""
         return cast(NodeMetadata, self.metadata)
 
     async def auto_create(self, names: Sequence[str]) -> Mapping[str, ApiError]:
@@ -77,7 +77,7 @@ class NodeMetadataGround(MemoryGround):
 
 
 class NodeMetadataWorld(BrokerWorld):
-    """The broker, and the cluster behind it, on one clock."""
+    """The broker and the cluster behind it, on one clock."""
 
     def __init__(self, settings: ClusterSettings | None = None, properties: Mapping[str, str] | None = None) -> None:
         self.cluster_world = ClusterWorld(settings)
@@ -99,7 +99,7 @@ class NodeMetadataWorld(BrokerWorld):
         return broker
 
     def ask(self, client: MockConnection, request: Message, version: int, response_class: type[R]) -> R:
-        """Send a client's request and receive its answer, however long it takes."""
+        """Send a client's request and return its answer, however long it takes."""
         client.send(request, version)
         self.clock.run_until_idle()
         while not client.frames:

@@ -1,4 +1,4 @@
-"""A log whose files are damaged between its lives."""
+"""A log whose files are damaged between restarts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.log.partition_log import BatchSpan
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.settings import LogSettings
-from shareq.protocol.errors import ErrorCode
 from tests.support.worlds.log_world import DATA, TOPIC, LogWorld, batch_of
 
 FOLDER = f"{DATA}/{TOPIC}-0"
@@ -29,13 +29,13 @@ def killed(world: LogWorld) -> LogWorld:
 
 
 def nothing_known(world: LogWorld) -> LogWorld:
-    """Return the world without known promises, as with a folder of format 1, or if the manifest is lost."""
+    """Return the world without a manifest, as with a folder of format 1 or after its loss."""
     world.fs.remove(f"{DATA}/log-manifest")
     return world
 
 
 def put(world: LogWorld, path: str, content: bytes) -> None:
-    """Leave a file behind."""
+    """Create a file."""
     file = world.fs.open(path, create=True)
     file.append([content])
     file.close()
@@ -43,7 +43,7 @@ def put(world: LogWorld, path: str, content: bytes) -> None:
 
 def batches_from(world: LogWorld, offset: int) -> Sequence[BatchSpan]:
     result = world.log.read(offset, 1 << 20, upto=world.log.high_watermark)
-    assert not isinstance(result, ErrorCode)
+    assert isinstance(result, ReadResult)
     return result.batches
 
 

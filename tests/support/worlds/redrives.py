@@ -1,4 +1,4 @@
-"""A broker in memory with a queue `dlq.t` of letters of topic `t`, redrives of it, and looking at what they do."""
+"""A broker in memory with a queue `dlq.t` of letters of topic `t`, redrives of it, and their results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAST: Final = 1_000_000
 
 
 class RedriveWorld:
-    """Topic `t` and queue `dlq.t` with so many partitions each. Connections are made as they are needed."""
+    """Topic `t` and queue `dlq.t` with so many partitions each. Connections open on first use."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class RedriveWorld:
 
     @classmethod
     def over(cls, world: BrokerWorld) -> RedriveWorld:
-        """Return the world of a broker that has both topics."""
+        """Return a redrive world on a broker that already has both topics."""
         made = cls.__new__(cls)
         made.world = world
         return made
@@ -50,7 +50,7 @@ class RedriveWorld:
     def produce(
         self, topic: str, *records: RecordData, partition: int = 0, compression: Compression = Compression.NONE
     ) -> None:
-        """One batch."""
+        """Produce one batch."""
         batch = build_batch(records, timestamp_ms=self.world.clock.wall_ms(), compression=compression)
         request = produce_request(bytes(batch), topic=topic, partition=partition)
         answer = self.world.connect().call(request, 9, ProduceResponse)
@@ -63,7 +63,10 @@ class RedriveWorld:
     # -- redrives
 
     def start(self, name: str = "again", *, client: MockConnection | None = None, **fields: Any) -> ErrorCode:
-        """Begin one; without `target` to the topics, as fast as may be. Its first round is done, if there is one."""
+        """Start a redrive at full speed, and run its first round, if any.
+
+        Without `target` letters go back to their own topics.
+        """
         return ErrorCode(self.start_answer(name, client=client, **fields).error_code)
 
     def start_answer(
@@ -76,7 +79,7 @@ class RedriveWorld:
         return (client or self.world.connect()).call(request, 0, StartRedriveResponse)
 
     def run(self, name: str = "again", **fields: Any) -> DescribedRedrive:
-        """Begin one and let it come to its end."""
+        """Start a redrive and run it to its end."""
         assert self.start(name, **fields) is ErrorCode.NONE
         return self.finish(name)
 
@@ -95,7 +98,7 @@ class RedriveWorld:
         return found
 
     def all_redrives(self, client: MockConnection | None = None) -> dict[str, str]:
-        """Name to state, of all that the client may see."""
+        """Return name to state of the redrives that the client may see."""
         connection = client or self.world.connect()
         answer = connection.call(DescribeRedrivesRequest(None), 0, DescribeRedrivesResponse)
         assert answer.error_code == ErrorCode.NONE
@@ -108,7 +111,7 @@ class RedriveWorld:
     # -- what is in logs
 
     def records(self, topic: str = TOPIC, partition: int = 0) -> list[Record]:
-        """Everything in a partition but markers; nothing of a topic that does not exist."""
+        """Return a partition's records without markers; none if the topic does not exist."""
         if self.world.services.metadata.topic(topic) is None:
             return []
         log = self.world.folder.logs.get(topic, partition)
@@ -139,7 +142,7 @@ def letter(
     own: Headers = (),
     more: Headers = (),
 ) -> RecordData:
-    """A dead letter as Apache Kafka writes it, with `own` headers in front and `more` behind."""
+    """Return a dead letter as Apache Kafka writes it, with `own` headers in front and `more` after them."""
     headers: Headers = (
         ("__dlq.errors.topic", topic.encode()),
         ("__dlq.errors.partition", b"%d" % partition),
@@ -152,16 +155,16 @@ def letter(
 
 
 def kept(value: bytes | None, offset: int, *, own: Headers = (), died_ms: int = 5, **fields: str) -> RecordData:
-    """A dead letter of a group with `shareq.dlq.keep`."""
+    """Return a dead letter of a group with `shareq.dlq.keep`."""
     more = (("__dlq.errors.disposition", b"CLIENT_REJECTED"), ("__dlq.errors.timestamp", b"%d" % died_ms))
     return letter(value, offset, own=own, more=more, **fields)  # type: ignore[arg-type]
 
 
 def counts_of(redrive: DescribedRedrive) -> dict[str, int]:
-    """Return the outcomes of the letters, counted."""
+    """Return the number of letters by outcome."""
     return {row.what: row.records for row in redrive.counts}
 
 
 def header(record: Record, name: str) -> Sequence[bytes | None]:
-    """All headers of a name, in order."""
+    """Return all headers of a name, in order."""
     return [value for key, value in record.headers if key == name]

@@ -24,7 +24,7 @@ PROFILES = [
 
 
 class World:
-    """A broker with topics `a` (2 partitions) and `b`, one connection."""
+    """A broker with topics `a` (2 partitions) and `b`, and one connection."""
 
     def __init__(self, properties: Mapping[str, str] | None = None) -> None:
         self.world = BrokerWorld(properties)
@@ -32,7 +32,7 @@ class World:
         self.client = self.world.connect()
 
     def producer(self, versions: Versions = JAVA_TV2, transactional_id: str = "t") -> Transactor:
-        """One that has initialized."""
+        """Return an initialized producer."""
         producer = Transactor(self.client, versions, transactional_id)
         assert producer.init() is NONE
         return producer

@@ -1,4 +1,4 @@
-"""The tasks a second done while all processes were at work, by the journal of the tasks."""
+"""The tasks per second while all processes were busy, from the journal of the tasks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.queues.job import Done
 
 
 def one_after_another(first_s: float, count: int) -> list[Done]:
-    """Return the tasks of one process; each takes a second."""
+    """Return the tasks of one process, each of which takes a second."""
     return [Done(0, 0.0, first_s + number, first_s + number + 0.999) for number in range(count)]
 
 

@@ -1,4 +1,4 @@
-"""The faults that the bench of fresh brokers finds, and its table."""
+"""The faults found by the bench of fresh brokers, and its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A good client beside a stranger: what is measured, what stands in the table, and that attacks are attacks."""
+"""A normal client beside an attacker: the measurements, the table, and that the attacks really happen."""
 
 from __future__ import annotations
 

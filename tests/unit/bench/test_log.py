@@ -1,4 +1,4 @@
-"""The log's benchmark runs to its end: every append is answered, also where the sync of new names takes its time."""
+"""The log's benchmark completes: every append is answered, even while the sync of new names takes long."""
 
 from __future__ import annotations
 

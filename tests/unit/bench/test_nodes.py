@@ -1,4 +1,4 @@
-"""Nodes beside their cluster: who is measured when, what a node adds, and what a row says."""
+"""Nodes beside their cluster: the order of measurements, a node's overhead, and the text of a row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def setting() -> nodes.Setting:
 def measured(
     monkeypatch: pytest.MonkeyPatch, scale: nodes.Scale
 ) -> tuple[list[str], dict[str, dict[str, list[float]]]]:
-    """Measure hops that take 1 ms at the cluster, 0.25 ms more by way of the node, and longer each time."""
+    """Measure hops of 1 ms at the cluster and 1.25 ms through the node, longer each time."""
     order: list[str] = []
 
     def hops(_setting: nodes.Setting, side: nodes.Side, _scale: nodes.Scale) -> Sample:

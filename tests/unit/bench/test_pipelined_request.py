@@ -1,4 +1,4 @@
-"""The hand-made produce request of the pipelined figure is what the codecs read."""
+"""The handwritten produce request of the pipelined figure can be read by the codecs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shareq.protocol.headers import decode_request_header
 from shareq.protocol.records.batch import decode_records, validate_batch
 
 
-def testproduce_request_holds_one_valid_record_of_100_bytes() -> None:
+def test_a_produce_request_holds_one_valid_record_of_100_bytes() -> None:
     frame = produce_request("bench-1", 3)
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     header = decode_request_header(frame[4:])

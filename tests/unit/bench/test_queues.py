@@ -1,4 +1,4 @@
-"""The journal of jobs, what a kill cost by it, and the table."""
+"""The journal of jobs, the cost of a kill computed from it, and the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The quotas of `bench.figures.quotas`: for every client, and so high that nobody waits."""
+"""The quotas of `bench.figures.quotas` count every client, and are so high that none is throttled."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_broker_with_quotas_is_another_one_and_is_kept() -> None:
 
 
 def test_every_row_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A figure that is not measured is a dash in the table, which nobody notices."""
+    """Measure every row, because a missing figure is only a dash in the table."""
 
     def client(_stage: Stage, program: str, **_arguments: object) -> dict[str, float]:
         return {"rate": 1.0, "cpu_us": float(len(program))}

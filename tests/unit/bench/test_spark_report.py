@@ -1,4 +1,4 @@
-"""The measurements of the benchmark of the Spark source, and the table it prints."""
+"""The measurements of the Spark source's benchmark, and its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The benchmark of ways to have TLS runs to its end, each way."""
+"""The benchmark of TLS implementations completes for each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of the broker: events reach the lazy services that exist, in their order, and make none."""
+"""The parts of the broker: events reach existing lazy services in order, and create none."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.support.fakes.share_states import MemoryShareStates
 
 
 class Noting(Service):
-    """Notes what it is notified of, with its name in front."""
+    """A service that records its notifications with its name in front."""
 
     def __init__(self, name: str, news: list[str]) -> None:
         self._note: Callable[[str], None] = lambda what: news.append(f"{name} {what}")
@@ -75,7 +75,7 @@ def test_services_come_in_their_order_and_only_those_that_are_made() -> None:
 
 
 class Rig:
-    """A broker whose lazy services note their news."""
+    """A broker whose lazy services record their notifications."""
 
     def __init__(self, *names: str, states: MemoryShareStates | None = None) -> None:
         self.clock = VirtualClock()
@@ -91,7 +91,7 @@ class Rig:
             self.services.made = made(self.news, *names)
 
     def about(self, news: str) -> list[str]:
-        """The news, each with the name of a service in front."""
+        """Return this notification once for each service, with its name in front."""
         return [f"{name} {news}" for name in ALL]
 
 

@@ -1,4 +1,4 @@
-"""The place of a transactional job, by the files of its broker; the report of a campaign."""
+"""The position of a transactional job, found in its broker's files; the report of a campaign."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def marker(*, commit: bool) -> bytearray:
 
 
 class Files:
-    """Logs that are written by hand, a segment of each."""
+    """Logs written by hand, with one segment each."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

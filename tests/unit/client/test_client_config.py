@@ -1,4 +1,4 @@
-"""Properties by the names of Kafka's Java client, and librdkafka's: what is taken, refused, and never shown."""
+"""Properties named as in Kafka's Java client and librdkafka: accepted, refused, and never shown."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ SCRAM = {
 
 
 def config(**properties: str) -> ClientConfig:
-    """Dots are underscores."""
+    """Return a configuration from keyword arguments with underscores in place of dots."""
     return ClientConfig.from_properties(SERVERS | {key.replace("_", "."): value for key, value in properties.items()})
 
 
 def refused(properties: dict[str, str], **more: str) -> str:
-    """The one line that a ConfigError says."""
+    """Return the one line of the ConfigError."""
     with pytest.raises(ConfigError) as caught:
         ClientConfig.from_properties(SERVERS | properties | more)
     assert "\n" not in str(caught.value)
@@ -92,7 +92,7 @@ MOST = 2**31 - 1
 def test_numbers_have_the_defaults_and_bounds_of_the_clients_they_come_from(
     name: str, field: str, default: int, least: int
 ) -> None:
-    """ProducerConfig and CommonClientConfigs of Apache Kafka 4.3.1, and librdkafka's CONFIGURATION.md."""
+    """Use the values of Apache Kafka 4.3.1's ProducerConfig and CommonClientConfigs, and of librdkafka."""
     room = {"fetch.max.bytes": "1"} if name == "receive.message.max.bytes" else {}
     most = MOST - 512 if name == "fetch.max.bytes" else MOST
     if name == "fetch.max.bytes":
@@ -169,7 +169,7 @@ def test_refused_properties_say_why(name: str) -> None:
 
 
 def test_an_unknown_property_is_refused_without_its_value() -> None:
-    """It may be a misspelt secret."""
+    """Leave the value out: the name may be a misspelt secret's."""
     message = refused({"sasl.pasword": SECRET, **SCRAM})
     assert message == "sasl.pasword: is not a property of this client; did you mean sasl.password?"
 

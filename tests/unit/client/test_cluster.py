@@ -1,4 +1,4 @@
-"""A client's knowledge of a cluster, from one answer to the next."""
+"""A client's metadata of a cluster across several answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def answer(*topics: MetadataResponseTopic, brokers: tuple[int, ...] = (1, 2)) ->
 
 
 def topic(topic_id: bytes, *leaders: tuple[int, int], name: str | None = "t", error: int = 0) -> MetadataResponseTopic:
-    """`leaders`: (leader, epoch) of each partition."""
+    """Return a topic's metadata. `leaders`: leader and epoch of each partition."""
     rows = [
         MetadataResponsePartition(partition_index=number, leader_id=leader, leader_epoch=epoch)
         for number, (leader, epoch) in enumerate(leaders)

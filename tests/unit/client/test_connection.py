@@ -1,4 +1,4 @@
-"""A connection over a pair of sockets: order, deadlines, bounds, and every way to lose it."""
+"""A connection over a pair of sockets: order, deadlines, bounds, and every way to lose the connection."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def after(seconds: float) -> float:
 
 
 class Clock:
-    """Runs, can be put forward, and can stand for a signal that comes while a caller waits."""
+    """A running clock that tests can move forward, and that can raise a signal while a caller waits."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -58,7 +58,7 @@ def connect() -> Iterator[Open]:
     def connect(
         scripts: dict[ApiKey, Script], max_frame_bytes: int = 1 << 20, sasl: bool = False, clock: Clock | None = None
     ) -> tuple[Connection, list[Message]]:
-        """A connection that is set up with a peer that follows the scripts, and the requests the peer got."""
+        """Return a connected connection to a peer that follows the scripts, and the requests that the peer got."""
         near, far = socket.socketpair()
         ends.extend((near, far))
         requests = talk_on(far, scripts)
@@ -85,7 +85,7 @@ def result(exchange: Exchange) -> Message:
 
 
 def numbered() -> Script:
-    """Metadata answers with 0, 1, 2 ... as the controller."""
+    """Return a script that answers Metadata with 0, 1, 2 ... as controller id."""
     numbers = iter(range(1000))
     return lambda _: MetadataResponse(controller_id=next(numbers))
 
@@ -152,7 +152,7 @@ def test_an_idle_connection_on_which_something_comes_is_not_used(connect: Open) 
 
 
 def test_what_interrupts_a_wait_ends_the_connection(connect: Open) -> None:
-    """Half a frame may have been read; the rest of it would be taken for the next."""
+    """Close the connection: half a frame may have been read, and the rest would be taken for the next one."""
     clock = Clock()
     connection, _ = connect({ApiKey.METADATA: lambda _: None}, clock=clock)
     exchange = submit(connection, MetadataRequest([]), after(LATER))
@@ -170,7 +170,7 @@ def test_an_api_the_peer_does_not_offer_leaves_the_connection_alone(connect: Ope
 
 
 def sasl_scripts(lifetime_ms: int, refuse_from: int = 100) -> dict[ApiKey, Script]:
-    """PLAIN, whose logins last so long; from the `refuse_from`th on they are refused."""
+    """Return scripts of PLAIN with sessions of `lifetime_ms`; logins from the `refuse_from`th on are refused."""
     logins = iter(range(100))
 
     def authenticate(_: Message) -> Message:
@@ -207,7 +207,7 @@ def test_a_login_that_is_refused_ends_the_connection(connect: Open) -> None:
 
 
 def test_an_answer_that_came_in_time_is_taken_after_the_deadline_too(connect: Open) -> None:
-    """A caller that waits for several brokers may come to it late."""
+    """Accept it: a caller that waits for several brokers may read it late."""
     clock = Clock()
     connection, _ = connect({ApiKey.METADATA: numbered()}, clock=clock)
     exchange = submit(connection, MetadataRequest([]), clock() + LATER)

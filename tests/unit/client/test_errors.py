@@ -1,4 +1,4 @@
-"""The texts of a client's errors."""
+"""The messages of a client's errors."""
 
 from __future__ import annotations
 

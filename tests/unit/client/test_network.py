@@ -1,4 +1,4 @@
-"""A client among several scripted brokers: failover, moves, what is tried again and what is not."""
+"""A client among several scripted brokers: failover, leader changes and retries."""
 
 from __future__ import annotations
 
@@ -253,7 +253,7 @@ def test_ids_leaders_and_partitions(world: World) -> None:
 
 
 def test_names_and_ids_are_asked_for_apart(world: World) -> None:
-    """Apache Kafka does not look at names in a request that has ids."""
+    """Send separate requests: Apache Kafka ignores names in a request that has ids."""
     broker = world.broker(1)
     world.topics = [topic(1), topic(2, name="u", topic_id=b"u" * 16)]
     network = world.network(broker)
@@ -364,7 +364,7 @@ def test_a_topic_that_may_come_is_left_out_until_it_does(world: World, error: Er
 
 
 def test_partitions_of_a_topic_that_has_an_error(world: World) -> None:
-    """Partitions beside its error count; without any, the error is raised, with the name if it is known."""
+    """Return partitions despite a topic's error; without any raise the error, with the topic's name if known."""
     world.topics = [topic(1, 1)]
     world.topics[0].error_code = ErrorCode.LEADER_NOT_AVAILABLE
     network = world.network(world.broker(1))
@@ -400,7 +400,7 @@ def test_a_coordinator_that_metadata_does_not_name_is_reached_where_it_said(worl
 
 
 def test_no_topic_is_created_and_none_is_returned_that_was_not_asked_for(world: World) -> None:
-    """A Metadata request with null instead of a list asks for every topic of the cluster."""
+    """Never send a Metadata request with null instead of a list, which would ask for all topics."""
     broker = world.broker(1)
     network = world.network(broker)
     network.connection(1)
@@ -452,7 +452,7 @@ def config_of(**properties: str) -> ClientConfig:
 
 
 def pauses(tries: Tries, count: int, clock: Clock) -> list[float]:
-    """Return the pauses in milliseconds, each without its fifth of chance."""
+    """Return the pauses in milliseconds without their random fifth."""
     start = len(clock.slept)
     for _ in range(count):
         clock.sleep(tries.failed(Unreachable("no")))
@@ -461,7 +461,7 @@ def pauses(tries: Tries, count: int, clock: Clock) -> list[float]:
 
 @pytest.fixture
 def certain(monkeypatch: pytest.MonkeyPatch) -> list[tuple[float, float]]:
-    """Chance is 1; the bounds that were asked for."""
+    """Replace chance by 1; return the bounds that were asked for."""
     asked: list[tuple[float, float]] = []
 
     def uniform(low: float, high: float) -> float:

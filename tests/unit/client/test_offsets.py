@@ -1,4 +1,4 @@
-"""Sets of offsets as ranges, held against Python's own sets."""
+"""Sets of offsets as ranges, compared with Python's sets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def model(pairs: list[OffsetRange]) -> set[int]:
 
 
 def holds(made: OffsetRanges, expected: set[int]) -> None:
-    """The same offsets, in ranges that are ascending and do not touch."""
+    """Check for the expected offsets, in ascending ranges that do not touch."""
     pairs = list(made)
     assert model(pairs) == expected
     assert all(first <= last for first, last in pairs)

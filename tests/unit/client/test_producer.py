@@ -1,4 +1,4 @@
-"""Records are written once each, to the partition that Java's producer takes."""
+"""Producing each record once, to the partition that Java's producer chooses."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_keys_are_hashed_as_in_java(key: bytes, java_says: int) -> None:
 
 
 def taking(world: World, *said: object) -> ScriptedBroker:
-    """A leader of a topic of two partitions; its answers are error codes of all partitions, or HangUp."""
+    """Return the leader of a topic of two partitions that answers with error codes for all partitions, or HangUp."""
     broker = world.broker(1)
     world.topics = [topic(1, 1)]
     broker.scripts[ApiKey.INIT_PRODUCER_ID] = lambda _: InitProducerIdResponse(producer_id=5, producer_epoch=0)
@@ -74,7 +74,7 @@ def taking(world: World, *said: object) -> ScriptedBroker:
 
 
 def producers(broker: ScriptedBroker) -> list[tuple[int, int]]:
-    """Producer id and base sequence of each batch."""
+    """Return the producer id and base sequence of each batch."""
     return [(each.producer_id, each.base_sequence) for each in headers(broker)]
 
 
@@ -123,7 +123,7 @@ def test_a_batch_that_is_too_large_is_split(world: World) -> None:
 
 
 def test_the_numbers_of_a_batch_that_failed_are_not_used_again(world: World) -> None:
-    """The broker may have taken it; what comes next would be out of order, or pass for it."""
+    """Do not reuse them: the broker may have stored the batch, and the next would be out of order or a duplicate."""
     broker = taking(world, 0, ErrorCode.INVALID_RECORD, 0)
     ids = iter((5, 6))
     broker.scripts[ApiKey.INIT_PRODUCER_ID] = lambda _: InitProducerIdResponse(producer_id=next(ids), producer_epoch=0)

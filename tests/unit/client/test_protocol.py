@@ -1,4 +1,4 @@
-"""The dialogue on one connection, byte by byte: versions, login, whose answer is whose."""
+"""The dialogue on one connection, byte by byte: versions, login, and the request of each answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def protocol(mechanism: str = "", user: str = "carol", password: str = "looking-
 
 
 def answer(request: bytes, message: Message, version: int | None = None, correlation_id: int | None = None) -> bytes:
-    """The frame that answers a request's frame."""
+    """Return the frame that answers a request's frame."""
     header = decode_request_header(request)
     version = header.api_version if version is None else version
     number = header.correlation_id if correlation_id is None else correlation_id
@@ -43,7 +43,7 @@ def api_versions(offered: dict[ApiKey, tuple[int, int]], error: ErrorCode = Erro
 
 
 def negotiated(offered: dict[ApiKey, tuple[int, int]]) -> ConnectionProtocol:
-    """One that is past its setup."""
+    """Return a protocol whose setup is complete."""
     dialogue = protocol()
     setup = dialogue.setup()
     with pytest.raises(StopIteration):
@@ -58,7 +58,7 @@ def test_the_first_request_asks_for_versions_in_the_newest_version() -> None:
 
 
 def test_an_old_broker_says_in_version_0_what_it_knows() -> None:
-    """KIP-511."""
+    """Retry in the version that the old broker returns in version 0 (KIP-511)."""
     dialogue = protocol()
     setup = dialogue.setup()
     refusal = api_versions({ApiKey.API_VERSIONS: (0, 2)}, ErrorCode.UNSUPPORTED_VERSION)
@@ -144,7 +144,7 @@ def test_answers_cut_short(size: int) -> None:
 
 
 def login(mechanism: str, first: Callable[[bytes], Message]) -> tuple[ConnectionProtocol, Setup, bytes]:
-    """Log in after ApiVersions; `first` makes the answer to the handshake. Return the next frame, too."""
+    """Log in after ApiVersions, with `first` answering the handshake. Return the next frame, too."""
     dialogue = protocol(mechanism)
     setup = dialogue.setup()
     handshake = setup.send(answer(next(setup), api_versions(KAFKA_4)))
@@ -186,7 +186,7 @@ def test_a_broker_that_cannot_do_scram_is_named() -> None:
 
 
 def test_the_login_again_on_a_connection_in_use() -> None:
-    """KIP-368."""
+    """Authenticate again on a connection in use (KIP-368)."""
     dialogue, setup, frame = login("PLAIN", lambda _: SaslHandshakeResponse(0, ["PLAIN"]))
     done = SaslAuthenticateResponse(error_message=None, session_lifetime_ms=5)
     with pytest.raises(StopIteration):

@@ -1,4 +1,4 @@
-"""Fetches of ranges from scripted brokers."""
+"""Fetches of offset ranges from scripted brokers."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ TOPIC, TOPIC_ID = "t", b"t" * 16
 
 
 def batch(first: int, records: int, size: int = 1) -> bytes:
-    """A batch of records with values of `size` bytes, from offset `first` on."""
+    """Return a batch of records with values of `size` bytes, from offset `first` on."""
     return bytes(build_batch([RecordData(None, b"v" * size)] * records, timestamp_ms=0, base_offset=first))
 
 
 class Leader:
-    """Two brokers, one of which leads: node 1, until a test says otherwise. `log` are its batches by first offset.
+    """Two brokers, of which node 1 leads until a test changes it. `log`: its batches by first offset.
 
-    `said` goes before the log: what is answered to fetches, one by one, a string for a connection that ends.
+    `said`: answers to fetches that come before the log's, one by one; a string closes the connection.
     """
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ def test_the_next_answer_is_asked_for_before_the_last_is_handed_out(leader: Lead
 
 
 def test_no_more_is_asked_for_than_the_range_needs(leader: Leader) -> None:
-    """The size of its partition's records so far decides."""
+    """Estimate the size by the partition's records so far."""
     leader.log = {first: batch(first, 10, size=20_000) for first in range(0, 1000, 10)}
     fetcher = leader.fetcher()
     list(fetcher.fetch(TOPIC_ID, TOPIC, 0, 0, 9))
@@ -187,13 +187,13 @@ def test_a_lost_connection_is_made_again(leader: Leader) -> None:
 
 
 def test_a_high_watermark_that_lags_is_waited_for(leader: Leader) -> None:
-    """A new leader may not know yet how far its followers are."""
+    """Wait: a new leader may not yet know its followers' offsets."""
     leader.said.extend([leader.part(), leader.part()])
     assert len(leader.fetch(0, 9)) == 1
 
 
 def test_offsets_beyond_the_end_are_not_passed_over(leader: Leader) -> None:
-    """They were acquired once: a log without them has lost them."""
+    """Raise OffsetsGone: these offsets were acquired once, so a log without them has lost them."""
     leader.end = 20
     leader.said.extend([leader.part()] * 1000)
     with pytest.raises(OffsetsGone, match="partition t-0: offset 20 is not in the log, which has 0 to 19"):

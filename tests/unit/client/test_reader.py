@@ -1,4 +1,4 @@
-"""The batches that a reader shows: nothing before its position, no markers, nothing aborted."""
+"""The batches that a reader returns: nothing before its position, no markers, no aborted records."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def marker(offset: int, producer: int, *, commit: bool) -> bytes:
 
 
 def leader(world: World, *rows: PartitionData) -> ScriptedBroker:
-    """Leads partition 0 of topic t, and answers fetches with one row after the other."""
+    """Return the leader of partition 0 of topic t, which answers each fetch with the next row."""
     broker = world.broker(1)
     world.topics = [topic(1)]
     left = iter(rows)
@@ -72,7 +72,7 @@ def leader(world: World, *rows: PartitionData) -> ScriptedBroker:
 
 
 def read(world: World, broker: ScriptedBroker, at: int, *, committed: bool = False) -> tuple[list[bytes | None], int]:
-    """The values of one round, and the position after it."""
+    """Return the values of one round and the position after it."""
     reader = Reader(world.network(broker), {("t", 0): at}, committed_only=committed)
     values = [found.record.value for found in reader.read(0)]
     return values, reader.positions["t", 0]
@@ -125,13 +125,13 @@ def test_a_position_beyond_the_end_is_refused(world: World) -> None:
 
 
 def towards(world: World, broker: ScriptedBroker, end: int) -> list[bytes | None]:
-    """The values up to an end."""
+    """Return the values up to `end`."""
     reader = Reader(world.network(broker), {("t", 0): 0})
     return [found.record.value for found in reader.read_towards({("t", 0): end}, 0)]
 
 
 def fetches(world: World, broker: ScriptedBroker, *rows: PartitionData, each_takes_s: float = 0) -> None:
-    """Answer fetches with these, and the last of them again and again."""
+    """Answer fetches with these rows, and repeat the last one."""
     left = list(rows)
 
     def answer(_: Message) -> Message:
@@ -158,7 +158,7 @@ def test_an_end_that_comes_slowly_is_waited_for(world: World) -> None:
 
 @pytest.mark.parametrize("damaged", [0, 1])
 def test_records_that_cannot_be_read_are_named_and_not_asked_for_again(world: World, damaged: int) -> None:
-    """A compressed batch that is no such thing, and records that end too soon."""
+    """Name a batch that is wrongly marked as compressed, or whose records end too soon."""
     data = bytearray(batch(0, b"a", b"b"))
     if damaged:
         data[57:63] = b"\x7f" * 6  # lengths of records

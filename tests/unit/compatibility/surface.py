@@ -1,6 +1,6 @@
-"""The names that users may rely on, read off the code, and the record of those that were promised.
+"""The names that users may rely on, collected from the code, and the record of promised ones.
 
-`python -m tests.unit.compatibility.surface` adds what is new to the record; it never takes a name away.
+`python -m tests.unit.compatibility.surface` adds new names to the record; it never removes one.
 """
 
 from __future__ import annotations
@@ -28,14 +28,33 @@ from shareq.spark.options import KNOWN
 
 RECORD: Final = Path(__file__).with_name("promised.json")
 SCHEMA: Final = Path(__file__).parents[3] / "docs" / "records-api.schema.json"
-MODULES: Final = ("shareq.aio", "shareq.kombu", "shareq.taskiq", "shareq.testing", "shareq.worker")
+MODULES: Final = ("shareq.aio", "shareq.dramatiq", "shareq.kombu", "shareq.taskiq", "shareq.testing", "shareq.worker")
 NAMES: Final = {
+    "shareq.dramatiq": ("ShareqBroker",),  # the module has no __all__
     "shareq.kombu": ("SCHEME", "register"),  # the transport's methods are kombu's business
     "shareq.taskiq": ("ShareqBroker",),  # the module has no __all__
 }
 SEAMS: Final = {  # public for other modules of shareq alone
-    "ShareConsumer": {"arrived", "lost", "refused", "renewed", "room", "settle"},
-    "ShareRecord": {"is_of"},
+    "ShareBatch": {"count", "index"},  # of any sequence
+    "ShareConsumer": {
+        "acquire_ahead",
+        "arrived",
+        "give_back",
+        "goes_on",
+        "lock_s",
+        "lost",
+        "next_batch",
+        "next_record",
+        "next_records",
+        "records_are_there",
+        "refused",
+        "renewed",
+        "room",
+        "settle",
+        "settle_all",
+        "take_ready",
+    },
+    "ShareRecord": {"is_of", "session"},
     "Worker": {"client_config", "open_lane", "prepare_group"},
 }
 STARS: Final[dict[object, str]] = {
@@ -49,7 +68,7 @@ Names = Mapping[str, Any]
 
 
 def surface() -> dict[str, Names]:
-    """Return all promised names, by what they are names of."""
+    """Return all promised names, by category."""
     return {
         "exit codes": {
             name: value for name, value in vars(exits).items() if isinstance(value, int) and 0 <= value <= 255
@@ -77,7 +96,7 @@ def _json() -> Iterator[tuple[str, Any]]:
 
 
 def _records_api() -> Iterator[tuple[str, Any]]:
-    """Yield the type of each field of the records API; a test keeps its answers to this schema."""
+    """Yield the type of each field of the records API; another test checks its answers against this schema."""
     for name, found in json.loads(SCHEMA.read_text())["$defs"].items():
         for path, kind in _fields(found):
             yield f"{name}: {path}", kind
@@ -102,7 +121,7 @@ def _kind(field: Mapping[str, Any]) -> list[str]:
 
 
 def _options() -> Iterator[tuple[str, Any]]:
-    """Yield the options of each command, by the words that call it. Arguments have no names to rely on."""
+    """Yield the options of each command, by its words; arguments have no promised names."""
     for name in COMMANDS:
         waiting: list[tuple[str, click.Command]] = [(name, command_of(name))]
         for words, command in waiting:
@@ -127,7 +146,7 @@ def _python() -> Iterator[tuple[str, Any]]:
 
 
 def _members(of: type) -> Iterator[tuple[str, Any]]:
-    """Yield public members of a class that are of its own or of another class of shareq."""
+    """Yield the public members of a class that shareq's own classes define."""
     for owner in _ours(of):
         for name in vars(owner):
             if not name.startswith("_") and name not in SEAMS.get(of.__name__, ()):
@@ -140,13 +159,14 @@ def _ours(of: type) -> list[type]:
 
 
 def _is_made_by_users(of: type) -> bool:
-    """Return True for a class with a constructor of its own: what others have differs between versions of Python."""
+    """Return True for a class with a constructor of shareq's; others differ between versions of Python."""
     return not issubclass(of, Enum) and any({"__init__", "__new__"} & {*vars(owner)} for owner in _ours(of))
 
 
 def _parameters(of: Any) -> list[str] | None:
-    """Return the parameters of a callable, as `name`, `name=` with a default, `*name` by keyword alone, `...name` any
-    number, `**name` any keywords; None of what is not called.
+    """Return the parameters of a callable, or None for anything else.
+
+    Forms: `name`, `name=` with a default, `*name` by keyword only, `...name` any number, `**name` any keywords.
     """
     if not callable(of):
         return None
@@ -159,13 +179,13 @@ def _parameter(of: inspect.Parameter) -> str:
 
 
 def recorded() -> dict[str, dict[str, Any]]:
-    """Return what was promised."""
+    """Return the recorded promises."""
     found: dict[str, dict[str, Any]] = json.loads(RECORD.read_text())
     return found
 
 
 def main() -> None:
-    """Add what is new to the record; what is there stays, so a name that is gone goes on failing its test."""
+    """Add new names to the record; existing ones stay, so a removed name keeps failing its test."""
     before = recorded() if RECORD.exists() else {}
     after = {of: {**before.get(of, {}), **names} for of, names in surface().items()}
     lines = [

@@ -1,4 +1,4 @@
-"""docs/compatibility.md is kept: no name that was promised is gone, and what is new is on record."""
+"""docs/compatibility.md is kept: no promised name was removed, and every new one is recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TODAY = surface()
 
 
 def broken(of: str, promised: Mapping[str, Any], today: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what would fail at a user who relies on what was promised."""
+    """Yield what would break for a user who relies on the promises."""
     for name, wanted in promised.items():
         if name not in today:
             yield f"{name} is gone"
@@ -36,7 +36,7 @@ def _kept(of: str, wanted: Any, now: Any) -> bool:
 
 
 def _calls_work(wanted: Sequence[str], now: Sequence[str]) -> bool:
-    """Return True if every call that the promised parameters allow is still one."""
+    """Return True if every call that the promised parameters allow still works."""
     places = [_bare(each) for each in wanted if each[0] not in "*."]
     needed = {_bare(each) for each in now if not each.endswith("=") and not each.startswith(("...", "**"))}
     was_needed = {_bare(each) for each in wanted if not each.endswith("=")}

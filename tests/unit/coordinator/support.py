@@ -1,4 +1,4 @@
-"""Coordinator shards without a broker: topics in a dict, a log in a list, time in an attribute."""
+"""Coordinator shards without a broker: topics in a dict, a log in a list, a clock in an attribute."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def topic_id_of(name: str, incarnation: int = 0) -> bytes:
 
 
 class Topics:
-    """A `MetadataImage` to change by hand."""
+    """A `MetadataImage` that tests change."""
 
     def __init__(self, **partitions: int) -> None:
         self._by_name: dict[str, TopicImage] = {}
@@ -61,7 +61,7 @@ class Topics:
 
 
 class Settings:
-    """A `GroupSettingsSource` that gives every group of a kind the same."""
+    """A `GroupSettingsSource` with the same settings for all groups of a type."""
 
     def __init__(self, settings: ShareGroupSettings | None = None) -> None:
         self.settings = settings or ShareGroupSettings()
@@ -75,7 +75,7 @@ class Settings:
 
 
 class Time:
-    """Monotonic and wall clock, moving together."""
+    """A monotonic and a wall clock that move together."""
 
     def __init__(self) -> None:
         self.now_ms = 0
@@ -85,7 +85,7 @@ class Time:
 
 
 class Log(Generic[ShardT]):
-    """A shard and its log. `run` does what the runtime does; `reload` what a restart does."""
+    """A shard and its log. `run` acts like the runtime, `reload` like a restart."""
 
     def __init__(self, new_shard: Callable[[], ShardT], serde: RecordSerde, time: Time) -> None:
         self._new_shard = new_shard
@@ -99,7 +99,7 @@ class Log(Generic[ShardT]):
         at_once(self.shard.on_loaded(time.now_ms))
 
     def run(self, operation: CoordinatorResult[T] | Steps[CoordinatorResult[T]]) -> T:
-        """Append and replay what an operation decides; `last` holds its records."""
+        """Append and replay the records of an operation; `last` holds them."""
         result = operation if isinstance(operation, CoordinatorResult) else at_once(operation)
         self.last = result.records
         for record in result.records:
@@ -111,11 +111,11 @@ class Log(Generic[ShardT]):
         return result.response
 
     def fresh(self) -> ShardT:
-        """A shard that nothing was replayed into."""
+        """Return a shard without replayed records."""
         return self._new_shard()
 
     def loaded(self) -> ShardT:
-        """A fresh shard with every record decoded and replayed."""
+        """Return a new shard with all records decoded and replayed."""
         shard = self.fresh()
         for offset, (key, value) in enumerate(self.encoded):
             record = self._serde.decode(key, value)
@@ -125,7 +125,7 @@ class Log(Generic[ShardT]):
         return shard
 
     def compacted(self, rule: Rule, upto: int, tombstones_are_over: bool) -> ShardT:
-        """Load after the cleaner has judged the records below the offset `upto`; they go if it lets them go."""
+        """Load the log after the cleaner has removed the records below `upto` that its rule does not keep."""
         reported = [Reported(offset, key, value is not None) for offset, (key, value) in enumerate(self.encoded)]
         kept = survivors(reported[:upto], rule, ends_are_over=lambda _offset: tombstones_are_over)
         shard = self.fresh()
@@ -139,7 +139,7 @@ class Log(Generic[ShardT]):
         self.shard = self.loaded()
 
     def advance(self, ms: int) -> None:
-        """Let time pass, with the shard's deadlines met on the way."""
+        """Let time pass, and run the shard's deadlines on the way."""
         end = self._time.now_ms + ms
         while (deadline := self.shard.next_deadline_ms()) is not None and deadline <= end:
             self._time.now_ms = max(deadline, self._time.now_ms)
@@ -147,7 +147,7 @@ class Log(Generic[ShardT]):
         self._time.now_ms = end
 
     def value_types(self) -> list[str]:
-        """The records of the last operation: the value's type, or the key's with a minus for a tombstone."""
+        """Return the types of the last operation's values; for a tombstone, that of its key with a minus."""
         return [type(r.value).__name__ if r.value is not None else f"-{type(r.key).__name__}" for r in self.last]
 
 

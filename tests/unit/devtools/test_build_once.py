@@ -1,4 +1,4 @@
-"""Two who want the same thing at once get it from one of them."""
+"""Processes that need the same artefact at once: one builds it, and the others wait."""
 
 from __future__ import annotations
 

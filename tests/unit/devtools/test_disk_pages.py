@@ -1,4 +1,4 @@
-"""The disk in memory with pages: each unsynced one is kept, lost or torn by itself, and names in any order."""
+"""The disk in memory with pages: each unsynced one is kept, lost or torn separately, and names in any order."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_synced_names_and_bytes_survive() -> None:
 
 
 def test_what_a_failed_sync_should_have_written_is_not_made_up_for_by_the_next() -> None:
-    """Linux reports a failed write once, and takes the page for clean."""
+    """Lose the page, which Linux marks as clean after it has reported the failed write once."""
     fs = disk()
     file = fs.open("d/f", create=True)
     fs.sync_dir("d")

@@ -1,4 +1,4 @@
-"""Documents with a part that a command makes: that part alone is replaced."""
+"""Documents with a generated part: only that part is replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The imports of `devtools`, which tests share with benchmarks and examples: nothing but tests knows the tests."""
+"""The imports of `devtools`, which tests share with benchmarks and examples: only tests import tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def imported(file: Path) -> Iterator[str]:
-    """Top-level names that a file imports, anywhere in it."""
+    """Yield the top-level names that a file imports anywhere."""
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)

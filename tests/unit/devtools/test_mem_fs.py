@@ -1,4 +1,4 @@
-"""The disk in memory forgets exactly what a real one may forget."""
+"""The disk in memory loses exactly what a real one may lose."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def disk(seed: int = 0) -> tuple[MemFs, VirtualClock]:
 
 
 def survivors(prepare: Callable[[MemFs], None], model: CrashModel) -> set[bytes | None]:
-    """Return the contents that may be left of the file d/f, over many crashes."""
+    """Return the possible contents of the file d/f after many crashes."""
     found: set[bytes | None] = set()
     for seed in range(200):
         fs, _ = disk(seed)
@@ -64,7 +64,7 @@ def test_a_new_file_is_gone_unless_its_folder_was_synced() -> None:
     synced(fs)
     for seed in range(50):
         fs.crash(CrashModel.POWER_LOSS, Random(seed))
-        if fs.exists("d"):  # the folder's own creation is its parent's to sync
+        if fs.exists("d"):  # the folder's own creation is made durable by a sync of its parent
             assert fs.content("d/f") == b"x"
 
 
@@ -76,7 +76,7 @@ def test_an_unsynced_replacement_may_be_undone_but_never_mixed() -> None:
     left = survivors(replace, CrashModel.POWER_LOSS)
     assert b"old" in left
     assert b"newer" in left
-    assert b"" in left  # renamed before its bytes were on disk: that is why `sync` exists
+    assert b"" in left  # renamed before its bytes were on disk, which is why `sync` exists
 
 
 def test_an_unsynced_truncation_may_be_undone() -> None:

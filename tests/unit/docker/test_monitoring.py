@@ -1,11 +1,11 @@
-"""The alert rules and the dashboard ask for what is exposed, with labels that it has; promtool takes them."""
+"""The alert rules and the dashboard query only exposed metrics and labels; promtool accepts them."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,13 +15,16 @@ import yaml
 from shareq.broker.metrics.data_folder import FAMILIES
 from shareq.broker.metrics.family import Kind
 from shareq.broker.metrics.shares import ACK_TYPES
+from shareq.ops.export.metrics import EXPORTED
 from shareq.ops.state_colours import LINES, LOOKS, Tone
 from tests.support.each import for_each
 from tests.support.processes import finished
 
 DOCKER: Final = Path(__file__).parents[3] / "docker"
 MONITORING: Final = DOCKER / "monitoring"
-DASHBOARD: Final = MONITORING / "grafana" / "dashboards" / "shareq.json"
+DASHBOARDS: Final = MONITORING / "grafana" / "dashboards"
+DASHBOARD: Final = DASHBOARDS / "shareq.json"
+OF_ANY_CLUSTER: Final = DASHBOARDS / "share-groups.json"
 
 OF_PROMETHEUS: Final = {"up": ("job", "instance")}
 OF_THE_PROCESS: Final = dict.fromkeys(
@@ -50,7 +53,7 @@ _BY: Final = re.compile(r"\b(?:by|on|without|ignoring) \(([^)]*)\)")
 
 
 def exposed() -> dict[str, set[str]]:
-    """The labels of each sample by its name."""
+    """Return the labels of each sample by its name."""
     samples: dict[str, set[str]] = {name: set(labels) for name, labels in {**OF_PROMETHEUS, **OF_THE_PROCESS}.items()}
     for family in FAMILIES:
         suffixes = {Kind.HISTOGRAM: ("_bucket", "_sum", "_count"), Kind.SUMMARY: ("_sum", "_count")}
@@ -68,21 +71,24 @@ def read(path: Path) -> Any:
     return yaml.safe_load(path.read_text())
 
 
-def panels() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
+def panels(dashboard: Path = DASHBOARD) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(dashboard.read_text())["panels"]
     return found
 
 
-def dashboard_queries() -> Iterator[str]:
-    for panel in panels():
+def dashboard_queries(dashboard: Path = DASHBOARD) -> Iterator[str]:
+    for panel in panels(dashboard):
         for target in panel.get("targets", ()):
             yield target["expr"]
 
 
+def of_variables(dashboard: Path) -> list[str]:
+    variables = json.loads(dashboard.read_text())["templating"]["list"]
+    return [each["definition"] for each in variables if each["type"] == "query"]
+
+
 def queries() -> list[str]:
-    variables = json.loads(DASHBOARD.read_text())["templating"]["list"]
-    of_variables = [each["definition"] for each in variables if each["type"] == "query"]
-    return [*(rule["expr"] for rule in alerts()), *dashboard_queries(), *of_variables]
+    return [*(rule["expr"] for rule in alerts()), *dashboard_queries(), *of_variables(DASHBOARD)]
 
 
 def promtool() -> str:
@@ -100,7 +106,22 @@ def run(*command: str, cwd: Path) -> str:
 
 @for_each("query", queries())
 def test_a_query_names_what_is_exposed_and_labels_that_it_has(query: str) -> None:
-    samples = exposed()
+    check(query, exposed())
+
+
+@for_each("query", [*dashboard_queries(OF_ANY_CLUSTER), *of_variables(OF_ANY_CLUSTER)])
+def test_a_query_about_any_cluster_names_what_is_exported(query: str) -> None:
+    check(query, {each.name: {*each.labels, *OF_A_TARGET, "cluster"} for each in EXPORTED})
+
+
+def test_the_exporter_says_nothing_else_by_a_name_that_a_broker_has() -> None:
+    of_brokers = exposed()
+    shared = {each.name: set(each.labels) | OF_A_TARGET for each in EXPORTED if each.name in of_brokers}
+    assert shared == {name: of_brokers[name] for name in shared}
+    assert len(shared) == 3
+
+
+def check(query: str, samples: Mapping[str, set[str]]) -> None:
     selectors = _SELECTOR.findall(_BY.sub("", query))
     assert selectors
     assert {name for name, _ in selectors} <= samples.keys()
@@ -128,15 +149,16 @@ def test_every_alert_is_documented() -> None:
     assert documented == [rule["alert"] for rule in alerts()]
 
 
-def test_panels_have_places_of_their_own() -> None:
+@pytest.mark.parametrize("dashboard", [DASHBOARD, OF_ANY_CLUSTER], ids=lambda path: path.name)
+def test_panels_have_places_of_their_own(dashboard: Path) -> None:
     taken: set[tuple[int, int]] = set()
-    for panel in panels():
+    for panel in panels(dashboard):
         at = panel["gridPos"]
         cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
         assert not cells & taken, panel["title"]
         assert all(x < 24 for x, _ in cells)
         taken |= cells
-    assert len({panel["id"] for panel in panels()}) == len(panels())
+    assert len({panel["id"] for panel in panels(dashboard)}) == len(panels(dashboard))
 
 
 def tone(name: str) -> Tone:
@@ -145,7 +167,7 @@ def tone(name: str) -> Tone:
 
 
 def colours(panel: dict[str, Any]) -> dict[tuple[str, str], str]:
-    """Fixed colours of a panel's series, by what chooses them."""
+    """Return the fixed colours of a panel's series, by their matchers."""
     return {
         (each["matcher"]["id"], each["matcher"]["options"]): setting["value"]["fixedColor"]
         for each in panel["fieldConfig"]["overrides"]
@@ -198,7 +220,7 @@ def test_promtool_takes_the_queries_of_the_dashboard(tmp_path: Path) -> None:
     tool = promtool()
     rules = [
         {"record": f"query_{number}", "expr": query.replace("$__rate_interval", "1m").replace("$", "")}
-        for number, query in enumerate(dashboard_queries())
+        for number, query in enumerate([*dashboard_queries(), *dashboard_queries(OF_ANY_CLUSTER)])
     ]
     (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
     assert f"{len(rules)} rules found" in run(tool, "check", "rules", "rules.yml", cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""The systemd unit and the Kubernetes manifest: their validators take them, and they fit broker and image."""
+"""The systemd unit and the Kubernetes manifest: their validators accept them, and they fit broker and image."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def container() -> dict[str, Any]:
 
 
 def unit(name: str) -> list[str]:
-    """The values of a setting, in the order of the file."""
+    """Return the values of a setting, in the file's order."""
     return re.findall(rf"^{name}=(.*)$", UNIT.read_text(), re.MULTILINE)
 
 
@@ -51,7 +51,7 @@ def options_of_serve() -> set[str]:
 
 
 def analyze(tmp_path: Path, *arguments: str) -> None:
-    """Have systemd look at the unit, with a program that exists here in place of the broker."""
+    """Analyse the unit with systemd, with an existing program in place of the broker."""
     tool = shutil.which("systemd-analyze")
     if tool is None:
         pytest.skip("systemd-analyze is missing (Debian: systemd)")

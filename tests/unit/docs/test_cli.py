@@ -1,4 +1,4 @@
-"""docs/cli.md: every command in it, run as written and in its order."""
+"""docs/cli.md: every command in it runs as written, in its order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_IN_A_BLOCK = {"transactions describe", "transactions abort", "migrate"}
 
 
 def blocks() -> list[str]:
-    """The blocks of shell."""
+    """Return the blocks of shell commands."""
     return re.findall(r"^```sh\n(.*?)^```$", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
 
 
@@ -53,9 +53,9 @@ def test_the_first_block_runs_in_a_shell(tmp_path: Path) -> None:
 
 
 def test_every_command_of_the_document_runs(bootstrap: str) -> None:
-    """The commands run in order, in this process: an interpreter for each would take a minute.
+    """Run them in order in this process; an interpreter for each would take a minute.
 
-    A shell makes their input.
+    A shell produces their input.
     """
     shell = Shell(bootstrap)
     printed = ""

@@ -1,4 +1,4 @@
-"""kafka-go.md, kafka-python.md: what is left out or skips itself has its row, and the figures are the tests'."""
+"""kafka-go.md, kafka-python.md and celery.md list every test that is left out or skips itself, with right figures."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import tests.interop.test_celery_suite as celery
 import tests.interop.test_kafka_go as suite
 import tests.interop.test_kafka_python_suite as python
+from tests.interop.support.celery_suites import CELERY, LEFT_OUT, PAUSED
 from tests.interop.support.kafka_python_suite import VERSION
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "evidence" / "kafka-go.md"
@@ -17,7 +19,7 @@ TEXT = DOCUMENT.read_text()
 
 
 def rows_of(heading: str) -> list[tuple[str, ...]]:
-    """The rows of the table below a heading whose first cell is a test."""
+    """Return the rows of the table below a heading whose first cell is a test."""
     part = TEXT.split(f"## {heading}\n")[1].split("\n## ")[0]
     rows = [line.strip("|").split(" | ") for line in part.splitlines() if line.startswith("| `Test")]
     return [tuple(cell.strip(" `") for cell in row) for row in rows]
@@ -72,3 +74,13 @@ def test_the_figures_of_kafka_python() -> None:
     assert list(python.LEFT_OUT) == [f"{name}.py" for name in named]
     assert f"kafka-python) {VERSION}," in PYTHON_TEXT
     assert metadata.version("kafka-python") == VERSION
+
+
+# celery.md
+
+
+def test_the_page_of_celery_names_what_is_left_out_or_changed() -> None:
+    page = (DOCUMENT.parents[1] / "celery.md").read_text()
+    passed, failed, on_redis = (sum(column) for column in zip(*celery.TABLE.values(), strict=True))
+    assert f"| Celery's integration tests, {CELERY} | {passed} | {failed} | {on_redis} | {len(LEFT_OUT)} |" in page
+    assert [name for name in PAUSED if f"`{name}`" not in page] == []

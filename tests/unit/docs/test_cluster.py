@@ -1,4 +1,4 @@
-"""docs/cluster.md: the tests that it names exist, and it has every property and option of a node."""
+"""docs/cluster.md names existing tests only, and every property and option of a node."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_every_sentence_of_the_contract_is_shown_by_a_test() -> None:
 
 
 def five_cells() -> list[list[str]]:
-    """Lines of tables with three columns."""
+    """Return the rows of tables with three columns."""
     return [cells for line in TEXT.splitlines() if len(cells := line.split("|")) == 5]
 
 

@@ -1,4 +1,4 @@
-"""docs/console.md: its options are those of the commands, its numbers those of the code, its pictures small."""
+"""docs/console.md: the options exist, the numbers are those of the code, and the pictures are small."""
 
 from __future__ import annotations
 

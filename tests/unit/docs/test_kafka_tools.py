@@ -1,4 +1,4 @@
-"""docs/kafka-tools.md: what it shows was printed, and every known difference is named."""
+"""docs/kafka-tools.md: its output was really printed, and it names every known difference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "kafka-tools.md"
 
 
 def shown() -> list[Step]:
-    """The commands in the document and the output below them."""
+    """Return the commands in the document, each with the output below it."""
     steps: list[tuple[str, list[str]]] = []
     for block in re.findall(r"^```console\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL):
         for line in block.splitlines():

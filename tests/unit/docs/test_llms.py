@@ -1,4 +1,4 @@
-"""llms.txt has the form of llmstxt.org, leads to files that exist, and says what README says."""
+"""llms.txt has the form of llmstxt.org, links to existing files, and agrees with README."""
 
 from __future__ import annotations
 

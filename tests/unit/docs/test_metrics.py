@@ -1,10 +1,11 @@
-"""docs/metrics.md and the reference leave out nothing that Apache Kafka has of groups and transactions."""
+"""docs/metrics.md and the reference cover all of Apache Kafka's metrics of groups and transactions."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from scripts import reference
 from shareq.broker.metrics import data_folder
 from shareq.broker.metrics.family import Family, Kind
 from shareq.cluster.node import metrics as node
@@ -13,7 +14,7 @@ from tests.support.each import for_each
 FAMILIES = tuple({family.name: family for family in (*data_folder.FAMILIES, *node.FAMILIES)}.values())
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 TEXT = (DOCS / "metrics.md").read_text()
-REFERENCE = (DOCS / "reference" / "metrics.md").read_text()
+REFERENCE = reference.site_pages()["metrics.md"]
 
 # Apache Kafka 4.4.0: the metrics that came with share groups, those of the coordinators and of their runtime.
 KAFKA_METRICS = re.findall(
@@ -64,7 +65,7 @@ def test_what_is_not_apache_kafkas_has_a_name_that_says_so() -> None:
 
 
 def by_the_rule(name: str) -> set[str]:
-    """The ends of the names here that a name of Apache Kafka's may become: rates and counts are counters here."""
+    """Return the endings that a name of Apache Kafka's may have here, where rates and counts are counters."""
     snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).replace("-", "_").lower()
     base = re.sub(r"_(?:per_sec|rate|count|total|ms|avg)$", "", snake)
     base = re.sub(r"_max$", "_max_seconds", base)

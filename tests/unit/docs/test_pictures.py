@@ -1,4 +1,4 @@
-"""Pictures of the documentation can be read: in light and dark, by eyes and by screen readers, from this host alone."""
+"""Pictures of the documentation are readable in light, in dark and by screen readers, and load nothing remote."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_CONTRAST = 4.5
 
 
 def luminance(colour: str) -> float:
-    """Relative luminance, 0 to 1, as WCAG has it."""
+    """Return the relative luminance, 0 to 1, as defined by WCAG."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

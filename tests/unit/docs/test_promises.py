@@ -1,4 +1,4 @@
-"""Every promise of KIP-932, KIP-1191 and KIP-88 has one row, in a known state, with tests that exist or a reason."""
+"""Promises of KIP-932, KIP-1191 and KIP-88: one row each, with a known state, and existing tests or a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/security.md: its property files are ones that a broker takes."""
+"""docs/security.md: a broker accepts each of its property files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/evidence/README.md is what its rows make it, and each row can be asked again."""
+"""docs/evidence/README.md is generated from its rows, and each row can be verified again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def all_rows() -> list[Verdict]:
 
 
 def faults_of(verdict: Verdict, machines: dict[str, str]) -> list[str]:
-    """Return what is wrong with a row, one line each."""
+    """Return the faults of a row, one line each."""
     wrong = []
     if not verdict.claim.endswith(".") or not re.search(r"\d|every", verdict.result):
         wrong.append("a claim is a sentence, a result has numbers")

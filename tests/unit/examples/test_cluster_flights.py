@@ -1,4 +1,4 @@
-"""The books and the picture of the demo with nodes before a cluster, and what it says without Java."""
+"""The ledger and the chart of the demo with nodes before a cluster, and its message without Java."""
 
 from __future__ import annotations
 

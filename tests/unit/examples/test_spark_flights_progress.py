@@ -1,4 +1,4 @@
-"""Progress events of the Spark demo: rows of all runs, counters of the last event of each."""
+"""Progress events of the Spark demo: rows of all runs, and the counters of each run's last event."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from examples.spark_flights.progress import read_progress
 
 
 def event(name: str, run: str, rows: int, swallowed: int | None = None, phase: str = "addBatch") -> str:
-    """Return one line as the job's listener writes it."""
+    """Return one line in the format of the job's listener."""
     offset = None if swallowed is None else {"lag": None, "total": {"swallowed": swallowed}}
     sources = [{"description": "Python", "latestOffset": offset}]
     return json.dumps(

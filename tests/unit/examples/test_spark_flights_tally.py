@@ -1,4 +1,4 @@
-"""The Spark demo's tally of the table and of the other member's journal."""
+"""The Spark demo's comparison of the table with the other member's journal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_each_flight_with_one_of_the_two() -> None:
 
 
 def test_flights_with_both_are_counted_and_no_fault() -> None:
-    """The share group promises at least once across its members."""
+    """Count them without a fault: the share group delivers at least once across its members."""
     joined = tally(PRODUCED, [*UA, AA], [UA[1], UA[1], UA[2]], PRODUCED)
     assert joined.total.both == 2
     assert joined.total.missing == 0

@@ -1,4 +1,4 @@
-"""The client of the records API, at work on a broker: pages, errors, TLS settings."""
+"""The client of the records API with a broker: pages, errors, TLS settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""States out of `__share_group_state`: combined as the share coordinator does, found where it puts them."""
+"""States read from `__share_group_state`: combined and located as the share coordinator does."""
 
 from __future__ import annotations
 

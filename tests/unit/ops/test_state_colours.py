@@ -1,4 +1,4 @@
-"""The looks of states: all of the API's, distinct, and with contrast on both backgrounds; likewise of figures."""
+"""The colours of the API's states, all of them distinct and readable on both backgrounds; and of figures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shareq.ops.state_colours import (
 
 
 def luminance(colour: str) -> float:
-    """WCAG 2.2's relative luminance of #rrggbb."""
+    """Return the relative luminance of #rrggbb, as defined by WCAG 2.2."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

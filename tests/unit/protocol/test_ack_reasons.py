@@ -1,4 +1,4 @@
-"""The reasons for giving records back, as bytes beside acknowledgements."""
+"""Reasons for releasing records, encoded beside acknowledgements."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""kio 0.6.5, an independent implementation made from the same schemas: same bytes in, same bytes out.
+"""kio 0.6.5, an independent implementation of the same schemas, reads and writes the same bytes.
 
-Values stay inside kio's own types (error codes it knows, times that are not negative) and carry no unknown tags, which
-kio drops.
+Values are limited to kio's own types (known error codes, non-negative times) and carry no unknown tags, which kio
+drops.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KINDS = {
 
 
 def kio_class(name: str, kind: str, version: int) -> Any:  # kio's classes have no common type
-    """kio's class for a message in a version, None if it has none."""
+    """Return kio's class for a message in a version, or None if there is none."""
     theirs = module_name(name).replace("kraft", "k_raft")
     entity_type = KINDS.get(kind)
     if entity_type is None or entity_type not in schema_name_map.get(theirs, {}).get(version, {}):
@@ -45,7 +45,7 @@ def shared_versions(name: str) -> Iterator[tuple[Any, Any, int]]:
 
 
 def test_kio_has_nearly_all_messages_of_the_clients() -> None:
-    """It lacks the coordinators' records and a few of the cluster's own requests."""
+    """Expect all but the coordinators' records and a few requests of the cluster."""
     assert sum(any(shared_versions(name)) for name in MESSAGE_NAMES) >= 190
 
 

@@ -1,4 +1,4 @@
-"""Frames cut out of a stream."""
+"""Splitting a stream into frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large records go into an answer as they are: the same bytes as without, and no copy."""
+"""Large records are added to a response without copying them, and the bytes stay the same."""
 
 from __future__ import annotations
 

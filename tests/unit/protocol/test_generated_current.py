@@ -1,4 +1,4 @@
-"""`protocol/generated/` is what the generator makes of `schemas/`, and the command says so."""
+"""`protocol/generated/` must match the generator's output for `schemas/`; the command reports any difference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEPT = ("ShareFetchRequest", "ShareFetchResponse", "ShareSnapshotKey", "ShareSn
 
 @pytest.fixture
 def schemas(tmp_path: Path) -> Path:
-    """A small copy of the schemas, to edit."""
+    """Return a small copy of the schemas, to edit."""
     copy = tmp_path / "schemas"
     copy.mkdir()
     for name in ("KAFKA_VERSION", "errors.json"):
@@ -92,7 +92,7 @@ def test_two_files_of_one_message_are_refused(schemas: Path, tmp_path: Path) -> 
 
 
 def test_the_command_runs_and_generated_code_is_current() -> None:
-    """The mend of a failure is `python -m shareq.protocol.generator`."""
+    """Run the check. If it fails, run `python -m shareq.protocol.generator`."""
     command = [sys.executable, "-m", "shareq.protocol.generator", "--check"]
     root = GENERATED.parents[1]
     done = subprocess.run(command, cwd=root, env={"PYTHONPATH": str(root / "src")}, check=False, capture_output=True)

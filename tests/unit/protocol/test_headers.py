@@ -1,4 +1,4 @@
-"""Headers, byte for byte, and which version goes with which request."""
+"""Headers, byte for byte, and their versions for each request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shareq.protocol.headers import (
     response_header,
     response_header_version,
 )
-from shareq.protocol.primitives import GATHERED_FROM, NEVER
+from shareq.protocol.primitives import GATHERED_FROM, NEVER, UnencodableMessage
 
 # api key, version, correlation id, client id with an int16 length; then, in header 2, the number of tags
 HEADER_1 = bytes.fromhex("0011 0001 0000002a 0002 6d65")
@@ -94,6 +94,12 @@ def test_api_versions_is_the_only_exception() -> None:
 def test_an_unknown_request_is_malformed() -> None:
     with pytest.raises(MalformedMessage, match="unknown api key 999"):
         decode_request_header(bytes.fromhex("03e7 0063 00000007 ffff"))
+
+
+@pytest.mark.parametrize("client_id", ["\ud800", "a" * 40_000], ids=["lone surrogate", "too long"])
+def test_a_client_id_that_cannot_be_sent_is_refused(client_id: str) -> None:
+    with pytest.raises(UnencodableMessage, match="RequestHeader"):
+        encode_request(1, 42, client_id, ApiVersionsRequest())
 
 
 @pytest.mark.parametrize("client_id", ["fffe 00", "0005 6d65", "0001 ff"])

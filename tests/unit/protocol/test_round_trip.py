@@ -1,4 +1,4 @@
-"""Every message in every version: what is written is read back, and what cannot be written is refused."""
+"""Every message in every version reads back as written; values that cannot be written are refused."""
 
 from __future__ import annotations
 

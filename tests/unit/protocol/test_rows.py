@@ -1,4 +1,4 @@
-"""Structs of which a message has many: tuples may stand for them, and of a request they are made when looked at."""
+"""Structs that occur many times in a message: tuples may replace them, and a request makes them only on access."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_tuples_are_written_as_the_structs_are(struct: Any, write: Any, rest: tu
 
 
 def fetched(rows: list[Any]) -> ShareFetchResponse:
-    """An answer with these acquired ranges."""
+    """Return a response with the given acquired ranges."""
     partition = PartitionData(records=b"", acquired_records=rows)
     return ShareFetchResponse(responses=[ShareFetchableTopicResponse(partitions=[partition])])
 
@@ -74,13 +74,13 @@ AcknowledgementBatch = share_fetch.AcknowledgementBatch
 
 
 def acknowledging(batches: list[AcknowledgementBatch]) -> share_fetch.ShareFetchRequest:
-    """A request with these."""
+    """Return a request with the given acknowledgement batches."""
     partition = share_fetch.FetchPartition(3, batches)
     return share_fetch.ShareFetchRequest("g", "m", topics=[share_fetch.FetchTopic(bytes(16), [partition])])
 
 
 def read(request: share_fetch.ShareFetchRequest) -> share_fetch.FetchPartition:
-    """The partition of the request that comes of its bytes."""
+    """Encode and decode the request, and return its partition."""
     found = share_fetch.ShareFetchRequest.decode(request.encode(2), 2)[0]
     assert found == request
     assert request == found

@@ -1,4 +1,4 @@
-"""Random schemas, with names and texts of all kinds: refused in one line, or their codecs work in all versions."""
+"""Random schemas, with names and texts of all kinds: one line refuses each, or its codecs work in all versions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.kafka.schemas import generated_module
 
 SEEDS: Final = 8
 SCHEMAS_OF_A_SEED: Final = 40
-LEAST_ACCEPTED: Final = 8  # of those; else nothing is shown of the codecs
+LEAST_ACCEPTED: Final = 8  # at least so many are accepted; otherwise the codecs are hardly tested
 
 PLAIN: Final = ("A", "Topics", "partitionIndex", "ErrorCode", "Name", "V3AndBelow", "KRaftVersion", "Id", "Enable2Pc")
 ODD: Final = (
@@ -61,7 +61,7 @@ DEFAULTS: Final = ("0", "-1", "0x7f", "true", "null", "", "1.5", "\n", '"', "x\\
 
 
 class Schemas:
-    """A source of schemas. The same seed gives the same ones in the same order."""
+    """A source of schemas, which are the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(f"schemas {seed}")
@@ -149,7 +149,7 @@ def accepted_spec(text: str) -> MessageSpec | None:
 
 
 def works(text: str, seed: int) -> bool:
-    """Try one schema. Return whether it was accepted."""
+    """Try one schema, and return whether it was accepted."""
     spec = accepted_spec(text)
     if spec is None:
         return False

@@ -1,4 +1,4 @@
-"""Schemas whose names or texts would give broken or unsafe code: refused in one line, or written as what they are."""
+"""Names and texts in schemas that would generate broken or unsafe code: refused in one line, or safely escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVIL = '"""\nraise SystemExit("ran at import")\n"""'
 
 
 def refused(place: str, *fields: dict[str, Any], **keys: Any) -> str:
-    """The error, which names the file and the place."""
+    """Return the error, which must name the file and the place."""
     with pytest.raises(SchemaError) as caught:
         parse_message(message(*fields, **keys), "rpc/X.json")
     text = str(caught.value)
@@ -152,7 +152,7 @@ def test_a_key_that_is_given_twice_is_refused() -> None:
 def test_structs_whose_functions_would_have_one_name_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`Foo`'s array is read by `_read_foo_array_0`, and so would be a single `FooArray`."""
+    """Refuse a struct `FooArray` beside an array of `Foo`: both would be read by `_read_foo_array_0`."""
     fields = [
         field("A", "[]Foo", fields=[field("B", "int32")]),
         field("C", "FooArray", fields=[field("D", "int32")]),
@@ -165,7 +165,7 @@ def test_structs_whose_functions_would_have_one_name_are_refused(
 
 
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], files: dict[str, str]) -> tuple[int, str]:
-    """Exit status and standard error; nothing may be written outside the output folder."""
+    """Return the exit status and standard error; check that nothing was written outside the output folder."""
     schemas, out = tmp_path / "schemas", tmp_path / "in" / "out"
     for name, text in {"KAFKA_VERSION": "4.4.0", **files}.items():
         (schemas / name).parent.mkdir(parents=True, exist_ok=True)

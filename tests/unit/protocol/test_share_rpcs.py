@@ -1,4 +1,4 @@
-"""Share groups' RPCs and records: what a client can say at all, and what its fields are called (KIP-932)."""
+"""Share groups' RPCs and records: everything that a client can request, and the names of its fields (KIP-932)."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ OF_SHARE_GROUPS = SHARE_RPCS + sorted(path for path in (SCHEMAS / "records").ite
     ],
 )
 def test_a_share_consumer_can_say_no_more_than_this(request_name: str, says: str) -> None:
-    """Nothing else has a place: no reset of offsets, isolation level, instance id, assignor, group protocol, session
-    timeout or heartbeat interval. These are the broker's and the group's. Nothing commits by itself.
+    """Allow these fields only.
+
+    Clients cannot set a reset of offsets, isolation level, instance id, assignor, group protocol, session timeout or
+    heartbeat interval, which belong to the broker and the group; and nothing commits automatically.
     """
     asked = message(SCHEMAS / "rpc" / f"{request_name}Request.json")
     assert [field.name for field in asked.root.fields] == says.split()
 
 
 def test_the_first_offset_of_a_range_has_one_name() -> None:
-    """FirstOffset, beside each LastOffset; KIP-932 called it BaseOffset or StartOffset in places."""
+    """Name it FirstOffset, beside each LastOffset; KIP-932 says BaseOffset or StartOffset in places."""
     ranges = 0
     for path in OF_SHARE_GROUPS:
         names = re.findall(r'"name":\s*"(\w+)"', path.read_text())

@@ -1,4 +1,4 @@
-"""Long messages are written in steps, and their bytes are those that are written at once."""
+"""Long messages written in steps give the same bytes as when written at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ START = b"0123"
 
 
 def run(steps: Generator[None, None, Gathered]) -> tuple[bytes, int]:
-    """Return the written bytes, and how many pauses there were."""
+    """Return the written bytes and the number of pauses."""
     pauses, done = 0, finished(steps)
     while done is None:
         pauses, done = pauses + 1, finished(steps)
@@ -33,7 +33,7 @@ def run(steps: Generator[None, None, Gathered]) -> tuple[bytes, int]:
 
 
 def finished(steps: Generator[None, None, Gathered]) -> Gathered | None:
-    """Take one step; what was written, if it was the last one."""
+    """Take one step; return the written message if it was the last one."""
     try:
         next(steps)
     except StopIteration as end:
@@ -67,7 +67,7 @@ def group(topics: int, partitions: int) -> OffsetFetchResponse:
 
 @pytest.mark.parametrize(("topics", "partitions"), [(1, 50_000), (50_000, 1), (5, 10_000), (2_000, 20), (300, 300)])
 def test_no_step_is_long(topics: int, partitions: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counted where each element is written: names and numbers of partitions."""
+    """Count names and partition numbers where each element is written."""
     response = group(topics, partitions)
     expected = response.encode(9)
     writer = SteppedWriter(OffsetFetchResponse, 9)

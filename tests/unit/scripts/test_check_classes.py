@@ -1,4 +1,4 @@
-"""The check of classes finds what it is for."""
+"""The check of classes finds the faults that it is for."""
 
 from __future__ import annotations
 

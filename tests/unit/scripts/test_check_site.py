@@ -1,4 +1,4 @@
-"""The faults of a built site are found."""
+"""The check of a built site finds its faults."""
 
 from __future__ import annotations
 

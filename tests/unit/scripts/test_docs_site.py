@@ -1,4 +1,4 @@
-"""The site that `make docs` puts together, and what it refuses. The tool that makes HTML of it is not run here."""
+"""The site assembled by `make docs`, and its refusals. The tool that renders HTML does not run here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def leaves(tree: str | Tree) -> list[str]:
-    """The pages of a navigation."""
+    """Return the pages of a navigation."""
     if isinstance(tree, str):
         return [tree]
     found: list[str] = []
@@ -26,7 +26,7 @@ def leaves(tree: str | Tree) -> list[str]:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A small repository."""
+    """Create a small repository."""
     for name, text in {
         "docs/a.md": "# A\n\n"
         "[b](deep/b.md#here), [the code](../code/run.py), [all of it](../code), ![p](p.svg), [x](#a)\n",

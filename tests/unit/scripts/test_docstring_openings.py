@@ -1,4 +1,4 @@
-"""The check of the words that docstrings open with."""
+"""The check of docstrings' first words."""
 
 from __future__ import annotations
 

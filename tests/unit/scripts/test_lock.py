@@ -1,4 +1,4 @@
-"""The packages of the image: the locks are those of pyproject.toml, and the check finds out where they are not."""
+"""The image's packages: the locks match pyproject.toml, and the check finds any difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutation runs without mutmut: what the script knows of mutants that live, and of areas whose files have moved."""
+"""Mutation runs without mutmut: known reasons for surviving mutants, and areas whose files have moved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make quick`: which tests it takes for which change."""
+"""`make quick`: the tests selected for a change."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_modules_are_imported_by_their_name_and_out_of_their_package() -> None:
 
 
 def test_what_changed_comes_first_then_what_imports_it_then_its_mirror_then_the_cores() -> None:
-    own, change = "tests/unit/scripts/test_lock.py", "broker/log/transactions.py"
+    own, change = "tests/unit/scripts/test_lock.py", "broker/log/aborted_transactions.py"
     files = chosen([own, change])
     importing = [str(path.relative_to(ROOT)) for path in importers([module_of(change)], TESTS)]
-    mirrored = ["tests/unit/broker/log/test_transactions.py", "tests/unit/broker/log/test_flush.py"]
+    mirrored = ["tests/unit/broker/log/test_aborted_transactions.py", "tests/unit/broker/log/test_flush.py"]
     cores = [file for file in files if file.startswith(CORES) and file not in importing]
     assert files[0] == own
     assert files[1 : len(importing) + 1] == importing

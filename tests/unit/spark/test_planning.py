@@ -1,4 +1,4 @@
-"""Ranges become tasks: by partition, split on demand, and never a record more or less."""
+"""Ranges become tasks: by partition, split on request, with exactly the same records."""
 
 from __future__ import annotations
 

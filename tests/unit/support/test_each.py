@@ -1,4 +1,4 @@
-"""A test of many values tries all of them, and names the one that fails."""
+"""A test of many values tries all of them, and names a failing one."""
 
 from __future__ import annotations
 

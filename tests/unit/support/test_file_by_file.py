@@ -1,4 +1,4 @@
-"""Files that are collected when their turn comes."""
+"""Test files are collected when their turn comes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ FILES: Final = {
 
 
 def run(folder: Path, *words: str) -> tuple[int, str]:
-    """Run pytest in `folder`; returns its exit code and what it prints."""
+    """Run pytest in `folder`; return its exit code and its output."""
     (folder / "pytest.ini").write_text(
         f"[pytest]\npythonpath = {ROOT} {ROOT / 'src'}\naddopts = --import-mode=importlib\n"
     )

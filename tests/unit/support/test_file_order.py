@@ -1,4 +1,4 @@
-"""The order of files for processes that run tests together."""
+"""The order of test files for parallel processes."""
 
 from __future__ import annotations
 

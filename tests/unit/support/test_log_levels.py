@@ -1,4 +1,4 @@
-"""A test that sets the level of all loggers hides nothing from the tests after it in its process."""
+"""A test that sets the level of all loggers hides no log lines from later tests in its process."""
 
 from __future__ import annotations
 

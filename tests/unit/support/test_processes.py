@@ -1,4 +1,4 @@
-"""The check that a process runs, also in the moment in which it ends."""
+"""The check whether a process runs, even at the moment when it ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_one_that_ended_does_not_run_before_it_is_reaped_and_after() -> None:
 def test_one_that_ends_while_it_is_looked_at_does_not_run(
     monkeypatch: pytest.MonkeyPatch, error: type[OSError]
 ) -> None:
-    """Once its file is open, reading it fails otherwise than opening it."""
+    """Handle the error of reading an opened file, which differs from that of opening it."""
 
     def ended(_: Path) -> str:
         raise error

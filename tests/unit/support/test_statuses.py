@@ -1,4 +1,4 @@
-"""Statuses while a fault is planted: new ones at first, and afterwards the same ones as before."""
+"""Statuses while a fault is planted: new objects at first, and the original ones afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transcripts of command-line tools: what is kept of an output, and when two are unlike."""
+"""Transcripts of command-line tools: the recorded part of an output, and differences between two."""
 
 from __future__ import annotations
 

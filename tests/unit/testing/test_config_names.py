@@ -1,4 +1,4 @@
-"""Names of properties and features that a test gives its broker."""
+"""Names of properties and features in a test's settings for its broker."""
 
 from __future__ import annotations
 

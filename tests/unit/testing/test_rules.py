@@ -1,4 +1,4 @@
-"""The requests that a rule is about."""
+"""The requests that a rule applies to."""
 
 from __future__ import annotations
 

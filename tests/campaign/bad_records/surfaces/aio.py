@@ -1,4 +1,4 @@
-"""`shareq.aio`: a consumer that accepts records as they are, and one that rejects those that are not good."""
+"""`shareq.aio`: a consumer that accepts all records, and one that rejects bad ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.campaign.bad_records.surfaces.verdict import Verdict, of_group
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on the second; the first has to get each record as it was written."""
+    """Return the verdict on the second; the first must receive each record unchanged."""
     topic, queue = scene.topic("aio"), scene.group("sorters")
     scene.group("readers")
     good = scene.fill(topic, bad, lambda number: scene.write(topic, [RawRecord(b"good", b"%d" % number)]))
@@ -26,7 +26,7 @@ def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
 
 
 async def _read(scene: Scene, topic: str, end: int) -> None:
-    """Accept each record when the next ones are asked for, and the last ones by their names."""
+    """Accept each record implicitly by the next poll, and the last ones explicitly."""
     async with ShareConsumer(scene.broker.bootstrap, "readers", [topic]) as consumer:
         left = end
         while left:

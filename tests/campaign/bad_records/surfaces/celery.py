@@ -1,4 +1,4 @@
-"""Workers of Celery: on their queue, and on the exchange of their remote control."""
+"""Celery workers: on their queue, and on the exchange of their remote control."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add(a, b):
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on a worker of Celery, which is asked to answer a ping at the end."""
+    """Return the verdict on a Celery worker, which must answer a ping at the end."""
     topic, queue = scene.topic(QUEUE), scene.group(QUEUE)
     shareq.kombu.register()
     app = Celery("tasks", broker=f"kafka-share://{scene.broker.bootstrap}//")

@@ -1,4 +1,4 @@
-"""Commands that print records: all of a topic, the last, a share group's, letters, a window; as text and as JSON."""
+"""Commands that print records (a topic, its end, a share group's, letters, a time range) as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.clients.shareq_cli import Shell
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on a topic that each command prints whole; every record is a letter at the end."""
+    """Return the verdict on a topic that each command prints completely; every record becomes a letter."""
     topic, queue = scene.topic("printed"), scene.group("printers")
     good = scene.fill(topic, bad, lambda number: scene.write(topic, [RawRecord(b"good", b"%d" % number)]))
     end = scene.end(topic)

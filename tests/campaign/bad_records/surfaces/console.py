@@ -1,4 +1,4 @@
-"""The console: every page of a topic's records, each record whole, and every page of letters."""
+"""The console: every page of a topic's records, each record complete, and every page of letters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = 200
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on a console beside the broker, which has to answer each question with JSON."""
+    """Return the verdict on a console beside the broker, which must answer each request with JSON."""
     topic, queue = scene.topic("shown"), scene.group("viewers")
     good = scene.fill(topic, bad, lambda number: scene.write(topic, [RawRecord(b"good", b"%d" % number)]))
     end = scene.end(topic)
@@ -48,7 +48,7 @@ def _pages(asks: http.client.HTTPConnection, question: str, **given: str) -> Ite
 
 
 def _asked(asks: http.client.HTTPConnection, question: str, **given: str) -> Any:
-    """Return the console's answer. One connection takes all questions: 20,000 new ones took most of the time."""
+    """Return the console's answer, on one connection: 20,000 new ones took most of the time."""
     asks.request("GET", f"/api/{question}?{urllib.parse.urlencode(given)}")
     answer = asks.getresponse()
     body = answer.read()

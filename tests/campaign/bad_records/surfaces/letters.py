@@ -1,4 +1,4 @@
-"""Dead letters and a redrive: both carry each record's bytes as they were."""
+"""Dead letters and a redrive, both of which must preserve each record's bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Content = tuple[bytes | None, bytes | None, tuple[tuple[bytes, bytes | None], ..
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on a group that keeps its dead records, all of which are sent back once."""
+    """Return the verdict on a group that keeps its dead records, all of which are redriven once."""
     topic, queue = scene.topic("buried"), scene.group("buriers", **{"shareq.dlq.keep": "true"})
     good = scene.fill(topic, bad, lambda number: scene.write(topic, [RawRecord(b"good", b"%d" % number)]))
     end = scene.end(topic)
@@ -35,7 +35,7 @@ def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
 
 
 def _contents(records: Iterable[RawRecord]) -> Counter[Content]:
-    """Count records by key, value and their own headers: those of letters and redrives are left out, times too."""
+    """Count records by key, value and their own headers, without timestamps and the headers of letters and redrives."""
     return Counter(
         (each.key, each.value, tuple(header for header in each.headers if not header[0].startswith(OURS)))
         for each in records

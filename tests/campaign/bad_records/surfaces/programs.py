@@ -1,4 +1,4 @@
-"""Programs of a surface's users in processes of their own: a module in a folder, started there, ended well."""
+"""A surface's user programs as processes of their own: a module in a folder, started there and stopped cleanly."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TAIL: Final = 2_000
 
 
 class Program:
-    """`python -m COMMAND` in `folder`, which has `modules` by name; a context manager that ends it with SIGTERM.
+    """`python -m COMMAND` in `folder` with `modules` by name; a context manager that ends it with SIGTERM.
 
-    `done` are the words that the program wrote with `open("done", "a")`, a line each.
+    `done` are the lines that the program wrote with `open("done", "a")`.
     """
 
     def __init__(self, folder: Path, modules: dict[str, str], *command: str) -> None:

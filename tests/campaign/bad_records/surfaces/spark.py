@@ -1,4 +1,4 @@
-"""A streaming query in PySpark, with all columns, that collects what it is handed."""
+"""A PySpark streaming query with all columns that collects its rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = (
 
 
 class Seen(NamedTuple):
-    """A record as a query is handed it; `headers` is the MD5 of all of them in hexadecimal digits."""
+    """A record as a query receives it; `headers` is their MD5 in hexadecimal digits."""
 
     offset: int
     timestamp_ms: int | None
@@ -35,7 +35,7 @@ class Seen(NamedTuple):
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on a query in a session of its own."""
+    """Return the verdict on a query in a new session."""
     from tests.spark.support.session import open_session
 
     spark = open_session(scene.folder / "spark")
@@ -46,7 +46,7 @@ def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
 
 
 def verdict(spark: SparkSession, scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on a query that has to emit each record once, as it was written."""
+    """Return the verdict on a query that must emit each record once, unchanged."""
     import shareq.spark  # noqa: F401  # registers with the session
 
     topic = scene.topic("streamed")
@@ -95,7 +95,7 @@ def _seen(offset: int, record: RawRecord) -> Seen:
 
 
 def _digest(headers: Sequence[tuple[bytes, bytes | None]]) -> str:
-    """Return the MD5 as `COLUMNS` makes it: bytes of a name that are no UTF-8 are U+FFFD there."""
+    """Return the MD5 as `COLUMNS` computes it: invalid UTF-8 in names becomes U+FFFD."""
     texts = (
         name.decode("utf-8", "replace").encode().hex().upper() + ":" + ("-" if value is None else value.hex().upper())
         for name, value in headers

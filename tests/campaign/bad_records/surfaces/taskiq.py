@@ -1,4 +1,4 @@
-"""A worker of taskiq."""
+"""A taskiq worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outcome for the records of one surface."""
+"""The outcomes of one surface's records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.campaign.bad_records.scene import Scene
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Counts of records: each is `accepted`, `rejected` or `given_up`, and has a letter unless it was accepted."""
+    """Counts of records: each is `accepted`, `rejected` or `given_up`, and has a letter unless accepted."""
 
     written: int
     good: int
@@ -27,7 +27,7 @@ class Verdict:
 
 
 def of_group(scene: Scene, group: str, topic: str, good: Sequence[int], done: Sequence[str], queue: str) -> Verdict:
-    """Return the verdict on a group that is done with a topic. AssertionError where a record is unaccounted for."""
+    """Return the verdict on a group that is done with a topic. AssertionError if a record is unaccounted for."""
     missing = sorted(set(good) - set(map(int, done)))
     assert not missing, f"{len(missing)} good records were not handled: {missing[:10]}"
     written = scene.end(topic)

@@ -1,4 +1,4 @@
-"""`shareq worker run` with handlers of JSON: on the event loop and in threads."""
+"""`shareq worker run` with JSON handlers, on the event loop and in threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def work(job, message: Message) -> None:
 
 
 def run(scene: Scene, bad: Iterator[RawRecord]) -> Verdict:
-    """Return the verdict on a worker whose handler raises for what is no job."""
+    """Return the verdict on a worker whose handler raises for invalid jobs."""
     topic, queue = scene.topic("jobs"), scene.group("workers")
     good = scene.fill(topic, bad, lambda number: scene.write(topic, [RawRecord(None, b'{"good": %d}' % number)]))
     module = MODULE.replace("BROKER", scene.broker.bootstrap)

@@ -1,4 +1,4 @@
-"""aiokafka: each command is an event loop of its own."""
+"""The client aiokafka: each command is an event loop of its own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AioKafka:
     """`Client`'s commands without `share`."""
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Raises KafkaError or TimeoutError."""
+        """Run a command; KafkaError or TimeoutError."""
         login = arguments.get("login")
         settings = {"bootstrap_servers": arguments["bootstrap"], **python_security(login, arguments.get("tls"))}
         if login is not None and login["mechanism"] == OAUTHBEARER:

@@ -39,7 +39,7 @@ class Client(Protocol):
     """One client library or tool."""
 
     def call(self, do: str, **arguments: object) -> dict[str, Any]:  # JSON, of a shape that `do` decides
-        """Raises whatever the client raises."""
+        """Run a command, with the client's own exceptions."""
         ...
 
     def close(self) -> None:
@@ -48,16 +48,16 @@ class Client(Protocol):
 
 
 class Unavailable(Exception):
-    """The lack of something on this machine that the client needs."""
+    """An error: this machine lacks something that the client needs."""
 
 
 def protocol_of(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> str:
-    """The security protocol that the two make."""
+    """Return the security protocol of this combination."""
     return ("PLAINTEXT" if tls is None else "SSL") if login is None else f"SASL_{'PLAINTEXT' if tls is None else 'SSL'}"
 
 
 def librdkafka_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, str]:
-    """`login` and `tls` as settings of librdkafka; a token is for the caller to give."""
+    """Return `login` and `tls` as librdkafka's settings; the caller provides a token."""
     settings = {"security.protocol": protocol_of(login, tls)}
     if login is not None:
         settings["sasl.mechanism"] = login["mechanism"]
@@ -71,8 +71,9 @@ def librdkafka_security(login: Mapping[str, str] | None, tls: Mapping[str, str] 
 
 
 def java_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, str]:
-    """`login` and `tls` as properties of Java's clients, and of our own client, which has their names. Java's need
-    `JAVA_TOKENS` as well.
+    """Return `login` and `tls` as properties of Java's clients and of our own, which uses the same names.
+
+    Java's also need `JAVA_TOKENS`.
     """
     settings = {"security.protocol": protocol_of(login, tls)}
     if login is not None and login["mechanism"] == OAUTHBEARER:
@@ -100,13 +101,13 @@ JAVA_TOKENS: Final = {
 
 
 def properties_text(properties: Mapping[str, str]) -> str:
-    """A property file, for `--command-config`."""
+    """Return a property file for `--command-config`."""
     lines = (f"{name}={value}".replace("\\", "\\\\").replace("\n", "\\n") for name, value in properties.items())
     return "".join(f"{line}\n" for line in lines)
 
 
 def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
-    """`tls` for clients that take a context of Python's."""
+    """Return `tls` as a context for Python clients."""
     context = ssl.create_default_context(cafile=tls["ca"])
     if "certificate" in tls:
         context.load_cert_chain(tls["certificate"], tls["key"])
@@ -114,7 +115,7 @@ def tls_context(tls: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def python_security(login: Mapping[str, str] | None, tls: Mapping[str, str] | None) -> dict[str, Any]:
-    """`login` and `tls` as the settings of kafka-python, which are aiokafka's, too; a token is for the caller."""
+    """Return `login` and `tls` as settings of kafka-python and aiokafka; the caller provides a token."""
     settings: dict[str, Any] = {"security_protocol": protocol_of(login, tls)}
     if tls is not None:
         settings["ssl_context"] = tls_context(tls)

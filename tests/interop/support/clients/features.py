@@ -1,6 +1,6 @@
-"""The tasks of the table in `docs/evidence/clients.md`, the clients, and what they lack.
+"""The features of the table in `docs/evidence/clients.md`, the clients, and what they lack.
 
-The table is made of this and of what the suite saw (`--update-clients-table`): `test_every_client.py`.
+The table combines this with the results of the suite (`--update-clients-table`): `test_every_client.py`.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _go_version() -> str:
 
 
 def kafka_go_version() -> str:
-    """Return the version of the client whose own tests are run, too."""
+    """Return the version of kafka-go, whose own tests also run."""
     found = re.search(r"kafka-go v(\S+)", (HERE / "kafka_go" / "go.mod").read_text())
     assert found is not None
     return found[1]
@@ -105,7 +105,7 @@ def _node_version(package: str) -> str:
 
 
 def clients() -> dict[str, str]:
-    """Name -> heading of its column, with the version that is tested."""
+    """Return name -> column heading with the tested version."""
     return {
         "java": f"Java clients and tools {TOOLS_VERSION}",
         "librdkafka": f"librdkafka {version('confluent-kafka')} (confluent-kafka)",
@@ -119,9 +119,9 @@ def clients() -> dict[str, str]:
 
 
 def table(outcome: Mapping[tuple[str, str], str]) -> str:
-    """Markdown: the clients, the features, and all that does not pass, by reason.
+    """Return Markdown: the clients, the features, and all failures, by reason.
 
-    `outcome` has "pass" or what happened for what was tested; what failed or was not tested has a ✗.
+    `outcome` has "pass" or the failure of what was tested; failed and untested features have a ✗.
     """
     others: dict[str, dict[str, list[str]]] = {}
     for client in clients():
@@ -144,7 +144,7 @@ def table(outcome: Mapping[tuple[str, str], str]) -> str:
 
 
 def _listed(by_client: Mapping[str, Sequence[str]]) -> str:
-    """Return features with the clients that do not have them."""
+    """Return features with the clients that lack them."""
     by_features: dict[str, list[str]] = {}
     for client, titles in by_client.items():
         by_features.setdefault("; ".join(titles), []).append(client)
@@ -152,7 +152,7 @@ def _listed(by_client: Mapping[str, Sequence[str]]) -> str:
 
 
 def everything_passes() -> dict[tuple[str, str], str]:
-    """The outcomes when nothing fails and nothing is skipped."""
+    """Return the outcomes when nothing fails and nothing is skipped."""
     return {
         (client, feature): "pass" for client in clients() for feature in FEATURES if (client, feature) not in LACKING
     }

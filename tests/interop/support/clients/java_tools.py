@@ -16,7 +16,7 @@ TIMEOUT_S: Final = 60
 
 
 class JavaTools:
-    """`produce`, `fetch` and `share` of `Client`'s commands, without what is beside topic, group, count and values.
+    """`produce`, `fetch` and `share` of `Client`'s commands, with only topic, group, count and values.
 
     Raises Unavailable without Java.
     """
@@ -28,7 +28,7 @@ class JavaTools:
         self._folder = tempfile.TemporaryDirectory(prefix="shareq-tools-")
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Raises ProgramError with what the tool printed."""
+        """Run a command; ProgramError with the tool's output."""
         config = Path(self._folder.name) / "client.properties"
         login = arguments.get("login")
         handler = JAVA_TOKENS if login is not None and login["mechanism"] == OAUTHBEARER else {}

@@ -29,7 +29,7 @@ class KafkaPython:
     """`Client`'s commands without `share`."""
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Raises KafkaError or TimeoutError."""
+        """Run a command; KafkaError or TimeoutError."""
         login = arguments.get("login")
         settings = {"bootstrap_servers": arguments["bootstrap"], **python_security(login, arguments.get("tls"))}
         if login is not None and login["mechanism"] == OAUTHBEARER:

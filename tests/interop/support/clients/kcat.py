@@ -1,4 +1,4 @@
-"""kcat: one process a command."""
+"""The client kcat: one process per command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Kcat:
             raise Unavailable("kcat is not on the PATH")
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Raises ProgramError with what kcat printed."""
+        """Run a command; ProgramError with kcat's output."""
         arguments = program_arguments(arguments, PLAIN_LOGIN)
         security = librdkafka_security(arguments.get("login"), arguments.get("tls"))
         settings = {"broker.address.family": "v4", **security}
@@ -68,7 +68,7 @@ def _produce(command: dict[str, Any]) -> dict[str, Any]:
 
 
 def _interrupted(line: Sequence[str], given: str) -> None:
-    """SIGINT while more may come: kcat aborts its transaction then."""
+    """Send SIGINT before the input ends: kcat then aborts its transaction."""
     process = subprocess.Popen([*line, "-v"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with process:
         assert process.stdin is not None
@@ -102,7 +102,7 @@ def _records(command: Mapping[str, Any], *options: str) -> list[dict[str, Any]]:
 
 
 def _pairs(flat: Sequence[str]) -> dict[str, str]:
-    """kcat prints name, value, name, value ..."""
+    """Return kcat's list name, value, name, value ... as a dictionary."""
     return dict(zip(flat[::2], flat[1::2], strict=True))
 
 

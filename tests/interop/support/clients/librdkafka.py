@@ -1,4 +1,4 @@
-"""librdkafka by confluent-kafka."""
+"""The client librdkafka, by confluent-kafka."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Librdkafka:
     """All of `Client`'s commands."""
 
     def call(self, do: str, **arguments: Any) -> dict[str, Any]:
-        """Raises KafkaException or TimeoutError."""
+        """Run a command; KafkaException or TimeoutError."""
         login = arguments.get("login")
         security = librdkafka_security(login, arguments.get("tls"))
         settings = {"bootstrap.servers": arguments["bootstrap"], **security, **QUIET, "error_cb": self._note}
@@ -52,7 +52,7 @@ class Librdkafka:
         return answer
 
     def _note(self, error: KafkaError) -> None:
-        """The library tries again for ever, whatever a broker has against it, or it against a broker."""
+        """Note the error: the library itself retries for ever, whatever the error."""
         self._last = str(error)
         if error.code() in (KafkaError._SSL, KafkaError._AUTHENTICATION):
             raise KafkaException(error)

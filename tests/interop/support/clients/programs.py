@@ -1,6 +1,6 @@
-"""Clients that are programs: Java, franz-go, kafka-go, kafkajs, @platformatic/kafka. Built once into `.cache`.
+"""Clients in other languages: Java, franz-go, kafka-go, kafkajs, @platformatic/kafka. Built once into `.cache`.
 
-`python -m tests.interop.support.clients.programs` does that ahead of the tests, which otherwise do it themselves.
+`python -m tests.interop.support.clients.programs` builds them ahead of the tests, which otherwise do it themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FRANZ_GO: Final = "github.com/twmb/franz-go"
 
 
 def java() -> JsonProcess:
-    """Raises Unavailable."""
+    """Start the Java client; Unavailable if it cannot be built."""
     missing = why_no_java()
     if missing is not None:
         raise Unavailable(missing)
@@ -36,47 +36,50 @@ def java() -> JsonProcess:
 
 
 def franz_go() -> JsonProcess:
-    """Raises Unavailable."""
+    """Start the franz-go client; Unavailable if it cannot be built."""
     return JsonProcess([str(_built(HERE / "go", _go_build) / "franz-go")], TIMEOUT_S)
 
 
 def kafkajs() -> JsonProcess:
-    """Raises Unavailable."""
+    """Start the kafkajs client; Unavailable if it cannot be built."""
     return _node_program("kafkajs.js")
 
 
 def platformatic() -> JsonProcess:
-    """Raises Unavailable."""
+    """Start the @platformatic/kafka client; Unavailable if it cannot be built."""
     return _node_program("platformatic.js")
 
 
 def kafka_go() -> JsonProcess:
-    """Raises Unavailable."""
+    """Start the kafka-go client; Unavailable if it cannot be built."""
     return JsonProcess([str(_built(HERE / "kafka_go", _kafka_go_build) / "kafka-go")], TIMEOUT_S)
 
 
 def kafka_go_suite() -> Path:
-    """A folder with kafka-go's own tests, one program for each package that talks to a broker. Raises Unavailable."""
+    """Return a folder with kafka-go's own tests, a program for each package that uses a broker.
+
+    Raises Unavailable.
+    """
     return _built(HERE / "kafka_go", _kafka_go_build)
 
 
 def with_kafkajs() -> Path:
-    """A folder whose `node_modules` have kafkajs. Raises Unavailable."""
+    """Return a folder whose `node_modules` contain kafkajs. Raises Unavailable."""
     return _built(HERE / "node", _npm_install)
 
 
 def franz_go_suite() -> Path:
-    """A folder with `kgo.test`, the program of franz-go's own tests. Raises Unavailable."""
+    """Return a folder with `kgo.test`, the program of franz-go's own tests. Raises Unavailable."""
     return _built(HERE / "go", _franz_go_suite_build, "go-suite")
 
 
 def with_franz_go() -> Path:
-    """A folder with a `go.mod` that has franz-go, fetched. Raises Unavailable."""
+    """Return a folder with a `go.mod` that has franz-go, fetched. Raises Unavailable."""
     return _built(HERE / "go", _go_build)
 
 
 def main() -> None:
-    """Build everything that can be built here, and say what cannot."""
+    """Build every client that can be built here, and print the others."""
     builds = ((HERE / "go", _go_build), (HERE / "kafka_go", _kafka_go_build), (HERE / "node", _npm_install))
     for folder, build in builds:
         try:
@@ -90,8 +93,9 @@ def _node_program(name: str) -> JsonProcess:
 
 
 def _built(source: Path, build: Callable[[Path], None], name: str = "") -> Path:
-    """A folder in the cache with the sources and what `build` adds to them; made when a source has changed. `name`
-    where the same sources have several.
+    """Return a cache folder with the sources and the output of `build`, remade when a source changes.
+
+    `name` distinguishes several builds of the same sources.
     """
     files = sorted(path for path in source.iterdir() if path.is_file())
     digest = hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files))

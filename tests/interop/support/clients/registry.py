@@ -1,4 +1,4 @@
-"""Every client of the table, by the name of its column."""
+"""Every client of the table, by column name."""
 
 from __future__ import annotations
 

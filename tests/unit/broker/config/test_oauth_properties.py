@@ -1,4 +1,4 @@
-"""OAUTHBEARER of a listener: what may be configured where, and what stops the start."""
+"""OAUTHBEARER of a listener: the scope of its properties, and errors that stop the start."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ANY_AUDIENCE, ANY_ISSUER = "sasl.oauthbearer.allow.unverified.audience", "sasl.o
 
 @pytest.mark.parametrize("prefix", ["", NAME, f"{NAME}oauthbearer."])
 def test_what_is_expected_of_tokens_must_be_set_or_that_nothing_is(prefix: str) -> None:
-    """Apache Kafka 4.4, BrokerJwtValidator: the audience first, then the issuer; blanks are nothing."""
+    """Require the audience, then the issuer, not blank, as BrokerJwtValidator of Apache Kafka 4.4 does."""
     given = oauth_properties(FILE, "LOGIN")
     del given[ANY_AUDIENCE], given[ANY_ISSUER]
     with pytest.raises(ConfigError, match=rf"{AUDIENCE}: must be set, unless {ANY_AUDIENCE} is true"):
@@ -109,7 +109,7 @@ def test_it_may_stand_beside_others_and_on_one_listener_alone() -> None:
 
 
 def test_a_configuration_of_apache_kafkas_is_taken() -> None:
-    """Its broker needs the login module, and the class of the validator; options of its own login mean nothing here."""
+    """Accept the login module and the validator's class, which Apache Kafka's broker needs; ignore login options."""
     found = settings_of(
         {
             **oauth_properties(FILE, "LOGIN"),

@@ -32,7 +32,7 @@ BROKER_NUMBERS = [
     ("group.share.min.partition.max.record.locks", 100, 100, 2_000),
     ("group.share.max.partition.max.record.locks", 4_000, 2_000, 1_000_000),  # Apache Kafka: 10,000
     ("group.share.max.share.sessions", 2_000, 1, None),
-    ("group.share.max.groups", None, 1, 100),  # the KIP's alone; no limit unless given
+    ("group.share.max.groups", None, 1, 100),  # the KIP's only; no limit unless given
     ("share.fetch.purgatory.purge.interval.requests", 1_000, None, None),
     ("share.coordinator.state.topic.num.partitions", 50, 1, None),
     ("share.coordinator.state.topic.replication.factor", 1, 1, None),  # Apache Kafka: 3
@@ -131,7 +131,7 @@ def test_the_canonical_name_wins_over_its_alias_with_a_warning(alias: str, name:
     ],
 )
 def test_the_broker_refuses_to_start_outside_min_and_max(name: str, low: int, high: int) -> None:
-    """Each triple needs min <= value <= max."""
+    """Require min <= value <= max of each triple."""
     own, least, greatest = f"group.share.{name}", f"group.share.min.{name}", f"group.share.max.{name}"
     bounds = {least: str(low), greatest: str(high)}
     for value in (low, high):

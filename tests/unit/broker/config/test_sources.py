@@ -1,4 +1,4 @@
-"""Properties out of the environment and through config providers, and which source wins."""
+"""Properties from the environment and from config providers, and the precedence of sources."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_property_of_one_listener_may_be_in_the_environment() -> None:
 
 
 def test_variables_of_others_are_named_and_ignored() -> None:
-    """Kubernetes makes such variables for a service called shareq. Their texts are not shown."""
+    """Ignore variables that Kubernetes makes for a service called shareq, and do not show their values."""
     environment = {"SHAREQ_PORT": "tcp://10.0.0.1:9092", "SHAREQ_SERVICE_HOST": "x", "SHAREQ_PURE": "1"}
     config = BrokerConfig.load(environment={**environment, "SHAREQ_INSECURE": "true"})
     (warning,) = config.warnings

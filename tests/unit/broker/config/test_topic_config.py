@@ -1,4 +1,4 @@
-"""Topic properties: defaults from the broker, bounds, what is refused."""
+"""Topic properties: the broker's defaults, bounds, and refused values."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_refused(overrides: dict[str, str], allowed: str) -> None:
 
 @pytest.mark.parametrize("policy", ["delete", "compact,delete", ""])
 def test_the_share_state_topic_stays_compacted(policy: str) -> None:
-    """Its updates are deltas: last value per key, or age, would lose state."""
+    """Refuse other policies: updates are changes, so the last value per key, or deletion by age, would lose state."""
     config = BrokerConfig.load()
     check_topic_configs("__share_group_state", config, {"cleanup.policy": "compact"})
     with pytest.raises(ConfigError, match="must be compact"):

@@ -1,4 +1,4 @@
-"""The records that a coordinator may append together: limits to the byte."""
+"""The records that a coordinator may append in one batch: exact limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.fakes.note_shard import NOTE_SERDE, note
 
 
 def data(size: int) -> RecordData:
-    """A record of `size` bytes in all, by `encoded_bytes`."""
+    """Return a record of `size` bytes, as counted by `encoded_bytes`."""
     return RecordData(b"k" * 2, b"v" * (size - 34))
 
 

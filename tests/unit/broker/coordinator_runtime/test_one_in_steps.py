@@ -1,4 +1,4 @@
-"""A coordinator's work in steps, and Python's collector, which would take longer than any of them."""
+"""A coordinator's work in steps while Python's garbage collector, which would take longer than any step, is paused."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def in_steps_of(clock: VirtualClock) -> OneInSteps:
 
 
 async def growing(kept: list[list[int]], steps: int) -> None:
-    """Steps that each make as much as the collector would look at several times."""
+    """Take steps that each create several collections' worth of objects."""
     for _ in range(steps):
         kept.extend([] for _ in range(FEW_YOUNG))
         await PAUSE
@@ -40,8 +40,10 @@ def nothing(_result: None) -> None: ...
 
 @pytest.fixture
 def looks() -> Iterator[list[int]]:
-    """The generations that the collector looked at."""
+    """Return the generations that were collected, at the collector's default frequency."""
     seen: list[int] = []
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10)
 
     def look(phase: str, info: dict[str, int]) -> None:
         if phase == "start":
@@ -50,10 +52,11 @@ def looks() -> Iterator[list[int]]:
     gc.callbacks.append(look)
     yield seen
     gc.callbacks.remove(look)
+    gc.set_threshold(*before)
 
 
 def ticks_with_looks(clock: VirtualClock, looks: list[int]) -> list[bool]:
-    """Return for each tick, to the end, whether the collector looked at anything."""
+    """Return, for each tick until the end, whether a collection ran."""
     ticks: list[bool] = []
     while True:
         looks.clear()
@@ -64,8 +67,10 @@ def ticks_with_looks(clock: VirtualClock, looks: list[int]) -> list[bool]:
 
 
 def test_the_collector_rests_from_the_first_step_to_the_tick_after_the_last(looks: list[int]) -> None:
-    """The last step of a heartbeat of 9,000 topics took 50 ms instead of 13: what it was decided from, and what the
-    replay of its records made, had the collector look at all that the broker has.
+    """Pause the collector until the tick after the last step.
+
+    The last step of a heartbeat of 9,000 topics took 50 ms instead of 13: its decision and the replay of its records
+    triggered a full collection.
     """
     clock, kept = VirtualClock(), list[list[int]]()
     in_steps = in_steps_of(clock)
@@ -92,7 +97,7 @@ def test_the_collector_rests_as_long_as_what_waited_goes_on_in_steps(looks: list
 
 
 def test_the_collector_is_at_work_between_two_when_little_is_left_of_the_first() -> None:
-    """The collector would otherwise rest for as long as there is something to do."""
+    """Let it run between them; otherwise it would stay paused while there is work."""
     clock, seen = VirtualClock(), list[bool]()
 
     async def looking() -> None:
@@ -123,7 +128,7 @@ def test_the_collector_is_at_work_again_after_steps_that_are_given_up() -> None:
 
 
 def test_the_collector_rests_until_all_are_done_who_held_it_off() -> None:
-    """Long requests go on in turns beside the steps of coordinators."""
+    """Keep it paused while long requests alternate with the steps of coordinators."""
     clock = VirtualClock()
     in_steps, turns = in_steps_of(clock), Turns(clock.call_soon)
     turns.run(by_turns(repeat(None, 5)), lambda _error: None)
@@ -137,7 +142,7 @@ def test_the_collector_rests_until_all_are_done_who_held_it_off() -> None:
 
 
 def test_a_collector_that_is_off_stays_off() -> None:
-    """A program that runs the broker in its own process may want it so."""
+    """Leave it off for a program that runs the broker in its own process."""
     clock = VirtualClock()
     gc.disable()
     try:
@@ -158,7 +163,7 @@ def test_an_operation_that_is_refused_meanwhile_fails_once() -> None:
 
 
 def test_what_has_waited_is_answered_a_few_in_a_tick_and_in_its_order() -> None:
-    """Thousands of commits behind one long heartbeat would else be decided in one turn."""
+    """Limit them per tick: thousands of commits that waited for one long heartbeat would fill one turn."""
     clock, answered = VirtualClock(), list[int]()
     in_steps = in_steps_of(clock)
 
@@ -220,7 +225,7 @@ def test_a_fault_in_one_operation_leaves_the_others_their_turn_and_the_collector
 
 
 def test_the_collector_never_looks_at_a_large_state_that_was_loaded(looks: list[int]) -> None:
-    """A look at 100,000 states took 100 ms, in the tick behind a load whose steps took 2 ms each."""
+    """Exclude it from collections: one of 100,000 states took 100 ms after a load in steps of 2 ms."""
     clock, kept, frozen = VirtualClock(), list[list[int]](), gc.get_freeze_count()
     in_steps = in_steps_of(clock)
     in_steps.run(growing(kept, 4), lambda _: COLLECTOR.keep())

@@ -1,4 +1,4 @@
-"""One partition of a coordinator: answers follow durability, in order; what goes into one batch."""
+"""One partition of a coordinator: answers follow durability, in order; and the operations that share a batch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_batch_is_plain_has_the_wall_time_and_the_codec_of_the_settings() -> N
 
 
 def test_an_operation_without_records_waits_for_what_it_has_seen(rig: Rig) -> None:
-    """Nobody sees what a crash could take back."""
+    """Answer a read only when a crash can no longer undo the state that it read."""
     rig.schedule("first")
     assert rig.answers == ["first"]
     rig.schedule("one", note("a"))
@@ -117,7 +117,7 @@ def test_records_of_a_transaction_have_a_batch_of_their_own(rig: Rig) -> None:
 
 
 def sizes(rig: Rig) -> list[int]:
-    """Records of each batch."""
+    """Return the number of records in each batch."""
     return [read_header(each).records_count for each in rig.log.appends]
 
 

@@ -1,4 +1,4 @@
-"""One partition of a coordinator: what it does in steps, and what waits behind it."""
+"""One partition of a coordinator: its work in steps, and the operations that wait for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.fakes.note_shard import NOTE_SERDE, NoteShard, note, result
 
 
 def filled(records: int) -> Rig:
-    """A log with so many records, of which 100 are in a batch; one is read at a time."""
+    """Return a log of `records` records in batches of 100, read one batch at a time."""
     rig = Rig(CoordinatorLogSettings(load_buffer_bytes=1_000))
     for first in range(0, records, 100):
         rig.schedule("kept", *(note(f"n{at}") for at in range(first, min(first + 100, records))))
@@ -39,7 +39,7 @@ def lose_one(rig: Rig) -> None:
 
 
 def test_a_log_is_replayed_in_steps_after_a_lost_append() -> None:
-    """The replay is like that of a start, where nobody waits; 100,000 records took two seconds."""
+    """Replay in steps although, unlike at start, clients wait; 100,000 records took two seconds at once."""
     rig = filled(2_000)
     lose_one(rig)
     assert rig.answers == ["lost NOT_COORDINATOR"], "refused at once"
@@ -100,7 +100,7 @@ def test_a_log_that_cannot_be_read_any_more_refuses_what_waits(
 
 
 def begin_load(rig: Rig, *, refuses: bool = False) -> NoteShard:
-    """Have the log loaded in steps by a partition of its own; the shard that it is read into."""
+    """Load the log in steps into a partition of its own, and return its shard."""
     rig.shards.clear()
 
     def new_shard() -> NoteShard:
@@ -113,7 +113,7 @@ def begin_load(rig: Rig, *, refuses: bool = False) -> NoteShard:
 
 
 def append(rig: Rig, records: int, in_a_batch: int) -> None:
-    """Durable records, which nothing has replayed."""
+    """Append durable records that nothing has replayed."""
     for first in range(0, records, in_a_batch):
         some = [RecordData(*NOTE_SERDE.encode(note(f"n{first + at}"))) for at in range(in_a_batch)]
         rig.log.high_watermark = rig.log.contents.add(build_batch(some, timestamp_ms=1_000)).next_offset
@@ -121,9 +121,9 @@ def append(rig: Rig, records: int, in_a_batch: int) -> None:
 
 @pytest.mark.parametrize(("records", "in_a_batch"), [(100_000, 50), (20_000, 4_000)])
 def test_100_000_records_are_loaded_in_turns_of_the_loop_that_are_short(records: int, in_a_batch: int) -> None:
-    """So many records took half a second, in which nobody was answered.
+    """Load in short turns; so many records once took half a second, during which nothing was answered.
 
-    A read is short, too: it looks at all its batches.
+    A read checks all its batches, so each read is short, too.
     """
     rig = Rig()
     append(rig, records, in_a_batch)
@@ -195,7 +195,7 @@ def test_a_load_that_refuses_answers_at_once_and_lets_news_wait() -> None:
 
 
 def keep_far(rig: Rig) -> deque[Callable[[], None]]:
-    """Let reads of the log be fetched from now on; each call lets the oldest one arrive."""
+    """Delay reads of the log from now on; each call of the result completes the oldest one."""
     read, fetches = rig.log.read, deque[Callable[[], None]]()
 
     def later(offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True) -> Pending[Read]:
@@ -255,7 +255,7 @@ def test_a_log_that_is_over_while_it_is_read_refuses_what_waits(caplog: pytest.L
 
 
 def decide(rig: Rig, response: str, steps: int, *, too_large: bool = False) -> Pending[str]:
-    """An operation that pauses so many times."""
+    """Schedule an operation that pauses `steps` times."""
 
     def operation() -> Steps[CoordinatorResult[str]]:
         known = list(rig.partition.shard.names)
@@ -347,7 +347,7 @@ def test_a_lost_append_ends_the_operation_that_pauses(rig: Rig) -> None:
 
 
 def test_what_follows_a_replay_is_done_in_steps_and_all_wait_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A look at each of 10,000 share groups took 70 ms of CPU in one turn."""
+    """Check after the replay in steps: checking 10,000 share groups took 70 ms of CPU in one turn."""
     taken: list[int] = []
 
     def in_steps(shard: NoteShard, now_ms: int) -> Steps[None]:

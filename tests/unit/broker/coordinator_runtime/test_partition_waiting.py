@@ -1,4 +1,4 @@
-"""One partition of a coordinator: requests that wait for a late answer, and transaction markers."""
+"""One partition of a coordinator: requests that are answered later, and transaction markers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The partitions of a coordinator's topic: made on first use, loaded at a start, given up one by one or together."""
+"""The partitions of a coordinator's topic: created on first use, loaded at start, resigned singly or together."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rig:
         return CoordinatorPartitions(self.ports.host, TOPIC, new_shard, NOTE_SERDE, CoordinatorLogSettings())
 
     def write(self, partition: int, name: str) -> list[str]:
-        """Return the answer, once it is there."""
+        """Return a list that receives the answer."""
         answers: list[str] = []
         pending = self.partitions.get(partition).schedule(lambda: result("ok", note(name)), lambda error: error.name)
         pending.on_complete(answers.append)
@@ -115,7 +115,7 @@ def test_all_partitions_are_given_up(rig: Rig) -> None:
 
 
 def filled(rig: Rig, *partitions: int) -> list[CoordinatorPartition[NoteShard]]:
-    """Fill these partitions with more records than are replayed in one turn, and leave them unloaded."""
+    """Fill these partitions with more records than one turn replays, and leave them unloaded."""
     for number in partitions:
         for first in range(0, 600, 100):
             records = [RecordData(*NOTE_SERDE.encode(note(f"n{first + at}"))) for at in range(100)]
@@ -125,7 +125,7 @@ def filled(rig: Rig, *partitions: int) -> list[CoordinatorPartition[NoteShard]]:
 
 
 def test_a_start_loads_in_one_go(rig: Rig) -> None:
-    """Nobody is answered before it ends anyway."""
+    """Load at start without turns: nothing is answered before its end anyway."""
     filled(rig, 0, 1)
     again = rig.coordinator()
     again.load()
@@ -142,7 +142,7 @@ def test_a_start_leaves_alone_what_another_broker_leads(rig: Rig) -> None:
 
 
 def test_later_loads_are_one_after_the_other(rig: Rig) -> None:
-    """Each holds the loop for its part of a turn; those of many partitions at a time would be a long one."""
+    """Load one partition at a time: each uses part of a turn, and many together would take a long one."""
     first, second, third = filled(rig, 0, 1, 2)
     answers = rig.write(1, "behind")
     rig.ports.clock.run_tick()
@@ -168,7 +168,7 @@ def test_a_turn_that_is_given_up_goes_to_the_next_one(rig: Rig) -> None:
 
 
 def test_a_partition_is_taken_over_with_another_log(rig: Rig) -> None:
-    """The log it had is over. What the next one holds is loaded before anything is answered from it."""
+    """Replace the finished log, and load the new one before answering from it."""
     answers = rig.write(1, "a")
     rig.ports.logs.collect()
     rig.ports.logs.get(TOPIC, 1).lose(LOG_IS_OVER)

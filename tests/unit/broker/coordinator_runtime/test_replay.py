@@ -1,4 +1,4 @@
-"""Replaying a log: what is believed, what is skipped, and what gives the log up."""
+"""Replaying a log: accepted records, skipped ones, and errors that end the replay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.fakes.note_shard import NOTE_SERDE, NoteShard, Replayed, enco
 
 
 def log_of(*batches: bytes | bytearray) -> MemoryLog:
-    """A log with these batches, all durable."""
+    """Return a log with these batches, all durable."""
     log = MemoryLog("__state", 3, bytes(16))
     for batch in batches:
         log.high_watermark = log.contents.add(batch).next_offset
@@ -81,7 +81,7 @@ def test_records_of_transactions_and_their_ends() -> None:
 
 
 class PlainShard:
-    """A shard that knows of no transactions."""
+    """A shard without support for transactions."""
 
     def __init__(self) -> None:
         self.offsets: list[int] = []
@@ -224,7 +224,7 @@ def test_a_plain_batch_of_a_producer_is_no_transactions(caplog: pytest.LogCaptur
 def test_a_batch_that_cannot_be_decoded_is_skipped_as_a_whole(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Compressed, it is small; what it says it holds is more than is taken."""
+    """Skip a small compressed batch whose declared content exceeds the limit."""
     large = build_batch([encoded(note("x" * 9_000)), encoded(note("y"))], timestamp_ms=1, compression=Compression.GZIP)
     log = log_of(batch("a"), large, batch("b"))
     monkeypatch.setattr(replay, "LARGEST_BATCH_BYTES", 5_000)

@@ -58,7 +58,7 @@ histories = st.lists(st.lists(changes, max_size=5), max_size=8)
 
 
 def written(history: Sequence[Sequence[MetaChange]]) -> tuple[bytes, list[MetaState]]:
-    """A journal of these commits, and the state after each; the first has the cluster id."""
+    """Return a journal of these commits and the state after each; the first one sets the cluster id."""
     state = MetaState()
     state.apply(PutMeta(CLUSTER_ID, "c"))
     digest = digest_of(state)
@@ -141,7 +141,7 @@ def test_states_that_differ_have_other_digests(history: list[list[MetaChange]], 
 
 
 def test_values_that_were_swapped_have_another_digest() -> None:
-    """A sum of checksums alone would often be the same."""
+    """Use a digest that depends on where values stand; a sum of checksums would often be the same."""
 
     def digest(first: str, second: str) -> int:
         state = MetaState()

@@ -1,4 +1,4 @@
-"""Metadata is kept twice: the loss of any one file, or damage in it, loses nothing; a start never makes it empty."""
+"""Metadata is stored twice: losing or damaging one file loses nothing, and no start ever makes it empty."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ USER: Final = CredentialKey("alice", "SCRAM-SHA-256")
 
 
 class Folder:
-    """One data folder on disk, opened, left as a crash leaves it, and damaged."""
+    """A data folder on disk that tests open, crash and damage."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -45,7 +45,7 @@ class Folder:
         self.opened: DataFolder | None = None
 
     def open(self) -> MetaState:
-        """Open it and start metadata; what it says then."""
+        """Open the folder, start metadata, and return its state."""
         env = Environment(VirtualClock(), self.ids, OsFs(lambda call: call()))
         database = SqliteRecord(f"{self.path}/meta.db", self.ids.randbytes(4).hex())
         self.opened = open_data_folder(env.fs, str(self.path), database, lambda: self.ids.randbytes(11).hex())
@@ -58,7 +58,7 @@ class Folder:
         self.opened.release_lock()
 
     def crash_to(self, target: Path) -> Folder:
-        """Copy what kill -9 leaves into another folder; this one goes on."""
+        """Copy the files that kill -9 would leave into another folder, and keep using this one."""
         shutil.copytree(self.path, target)
         return Folder(target)
 
@@ -80,7 +80,7 @@ def check(state: MetaState, expected: MetaState) -> None:
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Path, MetaState]]:
-    """Folders as kill -9 and a stop leave them: an older copy, the folder, what it says."""
+    """Return, for kill -9 and for a stop: an older copy, the folder, and its state."""
     base = tmp_path_factory.mktemp("images")
     folder = Folder(base / "live")
     folder.open()
@@ -179,7 +179,7 @@ def test_whatever_happens_to_any_one_file(
 def test_damage_to_several_files_is_a_start_with_everything_or_a_refusal(
     tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]], data: st.DataObject
 ) -> None:
-    """Never an empty cluster, never another one, never a traceback, and a refusal changes nothing."""
+    """Start with all metadata or refuse without changes; never as an empty or another cluster, or with a traceback."""
     older, image, expected = images["killed"]
     folder = Folder(tmp_path / "data")
     shutil.rmtree(folder.path, ignore_errors=True)
@@ -241,7 +241,7 @@ def test_both_records_lost_is_no_empty_cluster(tmp_path: Path, images: dict[str,
 def test_a_damaged_journal_that_has_seen_later_commits_is_not_written_over(
     tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]]
 ) -> None:
-    """An older `meta.db` would be the truth then, without a word of what was committed since."""
+    """Refuse: an older `meta.db` would otherwise be accepted, and all later commits silently lost."""
     older, image, _ = images["stopped"]
     folder = Folder(tmp_path / "data")
     shutil.copytree(image, folder.path)
@@ -260,7 +260,7 @@ def test_a_damaged_journal_that_has_seen_later_commits_is_not_written_over(
 def test_a_damaged_write_ahead_log_is_not_thrown_away(
     tmp_path: Path, images: dict[str, tuple[Path, Path, MetaState]]
 ) -> None:
-    """SQLite goes on without it, and removes it."""
+    """Keep it; SQLite would continue without it and remove it."""
     _, image, _ = images["killed"]
     folder = Folder(tmp_path / "data")
     shutil.copytree(image, folder.path)
@@ -323,7 +323,7 @@ def test_a_foreign_folder_is_refused_before_a_byte_changes(tmp_path: Path, make:
 
 
 def test_a_folder_of_apache_kafkas_is_refused_with_the_command_that_takes_it_over(tmp_path: Path) -> None:
-    """And not with one that would rename its folders: it has logs, and none of our files."""
+    """Offer that command, and not one that would rename the folders: there are logs, but none of our files."""
     base = tmp_path / "its data"
     (base / "orders-0").mkdir(parents=True)
     (base / "orders-0" / "partition.metadata").write_text("version: 0\ntopic_id: AAECAwQFBgcICQoLDA0ODw\n")
@@ -352,7 +352,7 @@ def test_an_empty_folder_is_taken(tmp_path: Path, names: tuple[str, ...]) -> Non
 
 @pytest.mark.parametrize("left", [0, 1, 2])
 def test_a_first_start_that_was_cut_off_goes_on(tmp_path: Path, left: int) -> None:
-    """The start is cut off after the marker, after the database's file, and after its first commit."""
+    """Continue a start interrupted after the marker, after creating the database, or after its first commit."""
     folder = Folder(tmp_path / "data")
     state = folder.open()
     folder.close()
@@ -369,7 +369,7 @@ def test_a_first_start_that_was_cut_off_goes_on(tmp_path: Path, left: int) -> No
 
 
 def test_a_folder_of_format_1_is_known_until_it_was_opened(tmp_path: Path) -> None:
-    """Metadata that was never counted, no journal, no marker."""
+    """Recognise it by metadata without a commit number, and by the missing journal and marker."""
     folder = Folder(tmp_path / "data")
     folder.open()
     assert folder.opened is not None
@@ -472,7 +472,7 @@ def test_a_commit_that_fails_is_in_neither_record(tmp_path: Path) -> None:
 
 
 class OnMemory:
-    """A folder on a disk in memory, whose syncs off the loop are held back, with `database` beside it."""
+    """A folder on a disk in memory, with `database` beside it; syncs off the loop are held back."""
 
     def __init__(self) -> None:
         self.fs = MemFs(VirtualClock().call_soon, Random(1))

@@ -1,4 +1,4 @@
-"""The work that is still done with little room, and when it is done again."""
+"""Operations allowed on a nearly full disk, and when all are allowed again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of blocks kept back, and who gets them."""
+"""The file of reserved blocks, and the writes that may use them."""
 
 from __future__ import annotations
 

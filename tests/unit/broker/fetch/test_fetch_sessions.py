@@ -1,4 +1,4 @@
-"""KIP-227: full and incremental fetches, the session cache and its eviction."""
+"""Full and incremental fetches, the session cache and its eviction (KIP-227)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from shareq.protocol.errors import ErrorCode
 
 @dataclass
 class Data:
-    """A partition's answer as the sessions see it."""
+    """A partition's answer as seen by the sessions."""
 
     records: bytes | memoryview | None = b""
     error_code: int = 0
@@ -33,7 +33,7 @@ class Data:
 
 
 class Answer(NamedTuple):
-    """The session part of an answer, and the partitions in it."""
+    """The session's part of an answer, and its partitions."""
 
     error: ErrorCode
     session_id: int
@@ -70,7 +70,7 @@ def opened(
 
 
 def answered(context: FetchContext, now_ms: int = 0, **data: Data) -> Answer:
-    """Answer every partition; `data` by 'topic_partition', otherwise an empty one without news."""
+    """Answer every partition with `data` by 'topic_partition', or with an empty answer without changes."""
     results = [(each, data.get(f"{each.topic!s}_{each.partition}", Data())) for each in context.partitions]
     noted = context.noted(results)
     return Answer(*context.answered(now_ms), noted)

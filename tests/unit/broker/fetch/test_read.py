@@ -1,4 +1,4 @@
-"""One pass over the partitions of a fetch, on logs in memory: limits, refusals, what is counted."""
+"""One pass over the partitions of a fetch, on logs in memory: limits, refusals, counters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NONE = ErrorCode.NONE
 
 
 class Rig:
-    """Topics t (2 partitions) and u (1)."""
+    """Topics t (2 partitions) and u (1 partition)."""
 
     def __init__(self) -> None:
         self.ports = FakeHost(t=2, u=1)
@@ -117,7 +117,7 @@ def test_records_that_have_to_be_fetched_first_are_no_error_and_not_enough(rig: 
 
 
 def test_beyond_the_end_of_a_log_that_grows_elsewhere_is_nothing_yet(rig: Rig) -> None:
-    """A consumer that was answered OFFSET_OUT_OF_RANGE would begin again where `auto.offset.reset` says."""
+    """Return no records: on OFFSET_OUT_OF_RANGE a consumer would restart where `auto.offset.reset` says."""
     rig.log().fill(b"0")
     rig.log().missing_from = 1
     read = rig.read(at(0, 7))

@@ -1,4 +1,4 @@
-"""Lines of a kind are bounded in number, and those that are left out are counted."""
+"""Log lines of one kind are limited in number, and suppressed ones are counted."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_long_texts_are_cut(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_of_long_texts_no_more_is_kept_than_is_written() -> None:
-    """A client may say half a megabyte of itself before it has logged in, and another text each time."""
+    """Keep only the written part: before login a client may send half a megabyte of text, different each time."""
     clock = VirtualClock()
     logs = BoundedLogs(clock)
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""Text with a checksum of its own: no byte of it can change unnoticed."""
+"""Text with its own checksum, so that no changed byte goes unnoticed."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from shareq.broker.foundation.os_fs import OsFs, open_to_others
 
 
 class HandBack:
-    """A loop's `call_soon_threadsafe`, run by the test."""
+    """A `call_soon_threadsafe` whose calls the test runs."""
 
     def __init__(self) -> None:
         self.calls: list[Callable[[], None]] = []
@@ -180,7 +180,7 @@ def test_syncing_in_the_background_calls_back_on_the_loop(fs: OsFs, hand_back: H
 def test_a_file_closed_under_a_background_sync_is_closed_when_that_is_over(
     fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Otherwise the sync would hit another file that got the same descriptor."""
+    """Close it later; otherwise the sync would hit another file with the same descriptor."""
     began, go_on = threading.Event(), threading.Event()
     synced: list[int] = []
 
@@ -208,7 +208,7 @@ def test_a_file_closed_under_a_background_sync_is_closed_when_that_is_over(
 def test_what_one_call_syncs_is_synced_at_once(
     fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three commits of the file system one after the other would take three times as long."""
+    """Sync in parallel; three successive commits of the file system would take three times as long."""
     together = threading.Barrier(3)
     monkeypatch.setattr(os_fs_module, "_sync_data", lambda _fd: together.wait(10))
     monkeypatch.setattr(os, "fsync", lambda _fd: together.wait(10))
@@ -219,6 +219,44 @@ def test_what_one_call_syncs_is_synced_at_once(
     assert results == [{}]
     for file in files:
         file.close()
+
+
+def test_where_the_disk_is_slow_as_many_files_are_synced_at_once_as_wait(
+    fs: OsFs, hand_back: HandBack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sync all waiting files at once; four at a time, 64 logs waited 16 times as long as one sync takes."""
+    monkeypatch.setattr(os_fs_module, "_SLOW_S", 0.0)
+    files = [fs.open(f"{tmp_path}/{at}", create=True) for at in range(20)]
+    results: list[SyncErrors] = []
+    fs.sync_soon(files[:1], results.append)  # the first one shows how slow it is
+    hand_back.run_one()
+    together = threading.Barrier(20)
+    monkeypatch.setattr(os_fs_module, "_sync_data", lambda _fd: together.wait(10))
+    for file in files:
+        fs.sync_soon([file], results.append)
+    while len(results) < 21:
+        hand_back.run_one()
+    assert results == [{}] * 21
+    for file in files:
+        file.close()
+
+
+def test_one_end_that_fails_does_not_keep_the_others_from_their_callers(
+    fs: OsFs, hand_back: HandBack, tmp_path: Path
+) -> None:
+    file = fs.open(f"{tmp_path}/file", create=True)
+    results: list[SyncErrors] = []
+
+    def fails(_errors: SyncErrors) -> None:
+        raise ValueError("planned")
+
+    fs.sync_soon([file], fails)
+    fs.sync_soon([file], results.append)
+    fs.close()  # both are over
+    with pytest.raises(ValueError, match="planned"):
+        hand_back.run_one()
+    assert results == [{}]
+    file.close()
 
 
 def test_a_sync_ends_with_its_last_file_and_reports_which_failed(
@@ -351,7 +389,7 @@ def test_zeros_stand_in_where_blocks_cannot_be_had(fs: OsFs, tmp_path: Path, mon
 
 
 def test_what_is_made_is_for_its_owner_alone(tmp_path: Path) -> None:
-    """Records are in the logs, keys in the metadata; and who may open the lock file may hold the lock."""
+    """Restrict access: logs hold records, metadata holds keys, and opening the lock file is enough to lock it."""
     fs, data = OsFs(lambda _: None), tmp_path / "data"
     before = os.umask(0)
     try:

@@ -1,4 +1,4 @@
-"""Work that can be split pauses when its turn is spent: by the clock, or by its elements where time stands still."""
+"""Divisible work pauses at the end of its turn, by the clock, or by its elements when the clock stands still."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shareq.broker.foundation.turn_budget import LOOK, PAUSE, TURN_ELEMENTS, TUR
 
 
 class Loop:
-    """Time that moves when a test says so, and the calls of the next turn."""
+    """A clock moved by the test, and the calls of the next turn."""
 
     def __init__(self, *, stands_still: bool = False) -> None:
         self.stands_still = stands_still
@@ -58,20 +58,20 @@ def test_a_turn_lasts_as_long_as_it_may_whatever_an_element_takes(element_ns: in
 
 
 def test_the_time_before_the_first_look_counts_in_a_turn_of_its_own() -> None:
-    """A piece of a large batch takes longer than a turn: no other one goes with it."""
+    """Use a whole turn for a piece of a large batch that takes longer than one, and let nothing else share it."""
     loop = Loop()
     budget = TurnBudget(loop)
     budget.renew()
     loop.ns += TURN_NS
     assert budget.breathe(LOOK) is PAUSE
     budget.renew()
-    loop.next_turn()  # what asks later, in another turn of the loop, begins with time of its own
+    loop.next_turn()  # work of a later turn of the loop starts with its own time
     loop.ns += TURN_NS
     assert budget.breathe(LOOK) is not PAUSE
 
 
 def test_what_goes_on_in_one_turn_of_the_loop_shares_its_time() -> None:
-    """A hundred commits that become durable in one append, say, each of which has many rows to make."""
+    """Share the time, for example among a hundred commits that become durable together, with many rows each."""
     loop = Loop()
     budget = TurnBudget(loop)
     paused = 0
@@ -104,7 +104,7 @@ def test_where_time_stands_still_the_same_elements_pause_at_the_same_places(brea
     budget = TurnBudget(loop)
 
     def pauses() -> list[int]:
-        """The elements of every turn."""
+        """Return the number of elements in each turn."""
         budget.renew()
         turns = [0]
         for elements in breaths:

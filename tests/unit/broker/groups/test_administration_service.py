@@ -1,4 +1,4 @@
-"""Administration of groups on fakes: both steps, the states between them, and what fails in each."""
+"""Administration of groups on fakes: both steps, the states between them, and failures of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNKNOWN = ApiError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text_of(ErrorCode.UNKNO
 
 
 class Rig(GroupRig):
-    """`admin`, and share group g with the states of both partitions of t, but without members."""
+    """An administrator, and share group g without members, with states of both partitions of t."""
 
     def __init__(self, *, group: bool = True) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class Rig(GroupRig):
         return {topic.topic_name: sorted(topic.partitions) for topic in topics.values()}
 
     def called(self) -> list[object]:
-        """The operations on states, without their keys."""
+        """Return the operations on states, without their keys."""
         return [call[0] for call in self.states.calls]
 
     def listed(self, states: Sequence[str] = (), types: Sequence[str] = ()) -> ListedGroups:
@@ -169,7 +169,7 @@ def test_a_deletion_whose_steps_cannot_be_written(step: int, rig: Rig) -> None:
 def test_states_stay_that_a_group_is_to_have_again(
     whole: str, news: str, monkeypatch: pytest.MonkeyPatch, rig: Rig
 ) -> None:
-    """Others have their turns between two states that are deleted."""
+    """Keep them: other requests run between the deletions of two states."""
     monkeypatch.setattr(rig.admin, "_breathe", lambda _elements=1: PAUSE)
     pending = rig.delete() if whole == "group" else rig.delete_offsets("g", ["t"])
     rig.ports.logs.flush()

@@ -1,4 +1,4 @@
-"""Committed offsets on fakes: what ids and names mean, what does not exist, and failures of the log."""
+"""Committed offsets on fakes: topic ids and names, missing topics, and failures of the log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Rows = dict[tuple[str | bytes, int], ErrorCode]
 
 
 class Rig(GroupRig):
-    """Commits, fetches and deletes of a group without members."""
+    """Commits, fetches and deletions of a group without members."""
 
     def commit_request(
         self, offsets: Mapping[tuple[str | bytes, int], int], group: str = "g", **fields: object
@@ -94,7 +94,7 @@ def rig() -> Rig:
 
 
 def commit_rows(answer: offset_commit.OffsetCommitResponse, version: int) -> Rows:
-    """One topic has one entry."""
+    """Return the error of each row, and check that each topic has one entry."""
     names = [(topic.name, topic.topic_id) for topic in answer.topics]
     assert len(names) == len(set(names))
     for topic in answer.topics:
@@ -111,7 +111,7 @@ def commit_rows(answer: offset_commit.OffsetCommitResponse, version: int) -> Row
 
 
 def static_member(rig: Rig) -> str:
-    """The member of group g, with instance id `i` and a session of 30 seconds; its generation is 1."""
+    """Create the member of group g with instance id `i` and a session of 30 seconds, in generation 1; return its id."""
     joining = JoinGroupRequest("g", 30_000, 60_000, "", "i", "consumer", [JoinGroupRequestProtocol("range", b"r")])
     pending = begun(rig.ports.env, rig.service.classic.join(joining, 5, CLIENT))
     rig.ports.clock.advance(3_000)
@@ -128,7 +128,7 @@ def commit_as(rig: Rig, member: str, instance: str | None) -> Rows:
 
 
 def test_a_commit_counts_as_a_heartbeat_of_a_classic_member(rig: Rig) -> None:
-    """Apache Kafka: the offset commits of a classic member keep up its session."""
+    """Extend its session, as Apache Kafka does."""
     member = static_member(rig)
     for _ in range(3):
         rig.ports.clock.advance(29_999)
@@ -144,7 +144,7 @@ def test_a_commit_counts_as_a_heartbeat_of_a_classic_member(rig: Rig) -> None:
 def test_a_commit_in_the_name_of_an_instance_that_another_member_has_is_fenced(
     instance: str | None, error: ErrorCode, rig: Rig
 ) -> None:
-    """KIP-345."""
+    """Return the fencing error (KIP-345)."""
     static_member(rig)
     assert commit_as(rig, "other", instance) == {("t", 0): error}
 

@@ -1,4 +1,4 @@
-"""Classic and consumer groups, and the coordinator of all kinds, on fakes: routing, waiting, failures, news."""
+"""Classic and consumer groups and their coordinator on fakes: routing, waiting, failures, metadata changes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def join(rig: GroupRig, member: str = "", version: int = 3, group: str = "g") ->
 
 
 def formed(rig: GroupRig) -> str:
-    """Group g with one member that has its assignment; its id."""
+    """Create group g with one member that has its assignment; return its id."""
     pending = join(rig)
     rig.ports.clock.advance(3_000)
     rig.ports.logs.flush()
@@ -166,7 +166,7 @@ def test_members_are_heard_of_and_leave() -> None:
 
 
 def test_those_a_member_leaves_behind_have_their_rebalance_time_from_then_on() -> None:
-    """Apache Kafka: the rebalance that a departure begins ends after the largest rebalance timeout, 60 seconds here."""
+    """End the rebalance after the largest rebalance timeout, as Apache Kafka does: 60 seconds here."""
     rig = GroupRig(OFFSETS)
     pendings = [join(rig), join(rig), join(rig)]
     rig.ports.clock.advance(6_000)
@@ -176,7 +176,7 @@ def test_those_a_member_leaves_behind_have_their_rebalance_time_from_then_on() -
     rig.service.classic.leave(LeaveGroupRequest("g", members=[MemberIdentity(leaves)]))
     rig.ports.logs.flush()
     rejoined = join(rig, stays)
-    for _ in range(3):  # it lives, but does not join again
+    for _ in range(3):  # it sends heartbeats, but does not join again
         rig.ports.clock.advance(19_999)
         rig.service.classic.heartbeat(HeartbeatRequest("g", 1, silent))
         rig.ports.logs.flush()
@@ -335,7 +335,7 @@ def test_a_start_loads_the_groups(rig: GroupRig) -> None:
 
 
 def committed(rig: GroupRig, topic: str, *, topic_id: bytes) -> None:
-    """An offset of group o; with a zero id as an earlier release kept it."""
+    """Commit an offset of group o; with a zero id, as an earlier release stored it."""
     row = OffsetCommitRequestPartition(0, 5)
     request = OffsetCommitRequest(group_id="o", topics=[OffsetCommitRequestTopic(topic, topic_id, [row])])
     prepared = PreparedCommit(GROUP_SERDE, 4_096, 1 << 20)
@@ -349,7 +349,7 @@ def committed(rig: GroupRig, topic: str, *, topic_id: bytes) -> None:
 
 
 def offsets_of(rig: GroupRig) -> set[str]:
-    """The topics of group o."""
+    """Return the topics of group o."""
     asked = OffsetFetchRequestGroup("o", topics=None)
     answer = rig.fetch_begun(asked, 9).value
     return {topic.name for topic in answer.topics}
@@ -423,7 +423,7 @@ def test_a_start_finishes_the_deletions_that_a_crash_cut_off(rig: GroupRig) -> N
 
 
 def test_a_start_that_cannot_believe_what_is_missing_forgets_nothing() -> None:
-    """Metadata that mirrors another cluster is never complete: topics may come later, and partitions."""
+    """Keep all: metadata mirrored from another cluster is never complete, and topics or partitions may follow."""
     rig = GroupRig(OFFSETS, STATES)
     rig.join("m", "t", "u")
     ids = {name: rig.id_of(name) for name in "tu"}
@@ -553,7 +553,7 @@ def test_news_that_cannot_be_written_harm_nobody(rig: GroupRig) -> None:
 
 
 def test_what_is_given_up_is_freed_by_its_last_reference() -> None:
-    """The collector does not look at what a load has made (`Collector.keep`)."""
+    """Free it without the garbage collector, which skips loaded state (`Collector.keep`)."""
     rig = GroupRig()
     rig.ports.topics.add(OFFSETS, 1)
     given_up = rig.service.coordinator.partitions.get(0)

@@ -1,4 +1,4 @@
-"""Writes that fail, disks that fill up, syncs that fail, and group commit."""
+"""Failed writes, full disks, failed syncs and group commit."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.foundation.loop.coroutines import result_of
 from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -67,7 +68,7 @@ def test_a_failed_write_leaves_no_trace_in_the_indexes() -> None:
             world.restart()
         for offset in range(80):
             result = world.log.read(offset, 1, upto=80)
-            assert not isinstance(result, ErrorCode)
+            assert isinstance(result, ReadResult)
             assert [span.base_offset for span in result.batches] == [offset]
         assert result_of(world.log.seek_max_timestamp(unpaused)) == (now + 9, 72)
         assert world.log.offset_for_timestamp(now + 5) == (now + 5, 40)
@@ -127,7 +128,7 @@ def test_a_failed_write_takes_back_what_producers_did() -> None:
 
 
 def test_a_failed_write_while_rolling_within_a_tick() -> None:
-    """The bytes written into the old segment count; the append that had to roll is refused at once."""
+    """Keep the bytes written into the old segment, and refuse at once the append that needed a new one."""
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE))
     reported: list[tuple[int, ErrorCode]] = []
 
@@ -182,7 +183,7 @@ def syncs(world: LogWorld) -> int:
 
 
 def test_without_flushing_every_message_only_new_names_are_synced() -> None:
-    """A power loss used to leave a folder with an empty `partition.metadata`, with default settings."""
+    """Sync new names: a power loss once left a folder with an empty `partition.metadata` and default settings."""
     world = LogWorld()
     reported: list[ErrorCode] = []
     world.append(batch_of(b"x"), reported.append)
@@ -200,7 +201,7 @@ def test_without_flushing_every_message_only_new_names_are_synced() -> None:
 
 
 def test_what_was_refused_because_names_could_not_be_synced_is_not_back_at_the_next_start() -> None:
-    """A coordinator would find an operation that it had refused, behind others that went by its not being there."""
+    """Remove a refused append: a coordinator would otherwise find the operation that it refused, before later ones."""
     world = LogWorld()
     planned = OSError("planned")
     world.fs.fail = lambda kind, path: planned if kind == "sync" and path.endswith("partition.metadata") else None
@@ -226,7 +227,7 @@ def test_an_append_counts_only_after_its_sync(world: LogWorld) -> None:
 
 
 def test_what_is_written_during_a_sync_shares_the_next_one(world: LogWorld) -> None:
-    """Group commit: one fsync serves all waiting requests."""
+    """Serve all waiting requests with one fsync (group commit)."""
     world.produce(b"first")
     before = syncs(world)
     reported: list[int] = []
@@ -241,6 +242,76 @@ def test_what_is_written_during_a_sync_shares_the_next_one(world: LogWorld) -> N
     held.pop()()
     assert reported == [0, 1, 2, 3, 4]
     assert syncs(world) == before + 2
+
+
+class Logs:
+    """Logs of one topic, with all their syncs held back."""
+
+    def __init__(self, count: int) -> None:
+        self.world = LogWorld(flush_every_message=True)
+        self.world.topics.images["many"] = TopicImage("many", bytes(16), count)
+        self.logs = [self.world.logs.get("many", partition) for partition in range(count)]
+        self.answered: list[int] = []
+        for at in range(count):
+            self.append(at)
+        self.world.tick()  # their names are there
+        self.answered.clear()
+        self.held: list[Callable[[], None]] = []
+        self.world.fs.held_syncs = self.held
+
+    def append(self, at: int) -> None:
+        self.logs[at].append(
+            batch_of(b"x"),
+            origin=Origin.CLIENT,
+            now_wall_ms=self.world.clock.wall_ms(),
+            on_durable=lambda _error: self.answered.append(at),
+        )
+
+    def append_to_all(self) -> None:
+        for at in range(len(self.logs)):
+            self.append(at)
+        self.world.tick()
+
+
+def test_as_many_syncs_are_under_way_as_logs_wait_and_each_answers_by_itself() -> None:
+    many = Logs(20)
+    many.append_to_all()
+    assert len(many.held) == 20
+    many.held.pop(7)()
+    assert many.answered == [7]
+    many.held.pop(0)()
+    assert many.answered == [7, 0]
+    many.append_to_all()
+    assert len(many.held) == 18 + 2, "of the two that have none under way"
+    many.held.pop(0)()
+    assert (many.answered, len(many.held)) == ([7, 0, 1], 20), "its end starts that log's next one"
+
+
+def test_a_log_whose_sync_takes_long_keeps_no_other_waiting() -> None:
+    many = Logs(3)
+    many.append(0)
+    many.world.tick()
+    slow = many.held.pop()
+    for _ in range(5):
+        many.append(1)
+        many.append(0)
+        many.world.tick()
+        many.held.pop()()
+    assert many.answered == [1] * 5
+    slow()
+    many.held.pop()()
+    assert (many.answered, many.held) == ([1] * 5 + [0] * 6, [])
+
+
+def test_names_that_several_logs_need_are_synced_once_for_all() -> None:
+    """Report a folder's error to all logs: the kernel returns it only once, and a second sync would seem to succeed."""
+    world = LogWorld(flush_every_message=True)
+    held: list[Callable[[], None]] = []
+    world.fs.held_syncs = held
+    for partition in (0, 1):
+        world.logs.get(TOPIC, partition).append(batch_of(b"x"), origin=Origin.CLIENT, now_wall_ms=world.clock.wall_ms())
+    world.tick()
+    assert len(held) == 1
 
 
 def test_flush_messages_of_a_topic() -> None:
@@ -281,7 +352,7 @@ def test_appends_are_notified_in_order_even_when_only_some_of_them_wait_for_a_sy
 
 
 def test_a_failed_sync_takes_the_log_offline_until_the_next_start(world: LogWorld) -> None:
-    """The kernel may have dropped what it could not write: trying again would lie."""
+    """Never retry a failed sync: the kernel may have dropped the data, so a success would be false."""
     world.produce(b"kept")
     reported: list[ErrorCode] = []
     fail(world, "sync")
@@ -299,7 +370,7 @@ def test_a_failed_sync_takes_the_log_offline_until_the_next_start(world: LogWorl
 
 
 def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_reported_after_it(world: LogWorld) -> None:
-    """A state rebuilt after the failure must find everything before it durable."""
+    """Report the later write last, so that a state rebuilt after the failure finds everything before it durable."""
     world.produce(b"x")
     events: list[tuple[str, ErrorCode, int]] = []
 
@@ -321,7 +392,7 @@ def test_a_write_that_fails_while_an_earlier_one_is_being_synced_is_reported_aft
 
 
 def test_the_end_of_an_abandoned_sync_does_not_end_the_next_one(world: LogWorld) -> None:
-    """All that it was made for was synced at once, because a later append had failed."""
+    """Ignore the abandoned sync: a later append had failed, so all that the sync was for was synced at once."""
     failing, other = world.logs.get(TOPIC, 0), world.logs.get(TOPIC, 1)
     reported: dict[PartitionLog, list[ErrorCode]] = {failing: [], other: []}
     now = world.clock.wall_ms()
@@ -364,7 +435,7 @@ def test_closing_answers_what_is_buffered() -> None:
 
 
 def test_a_segment_is_on_stable_storage_before_the_next_one_exists() -> None:
-    """Otherwise a power cut could leave a torn segment with sound ones behind it, which stops the next start."""
+    """Sync it first: otherwise a power cut could leave a torn segment before sound ones, which stops the next start."""
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE), flush_every_message=True)
     for at in range(12):
         world.append(batch_of(b"%d" % (at % 10)))
@@ -382,7 +453,7 @@ def test_a_segment_is_on_stable_storage_before_the_next_one_exists() -> None:
 
 
 def test_what_a_failed_sync_has_lost_is_not_taken_from_the_page_cache_at_the_next_start(world: LogWorld) -> None:
-    """The kernel drops what it could not write and calls it clean: a later sync would not write it either."""
+    """Distrust the page cache: the kernel marks dropped pages as clean, so a later sync would not write them either."""
     world.fs.drops_failed_syncs = True
     world.produce(b"kept")
     reported: list[ErrorCode] = []
@@ -436,7 +507,7 @@ def test_a_failed_sync_of_a_log_that_failed_to_write_keeps_what_was_synced(world
 
 
 def test_nothing_is_promised_in_a_file_whose_name_is_not_synced() -> None:
-    """A segment that is full at once is synced before the next one exists; a loss of power takes it all the same."""
+    """Sync the name too: a power loss removes even a synced segment whose name is not durable."""
     size = len(batch_of(b"0"))
     world = LogWorld(LogSettings(segment_bytes=2 * size), flush_every_message=True)
     held: list[Callable[[], None]] = []
@@ -454,7 +525,7 @@ def test_nothing_is_promised_in_a_file_whose_name_is_not_synced() -> None:
 
 
 def test_a_start_makes_it_durable_that_a_failed_sync_left_nothing() -> None:
-    """Or what was cut off, and is not read, is back when power is lost after it."""
+    """Make the truncation durable: otherwise the removed data would return after a power loss."""
     world = LogWorld(LogSettings(flush_messages=1))
     reported: list[ErrorCode] = []
     world.append(batch_of(b"refused"), reported.append)
@@ -490,7 +561,7 @@ def test_an_error_of_one_file_takes_that_log_alone_offline(world: LogWorld) -> N
 
 
 def test_a_topic_that_is_deleted_while_its_names_are_synced_takes_nobody_with_it() -> None:
-    """Its folder has another name by then: syncing it fails."""
+    """Continue with other topics although syncing the deleted topic's renamed folder fails."""
     world = LogWorld()
     other = TopicImage("other", bytes(16), 1)
     world.topics.images["other"] = other

@@ -1,4 +1,4 @@
-"""The owners of folders in a data folder: nothing is removed or renamed that no broker wrote, nothing of ours lost."""
+"""Ownership of folders in a data folder: foreign ones are never removed or renamed, the broker's own never lost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests.support.worlds.log_world import DATA, TOPIC, TOPIC_ID, LogWorld, Topi
 
 OTHER_ID = bytes(range(16, 32))
 ID_FILE = f"{DATA}/{TOPIC}-0/partition.metadata"
-LINE_ENDS = {10, 43}  # a flipped bit makes another white space of them
+LINE_ENDS = {10, 43}  # a flipped bit turns one white space into another
 HEX = "0123456789abcdef" * 2
 
 
 def crashed() -> LogWorld:
-    """One record in partition 0, and the process killed."""
+    """Return a world with one record in partition 0 after its process was killed."""
     world = LogWorld()
     world.produce(b"kept")
     world.crash(CrashModel.PROCESS_KILL)
@@ -61,7 +61,7 @@ def flip(position: int) -> Callable[[bytearray], None]:
 def test_a_damaged_partition_metadata_is_made_again_from_the_metadata(
     damage: Callable[[bytearray], None], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Power loss leaves it with 0 bytes; a flipped bit of an id is another id. Metadata knows whose the name is."""
+    """Restore it from the metadata, after a power loss left 0 bytes or a flipped bit changed the id."""
     world = crashed()
     damage(world.fs.content(ID_FILE))
     world.start()
@@ -84,7 +84,7 @@ def recreate(world: LogWorld) -> None:
 
 
 def test_a_folder_that_a_deleted_topic_or_the_new_one_may_have_stops_the_start() -> None:
-    """The names are equal, and the id is gone: whose records these are is not known."""
+    """Stop the start: without the id it is unknown which of two topics of one name these records belong to."""
     world = crashed()
     recreate(world)
     world.fs.content(ID_FILE).clear()
@@ -97,7 +97,7 @@ def test_a_folder_that_a_deleted_topic_or_the_new_one_may_have_stops_the_start()
 
 
 def test_a_folder_without_a_segment_is_the_new_topics_whatever_topic_had_its_name() -> None:
-    """A crash came after the folder was made, and before the id was in it: no record of either topic is in there."""
+    """Use the folder: a crash before its id was written left no record of either topic in it."""
     world = crashed()
     recreate(world)
     for name in world.fs.list_dir("data/orders-0"):
@@ -128,7 +128,7 @@ def test_a_folder_of_a_deleted_topic_is_removed_and_the_topic_forgotten(caplog: 
 
 
 def test_a_deleted_topic_is_not_forgotten_before_its_renames_are_durable() -> None:
-    """Otherwise the folder comes back by a loss of power, and nobody knows it."""
+    """Remember it until then: after a power loss the folder would return, and no topic would own it."""
     for seed in range(30):
         world = LogWorld(seed=seed, flush_every_message=True)
         world.produce(b"old")
@@ -159,7 +159,7 @@ def test_a_topic_whose_folder_cannot_be_renamed_is_remembered(world: LogWorld) -
 
 @pytest.mark.parametrize("image", [None, TopicImage(TOPIC, OTHER_ID, 3), TopicImage(TOPIC, TOPIC_ID, 0)])
 def test_a_folder_of_no_topic_that_is_known_stops_the_start(image: TopicImage | None) -> None:
-    """It may be all that is left of it. Nothing is set aside, and with the metadata back everything is there."""
+    """Set nothing aside: the folder may be all that is left of the topic, and is readable once the metadata is back."""
     world = crashed()
     known = world.topics.images.pop(TOPIC)
     if image is not None:
@@ -200,7 +200,7 @@ def test_a_foreign_folder_is_left_alone(caplog: pytest.LogCaptureFixture) -> Non
     world = crashed()
     world.fs.make_dirs(f"{DATA}/photos-2024")
     world.fs.write_atomic(f"{DATA}/photos-2024/img.jpg", b"a picture")
-    world.fs.make_dirs(f"{DATA}/{TOPIC}-1")  # as a loss of power leaves it, or anybody's
+    world.fs.make_dirs(f"{DATA}/{TOPIC}-1")  # left by a power loss, or by another program
     world.fs.make_dirs(f"{DATA}/old-delete")
     world.fs.write_atomic(f"{DATA}/old-delete/notes", b"notes")
     world.start()
@@ -210,7 +210,7 @@ def test_a_foreign_folder_is_left_alone(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_a_topic_may_have_the_name_of_a_foreign_folder(world: LogWorld) -> None:
-    """Its files go beside the others; when it is deleted, the others stay."""
+    """Store the topic's files beside the foreign ones, which stay when the topic is deleted."""
     world.fs.make_dirs(f"{DATA}/{TOPIC}-0/pictures")
     world.fs.write_atomic(f"{DATA}/{TOPIC}-0/notes", b"notes")
     world.produce(b"x")
@@ -257,7 +257,7 @@ def test_which_files_a_broker_writes(name: str, ours: bool) -> None:
 
 
 class RealFolder:
-    """A data folder on disk, beside a folder with a foreign file in it."""
+    """A data folder on disk, beside a folder that contains a foreign file."""
 
     def __init__(self, base: Path) -> None:
         self.path = base / "data"

@@ -1,4 +1,4 @@
-"""The starts of logs: how they move together, and in which order that is seen."""
+"""Log start offsets: how several move together, and in which order the changes become visible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TWO_BATCHES = LogSettings(segment_bytes=2 * len(batch_of(b"x")))
 
 
 def filled(batches: int = 6, settings: LogSettings = TWO_BATCHES) -> LogWorld:
-    """Three logs of one-record batches, two to a segment."""
+    """Return three logs of one-record batches, two batches to a segment."""
     world = LogWorld(settings)
     for partition in range(3):
         log = world.logs.get(TOPIC, partition)
@@ -28,7 +28,7 @@ def filled(batches: int = 6, settings: LogSettings = TWO_BATCHES) -> LogWorld:
 
 
 class Starts:
-    """`LogStarts` over the logs of a world; `events` is what happened, in order."""
+    """`LogStarts` over the logs of a world; `events` lists the events in order."""
 
     def __init__(self, world: LogWorld) -> None:
         self.logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
@@ -52,7 +52,7 @@ class Starts:
         return [log.log_start_offset for log in self.logs]
 
     def delete(self, *offsets: int) -> list[ErrorCode]:
-        """Delete the records below these offsets of the first logs."""
+        """Delete the records below the given offsets, one for each of the first logs."""
         self._before = self._begins()
         results = self.starts.delete_records(dict(zip(self.logs, offsets, strict=False)))
         return list(results.values())
@@ -142,7 +142,7 @@ def test_the_manager_keeps_them_over_a_start() -> None:
 
 
 def syncs_by_turn(world: LogWorld) -> list[int]:
-    """Syncs on the loop in each tick until nothing is left to do; those off it are held back."""
+    """Count the syncs on the loop in each tick until none is left; those off the loop are held back."""
     world.fs.held_syncs = []
     counts: list[int] = []
     at = len(world.fs.history)
@@ -155,7 +155,7 @@ def syncs_by_turn(world: LogWorld) -> list[int]:
 
 
 def with_producers() -> LogWorld:
-    """Three logs whose producers are not in any snapshot."""
+    """Return three logs whose producers are not in any snapshot."""
     world = LogWorld(LogSettings(segment_bytes=100))
     for partition in range(3):
         log = world.logs.get(TOPIC, partition)

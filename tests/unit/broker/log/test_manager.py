@@ -1,4 +1,4 @@
-"""The data folder: lock, folders of topics that come and go, retention."""
+"""The data folder: its lock, the folders of created and deleted topics, and retention."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from devtools.in_memory.mem_fs import CrashModel
 from shareq.broker.log.log_starts import LogStarts
 from shareq.broker.log.manager import DataFolderInUseError, LogManager
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.settings import LogSettings
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
@@ -138,7 +139,7 @@ def test_log_starts_of_a_deleted_topic_are_not_the_new_ones(world: LogWorld) -> 
 
 
 def test_a_log_start_that_could_not_be_forgotten_is_not_the_new_ones(world: LogWorld) -> None:
-    """The new log gets its first files when the checkpoint is right again."""
+    """Create the new log's first files only after the checkpoint was corrected."""
     world.produce(b"x")
     assert world.delete_records(1) is ErrorCode.NONE
     world.fs.fail = lambda _kind, path: OSError("full") if "log-start" in path else None
@@ -207,7 +208,7 @@ def test_retention_by_size_keeps_at_least_that_much() -> None:
 
 
 def test_logs_are_looked_at_some_in_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker may have tens of thousands, of which few have something to delete."""
+    """Check a few logs per tick: of tens of thousands, few have something to delete."""
     paused_everywhere(monkeypatch)
     world = LogWorld(LogSettings(segment_bytes=2 * SIZE, retention_bytes=0))
     logs = [world.logs.get(TOPIC, partition) for partition in range(3)]
@@ -315,13 +316,13 @@ def test_open_files_are_bounded() -> None:
         world.produce(b"%d" % (at % 10))
         offset = rng.randint(0, at)
         result = world.log.read(offset, 1, upto=at + 1)
-        assert not isinstance(result, ErrorCode)
+        assert isinstance(result, ReadResult)
         assert result.batches[0].base_offset == offset
         assert world.fs.open_files <= 4 + 1  # the manifest
 
 
 def test_a_start_is_durable_before_the_segments_below_it_go() -> None:
-    """This holds also if nobody asked for syncs: the removed files would be missing records after a loss of power."""
+    """Sync the start even without flush settings: after a power loss the removed files would be missing records."""
     for seed in range(20):
         world = LogWorld(LogSettings(segment_bytes=2 * len(batch_of(b"x"))))
         for _ in range(6):

@@ -1,4 +1,4 @@
-"""Transaction markers on a log that notes what is appended: what they hold, and which are refused before that."""
+"""Transaction markers on a log that records appends: their contents, and which are refused before an append."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WENT = AppendInfo(7, 7, -1, 0, duplicate=False)
 
 
 class NotedLog:
-    """`MarkedLog`. `open` are producer ids and epochs with a transaction under way."""
+    """A `MarkedLog`; `open` holds the producer ids and epochs with an open transaction."""
 
     def __init__(self, *under_way: tuple[int, int]) -> None:
         self.under_way = under_way

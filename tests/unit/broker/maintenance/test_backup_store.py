@@ -1,4 +1,4 @@
-"""The folder of backups: what it refuses, that nothing half done counts, that every flipped bit is found."""
+"""The folder of backups: refusals, unfinished backups, and detection of every flipped bit."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_backups_and_what_is_restored_are_for_their_owner_alone(tmp_path: Path) 
 
 
 def test_restore_checks_every_byte(tmp_path: Path) -> None:
-    """One flipped bit anywhere in an object: no folder that a broker would start on."""
+    """Restore nothing that a broker would start on if any bit of an object was flipped."""
     contents = {"orders-0/x.log": random.Random(1).randbytes(3_000_000), "meta.db": b"metadata"}
     store = store_with(tmp_path / "b", contents)
     path = Path(store.object_path(store.read("b1").entries[0].object))

@@ -1,4 +1,4 @@
-"""Topics in Apache Kafka's metadata log: applied in order, transactions whole, damage refused."""
+"""Topics in Apache Kafka's metadata log: applied in order, transactions as a whole, damage refused."""
 
 from __future__ import annotations
 

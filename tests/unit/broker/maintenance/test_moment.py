@@ -1,4 +1,4 @@
-"""A moment at which no log was being written, found by looking from outside."""
+"""Finding, from outside, a moment at which no log was being written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from shareq.broker.maintenance.backup.moment import Sight, find_moment
 
 
 class World:
-    """Logs that grow while they are looked at: before each single look, the next of `writes` happen.
+    """Logs that grow during the search: before each single check, the next of `writes` happens.
 
-    A write names logs in order; all of them belong to one transaction, so an instant that shows the n-th log's part
-    shows all parts before it. `plain` logs are written without any order.
+    A write names logs in order, all in one transaction, so an instant that shows the n-th log's part shows all parts
+    before it. `plain` logs are written without any order.
     """
 
     def __init__(self, logs: int, plain: int, writes: list[list[int]]) -> None:
@@ -24,7 +24,7 @@ class World:
         self.looks = 0
 
     def _happen(self) -> None:
-        """Write what one tick of the broker writes."""
+        """Perform the writes of one tick of the broker."""
         for write in self._writes:
             if write is None:
                 return
@@ -47,9 +47,7 @@ class World:
         return name.startswith("p-")
 
     def was(self, found: dict[str, Sight]) -> bool:
-        """Return True if the logs with transactions had these ends at one instant, and the plain
-        ones at least so much.
-        """
+        """Return True if the logs with transactions had these ends at one instant, and the others at least these."""
         return any(
             all(
                 found[name].size == size if name.startswith("t-") else found[name].size >= size
@@ -77,7 +75,7 @@ def test_plain_logs_that_never_rest_are_not_waited_for() -> None:
 
 
 def test_there_may_be_no_such_moment() -> None:
-    """Transactions without a pause: the caller gets an error that none was found, after its patience."""
+    """Give up after the timeout when transactions follow each other without a pause."""
     world = World(1, 0, [[0]] * 100_000)
     clock = iter(range(100_000))
     pauses: list[int] = []

@@ -1,4 +1,4 @@
-"""Commands that make a data folder, cut short at each step: the folder is known as unfinished, and made again."""
+"""Commands that create a data folder, interrupted at each step: the folder is marked unfinished and created again."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def quiet() -> Progress:
 
 
 def contents() -> dict[str, bytes]:
-    """The files of a cluster of two topics, what makes it a data folder last."""
+    """Return the files of a cluster of two topics; the file that makes it a data folder comes last."""
     state = MetaState()
     state.apply(PutMeta(CLUSTER_ID, CLUSTER))
     state.apply(PutTopic(TopicRow("orders", ORDERS, 2, internal=False)))
@@ -76,7 +76,7 @@ def backup_in(dest: Path, files: dict[str, bytes], name: str = "b1") -> str:
 
 
 def files_in(fs: MemFs, folder: str) -> dict[str, bytes]:
-    """Return the files of a folder that count."""
+    """Return the files of a folder without its lock file."""
     inside = [path for path in fs.paths() if path.startswith(f"{folder}/")]
     return {path.partition("/")[2]: bytes(fs.content(path)) for path in inside if not path.endswith(f"/{LOCK_FILE}")}
 
@@ -86,7 +86,7 @@ def restore_into(fs: MemFs, dest: str, name: str | None = None) -> Callable[[], 
 
 
 def state_of(fs: MemFs) -> str:
-    """Return how a start takes the folder: it refuses, and says why; it finds it empty, or takes it."""
+    """Return how a start treats the folder: its refusal, "can be repaired", "empty" or "taken"."""
     try:
         return "empty" if look_at_folder(fs, DATA).fresh else "taken"
     except DataFolderError as error:
@@ -94,7 +94,7 @@ def state_of(fs: MemFs) -> str:
 
 
 def cut_short(fs: MemFs, step: int, model: CrashModel, work: Callable[[], object]) -> bool:
-    """Run until that step, and lose the process or the power there; False when the work ended before."""
+    """Run up to that step, and lose the process or the power there. Return False if the work ended before it."""
     fs.crash_at = fs.steps + step
     try:
         work()
@@ -106,7 +106,7 @@ def cut_short(fs: MemFs, step: int, model: CrashModel, work: Callable[[], object
 
 
 def each_step(work: Callable[[MemFs], object], model: CrashModel, check: Callable[[MemFs], object]) -> int:
-    """Cut the work short at each of its steps, and check what is left; how many steps there were."""
+    """Interrupt the work at each of its steps and check the result; return the number of steps."""
     step = 1
     while True:
         fs = in_memory(step)
@@ -230,7 +230,7 @@ def test_two_restores_at_once_do_not_mix(dest: str) -> None:
 
 @pytest.mark.parametrize("torn", [b"", b"[" * 100_000], ids=["empty", "nested too deep"])
 def test_every_command_refuses_an_unfinished_folder_and_changes_nothing(tmp_path: Path, torn: bytes) -> None:
-    """Not even options that allow a repair of lost metadata change that."""
+    """Refuse it even with options that allow repairing lost metadata."""
     data = tmp_path / "data"
     data.mkdir()
     for path, content in contents().items():
@@ -263,11 +263,11 @@ def batch_of(value: bytes, offset: int) -> bytes:
 
 
 FEATURE = b"\x01\x0c\x00\x11metadata.version\x00\x1d\x00"
-END = b"\x01\x63\x00\x00"  # of a kind that is not applied
+END = b"\x01\x63\x00\x00"  # of a type that is not applied
 
 
 def formatted(fs: MemFs, checkpoint: str) -> dict[str, bytes]:
-    """Return the files of a folder as Kafka's tool leaves it."""
+    """Return the files of a folder in the state that Kafka's tool leaves."""
     files = {"meta.properties": META, checkpoint: batch_of(FEATURE, 0) + batch_of(END, 1)}
     for path, content in files.items():
         folder = f"{KAFKA}/{path}".rpartition("/")[0]

@@ -1,4 +1,4 @@
-"""`shareq verify` on a folder in memory: what it finds, and that it never fails itself."""
+"""`shareq verify` on a folder in memory: its findings, and that it never fails itself."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support.worlds.folder_on_disk import (
     plain,
 )
 
-RECORDS = 7 * 3 + 3 + 4 + 3  # without the one whose transaction was aborted; markers are read, too
+RECORDS = 7 * 3 + 3 + 4 + 3  # without the aborted record; markers are read, too
 ALL = Choices(skip_damage=True, cut_tails=True, trust="meta.db")
 FIRST, SECOND, THIRD = (f"orders-0/{file_name(base, LOG_SUFFIX)}" for base in (0, 9, 15))
 
@@ -43,7 +43,7 @@ def verify(folder: FolderOnDisk) -> Report:
 
 
 def repair(folder: FolderOnDisk, report: Report, choices: Choices = ALL) -> tuple[Report, list[str]]:
-    """Repair until nothing more is done."""
+    """Repair until nothing is left to repair."""
     copies = Copies(folder.fs, DATA, "repair-20260101T000000Z")
     work = Repair(folder.fs, DATA, choices, copies, folder.record, lambda: b"n" * 16)
     for _ in range(4):
@@ -77,7 +77,7 @@ def test_a_flipped_bit_in_records_costs_their_batch_alone(folder: FolderOnDisk) 
 
 @pytest.mark.parametrize("position", [0, 3, 7, 8, 11, 16])
 def test_what_no_crc_covers_is_healed_when_it_is_certain(position: int, folder: FolderOnDisk) -> None:
-    """BaseOffset, Length, Magic: the batches on both sides show what they must be."""
+    """Restore BaseOffset, Length or Magic from the batches on both sides."""
     before = bytes(folder.content(FIRST))
     folder.content(FIRST)[len(plain(0)) + position] ^= 0x40
     report = verify(folder)
@@ -151,7 +151,7 @@ def test_an_unknown_folder_is_set_aside_or_adopted_only_by_name() -> None:
 
 
 def test_all_folders_are_adopted_with_the_ids_in_them_when_metadata_is_lost(folder: FolderOnDisk) -> None:
-    """A topic keeps everything until its properties are set again; a coordinator's gets its own."""
+    """Keep all records of a topic until its properties are set again; a coordinator's topic gets its own properties."""
     folder.db.clear()
     folder.content("metadata.journal")[:] = bytes(len(folder.content("metadata.journal")))
     report = verify(folder)
@@ -173,7 +173,7 @@ def test_all_folders_are_adopted_with_the_ids_in_them_when_metadata_is_lost(fold
 
 
 def test_an_adopted_coordinators_topic_has_the_partitions_by_which_its_records_are_found() -> None:
-    """Another number would have the coordinator look for a share partition's state in the wrong partition."""
+    """Restore that number; otherwise the coordinator would look for a share partition's state in a wrong partition."""
     for partitions in (1, 3, 7):
         folder = FolderOnDisk()
         folder.fs.remove(f"{DATA}/{LAST_STATE}")  # its records are in the only partition of one
@@ -248,9 +248,7 @@ LAST_STATE = f"__share_group_state-0/{file_name(2, LOG_SUFFIX)}"
 
 
 def shows(folder: FolderOnDisk, path: str, bit: int) -> bool:
-    """Return True if anything speaks against the flip: the last batch of a log with gaps may begin
-    at any later offset.
-    """
+    """Return True unless the flip is undetectable: the last batch of a log with gaps may begin at any later offset."""
     return path != LAST_STATE or not 0 <= bit // 8 - len(folder.content(path)) // 2 < 8
 
 
@@ -272,7 +270,7 @@ def test_each_flipped_bit_is_found_and_repaired(data: st.DataObject) -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_whatever_is_damaged_verify_goes_on_and_repair_ends_clean(data: st.DataObject) -> None:
-    """Up to three files: bytes changed, cut, zeroed, removed, or replaced by another file's."""
+    """Damage up to three files: change, cut, zero, remove or replace them."""
     folder = FolderOnDisk()
     if data.draw(st.booleans()):
         folder.stop()

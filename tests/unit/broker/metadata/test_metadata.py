@@ -1,4 +1,4 @@
-"""Cluster metadata: the image, its commits, and what a crash around a commit leaves, over both databases."""
+"""Cluster metadata: the image, its commits, and crashes around a commit, on both databases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CREDENTIAL = ScramCredential(b"salt", b"stored", b"server", 4096)
 
 
 class Crash(BaseException):
-    """The process dies here."""
+    """The death of the process."""
 
 
 def crash(_changes: Sequence[MetaChange]) -> None:
@@ -50,7 +50,7 @@ Reopen = Callable[[], MetaDb]
 
 @pytest.fixture(params=["memory", "sqlite"])
 def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Reopen:
-    """Opens the same database once more, as the next process would."""
+    """Return a function that opens the same database again, as the next process would."""
     if request.param == "sqlite":
         return lambda: SqliteMetaDb(str(tmp_path / "meta.db"))
     memory = MemoryMetaDb()
@@ -62,7 +62,7 @@ def store(db: MetaDb, seed: int = 1) -> MetadataStore:
 
 
 def test_no_id_looks_like_an_option_of_a_command_line_tool() -> None:
-    """One text in 64 would begin with "-": Apache Kafka makes no such ids either."""
+    """Avoid a leading "-", as Apache Kafka does, which one text in 64 would have."""
     environment = random_only(1)
     texts = [uuid_to_text(environment.random_uuid()) for _ in range(1_000)]
     assert len(set(texts)) == 1_000
@@ -99,7 +99,7 @@ def test_everything_survives_a_restart(reopen: Reopen) -> None:
 
 
 def test_a_data_folder_of_kafka_4_3_keeps_its_levels_until_they_are_raised(reopen: Reopen) -> None:
-    """Apache Kafka 4.4.0 starts like this on the metadata of a 4.3 cluster."""
+    """Keep them, as Apache Kafka 4.4.0 does on the metadata of a 4.3 cluster."""
     earlier = store(reopen())
     earlier.set_features({"metadata.version": 30, "share.version": 1})
     earlier.close()
@@ -238,7 +238,7 @@ def test_a_failed_commit_changes_nothing_and_the_next_one_works(mutate: Callable
 def test_a_change_that_cannot_be_stored_is_answered_at_once_and_notifies_nobody(
     alter: Callable[[MetadataStore], Pending[ApiError]],
 ) -> None:
-    """Apache Kafka's error for a log directory that fails; then the same change works."""
+    """Return Apache Kafka's error for a failed log directory; then the same change succeeds."""
     db = MemoryMetaDb()
     metadata = store(db)
     before, heard = db.load(), list[str]()
@@ -289,7 +289,7 @@ def test_listeners_hear_after_the_image_changed_and_one_failing_does_not_stop_th
 
 
 def test_the_log_reports_rights_in_words(caplog: pytest.LogCaptureFixture) -> None:
-    """The log's readers do not know the protocol's numbers. A name's content makes no line of its own."""
+    """Use words, since readers of the log do not know the protocol's numbers; escape line breaks in names."""
     caplog.set_level(logging.INFO)
     topic, read, allow = ResourceKind.TOPIC, Operation.READ, Permission.ALLOW
     acl = Acl(topic, "orders\n", PatternType.LITERAL, "User:carol", "*", read, allow)
@@ -387,7 +387,7 @@ def test_a_sqlite_commit_that_fails_half_way_is_rolled_back(tmp_path: Path) -> N
 
 
 def test_sqlite_commits_are_synced_to_the_write_ahead_log(tmp_path: Path) -> None:
-    """Power loss must not take them."""
+    """Sync each commit, so that a power loss does not remove it."""
     db = SqliteMetaDb(str(tmp_path / "meta.db"))
     pragma = db._connection.execute
     assert pragma("PRAGMA journal_mode").fetchone() == ("wal",)

@@ -1,7 +1,7 @@
-"""The order of metadata commits against a topic's folders: a crash at any step, with both kinds of crash.
+"""The order of metadata commits and changes of a topic's folders, with both kinds of crash at any step.
 
-A topic is created, written to, deleted, created again under the same name and written to again. Whatever step it dies
-at, the next start finds each incarnation's records under that incarnation alone, and every answered one.
+A topic is created, written to, deleted, created again under the same name and written to again. After a crash at any
+step the next start finds each topic's records in that topic only, and all answered ones.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Cluster:
         return self.metadata.create_topic(NewTopic("t", PARTITIONS))
 
     def produce(self, topic: TopicImage, text: bytes) -> None:
-        """One record to each partition; it counts as answered once it is on stable storage."""
+        """Append a record to each partition; it counts as answered once it is durable."""
         for partition in range(PARTITIONS):
             value = b"%s-%d" % (text, partition)
             log = self.logs.get("t", partition)
@@ -88,7 +88,7 @@ class Cluster:
         self.produce(new, b"new")
 
     def check_and_go_on(self, prefixes: dict[bytes, bytes]) -> None:
-        """Check, after a start, that what is there belongs to the topic that exists, and that the topic can be used."""
+        """Check after a start that all records belong to the existing topic, and that the topic can be used."""
         topic = self.metadata.topic("t")
         if topic is None:
             topic = self.create()
@@ -102,7 +102,7 @@ class Cluster:
 
 
 def incarnations(seed: int) -> tuple[dict[bytes, bytes], int, int]:
-    """Topic ids of an undisturbed life with what their records begin with, and its numbers of steps and commits."""
+    """Return each topic id of a life without crashes with its records' prefix, and the numbers of steps and commits."""
     cluster = Cluster(seed)
     created: list[TopicImage] = []
     cluster.metadata.on_topics_changed(created.extend)

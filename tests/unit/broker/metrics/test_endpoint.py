@@ -1,4 +1,4 @@
-"""The HTTP server of the metrics: what it answers, and what it does not let happen."""
+"""The HTTP server of the metrics: its answers, and its protection against slow and faulty clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def behind_a_pause(text: bytes) -> bytes:
 
 
 class Site:
-    """An endpoint on a free port; `scrape` may be replaced."""
+    """An endpoint on a free port; tests may replace `scrape`."""
 
     def __init__(self) -> None:
         self.scrape: Callable[[], Awaitable[bytes]] = lambda: behind_a_pause(BODY)
@@ -40,7 +40,7 @@ class Site:
         return await asyncio.open_connection(*self.address)
 
     async def ask(self, request: bytes) -> tuple[str, dict[str, str], bytes]:
-        """Status, headers and body of the answer; the connection is closed behind it."""
+        """Return status, headers and body of the answer, and close the connection."""
         reader, writer = await self.connect()
         writer.write(request)
         answer = await asyncio.wait_for(reader.read(), 5)
@@ -136,7 +136,7 @@ async def test_who_goes_away_does_no_harm(site: Site, caplog: pytest.LogCaptureF
 @pytest.mark.parametrize("path", ["/-/healthy", "/-/ready", "/metrics"])
 @pytest.mark.parametrize("sent", [b"", b"GET /metr", b"GET /-/healthy HTTP/1.1\r\n"])
 async def test_slow_sockets_keep_no_probe_waiting(site: Site, sent: bytes, path: str) -> None:
-    """An operator who restarts a broker by its probe would restart a healthy one."""
+    """Answer probes anyway; otherwise an operator's supervisor would restart a healthy broker."""
     slow = []
     for _ in range(2 * server.MAX_CONNECTIONS):
         reader, writer = await site.connect()
@@ -214,7 +214,7 @@ async def test_others_have_their_turn_at_each_pause(site: Site) -> None:
 
 
 async def test_those_that_wait_share_the_next_scrape(site: Site) -> None:
-    """100 scrapes a second took a third of the broker's time."""
+    """Share it; 100 scrapes per second took a third of the broker's time."""
     made, going, go_on = 0, asyncio.Event(), False
 
     async def slow() -> bytes:

@@ -1,4 +1,4 @@
-"""Memory for answers that clients do not take is shared by all connections."""
+"""The memory for responses that clients have not read, shared by all connections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MB = 1024 * 1024
 
 
 class Reader:
-    """A connection with answers. `take` is what its client reads."""
+    """A connection with responses, whose client reads with `take`."""
 
     def __init__(self, budget: AnswerBudget) -> None:
         self._budget = budget
@@ -23,7 +23,7 @@ class Reader:
         return self
 
     def take(self, size: int) -> None:
-        """Take bytes of an answer, which is held until its last byte is taken."""
+        """Read bytes of a response, which stays in memory until its last byte was read."""
         self.left = max(self.left - size, 0)
         if not self.left:
             self.held = 0
@@ -59,7 +59,7 @@ def test_a_little_is_always_granted() -> None:
 
 
 def test_what_one_tick_reads_counts_until_the_sockets_have_it() -> None:
-    """Waiting fetches that one append wakes are all answered before anything is sent."""
+    """Answer all waiting fetches that one append wakes before any response is sent."""
     shared, clock = room()
     for expected in (50, 25, 12.5):
         assert shared.grant() == expected * MB
@@ -69,7 +69,7 @@ def test_what_one_tick_reads_counts_until_the_sockets_have_it() -> None:
 
 
 def test_fifteen_hundred_that_fetch_and_never_read_hold_no_more_than_the_total() -> None:
-    """A first batch comes whatever its size, so that grants alone do not bound what many get."""
+    """Bound them although each gets a first batch of any size, which grants alone do not limit."""
     shared, clock = room()
     readers: list[Reader] = []
     most = 0
@@ -84,7 +84,7 @@ def test_fifteen_hundred_that_fetch_and_never_read_hold_no_more_than_the_total()
 
 
 def test_an_answer_counts_whole_until_its_last_byte_is_taken() -> None:
-    """The rest of it keeps all of it in memory: this is how 256 MB were 2.4 GB."""
+    """Count the whole response while any of it is unsent. Counting only the rest once let 256 MB become 2.4 GB."""
     shared, _ = room()
     reader = Reader(shared).answer(80 * MB)
     reader.take(80 * MB - 1)
@@ -143,7 +143,7 @@ def test_looking_is_bounded_however_many_ask_for_room() -> None:
 
 
 def test_answers_of_other_kinds_are_bounded_by_closing_who_takes_nothing() -> None:
-    """Metadata and the like are not granted: the connection that was looked at longest ago gives way at once."""
+    """Close the connection that was checked longest ago: Metadata and similar responses need no grant."""
     shared, _ = room()
     readers = [Reader(shared).answer(10 * MB) for _ in range(10)]
     assert not any(reader.reason for reader in readers)

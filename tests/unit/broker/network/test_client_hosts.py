@@ -1,4 +1,4 @@
-"""The client's address as the broker sees it, which ACLs and limits by address go by."""
+"""The client's address as seen by the broker, used by ACLs and by limits per address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shareq.broker.network.listener import Listener, ListenerLimits, SocketConne
 
 
 class _Peer(asyncio.Transport):
-    """A socket that is connected to an address, and does nothing else."""
+    """A connected socket that does nothing but know its address."""
 
     def __init__(self, address: str) -> None:
         super().__init__({"peername": (address, 1234, 0, 0)})
@@ -28,7 +28,7 @@ class _Peer(asyncio.Transport):
     [("::ffff:10.1.2.3", "10.1.2.3"), ("10.1.2.3", "10.1.2.3"), ("fe80::1", "fe80::1")],
 )
 async def test_an_ipv4_client_is_one_on_a_socket_for_both_kinds_too(address: str, host: str) -> None:
-    """A refusal for its address must not depend on how the broker listens."""
+    """Give it one address however the broker listens, so that ACLs for it always apply."""
     clock = LoopClock(asyncio.get_running_loop())
     guarded: list[Connection] = []
     listener = Listener(

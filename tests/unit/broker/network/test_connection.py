@@ -1,4 +1,4 @@
-"""The order, parking and memory bounds of one connection, without a socket."""
+"""Response order, parked requests and memory bounds of one connection, without a socket."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from shareq.broker.network.answers import AnswerSlot, Buffer, Reply
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.frames import CloseConnection
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.protocol.primitives import Gathered
 
 
 class Peer:
-    """The far end: what was written, and whether the broker reads."""
+    """The peer, which records writes and whether the broker reads."""
 
     def __init__(self) -> None:
         self.writes: list[list[bytes]] = []
@@ -47,11 +47,12 @@ class Peer:
 
 
 class World:
-    """A connection whose frames begin with a letter: e echo, g echo in pieces, p park, l later (does not park), n no
-    answer, x close.
+    """A connection whose frames begin with a letter.
+
+    e echo, g echo in pieces, p park, l later (does not park), n no answer, x close.
     """
 
-    def __init__(self, limits: ConnectionLimits | None = None) -> None:
+    def __init__(self, limits: RequestLimits | None = None) -> None:
         self.peer = Peer()
         self.soon: deque[Callable[[], None]] = deque()
         self.handled: list[bytes] = []
@@ -63,7 +64,7 @@ class World:
             handler_for=lambda _connection: self.handle,
             call_soon=self.soon.append,
             outlet=self.peer,
-            limits=limits or ConnectionLimits(),
+            limits=limits or RequestLimits(),
         )
         self.peer.connection = self.connection
 
@@ -104,7 +105,7 @@ def frame(payload: bytes) -> bytes:
 
 
 def in_pieces(data: bytes) -> Gathered:
-    """All but its ends is left where it is."""
+    """Return a response whose middle part is gathered without a copy."""
     answer = Gathered(data[:1])
     answer.left.append((1, data[1:-1]))
     answer += data[-1:]
@@ -145,7 +146,7 @@ def test_answers_filled_in_one_tick_leave_together(world: World) -> None:
 
 
 def test_a_parked_answer_holds_later_frames_back(world: World) -> None:
-    """Apache Kafka mutes a connection while one of its requests is served."""
+    """Serve one request at a time, as Apache Kafka does by muting the connection."""
     world.connection.receive(frame(b"e0") + frame(b"p1") + frame(b"e2") + frame(b"p3") + frame(b"e4"))
     assert world.handled == [b"e0", b"p1"]
     assert world.peer.answers == [b"e0"]
@@ -177,7 +178,7 @@ def test_a_slot_may_be_filled_with_no_answer(world: World) -> None:
 def test_a_frame_length_out_of_bounds_closes_before_memory_is_taken(
     size: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    world = World(ConnectionLimits(max_frame_bytes=1000))
+    world = World(RequestLimits(max_frame_bytes=1000))
     with caplog.at_level(logging.WARNING):
         world.connection.receive(frame(b"e1") + size.to_bytes(4, "big", signed=True) + b"rest")
     assert world.peer.answers == [b"e1"]
@@ -188,7 +189,7 @@ def test_a_frame_length_out_of_bounds_closes_before_memory_is_taken(
 
 
 def test_a_frame_of_exactly_the_limit_is_taken() -> None:
-    world = World(ConnectionLimits(max_frame_bytes=1000))
+    world = World(RequestLimits(max_frame_bytes=1000))
     world.connection.receive(frame(b"e" * 1000))
     assert len(world.peer.answers) == 1
 
@@ -221,7 +222,7 @@ def test_a_reader_that_is_too_slow_stops_the_handling_of_its_requests(world: Wor
 
 
 def test_input_that_cannot_be_handled_is_bounded_by_not_reading() -> None:
-    world = World(ConnectionLimits(max_input_bytes=100))
+    world = World(RequestLimits(max_input_bytes=100))
     world.connection.receive(frame(b"p"))
     world.connection.receive(frame(b"e" * 50))
     assert world.peer.reading
@@ -234,7 +235,7 @@ def test_input_that_cannot_be_handled_is_bounded_by_not_reading() -> None:
 
 
 def test_answers_of_one_go_are_bounded_and_the_rest_follows_in_the_next_tick() -> None:
-    world = World(ConnectionLimits(max_output_bytes=100))
+    world = World(RequestLimits(max_output_bytes=100))
     world.connection.receive(b"".join(frame(b"e" * 60) for _ in range(4)))
     assert len(world.handled) == 2
     world.tick()
@@ -243,7 +244,7 @@ def test_answers_of_one_go_are_bounded_and_the_rest_follows_in_the_next_tick() -
 
 
 def test_answers_in_pieces_keep_their_place_and_count_whole() -> None:
-    world = World(ConnectionLimits(max_output_bytes=100))
+    world = World(RequestLimits(max_output_bytes=100))
     frames = [b"e1", b"g" * 60, b"e2", b"g" + b"0" * 58 + b"1", b"e3"]
     world.connection.receive(b"".join(map(frame, frames)))
     assert len(world.handled) == 4
@@ -256,8 +257,8 @@ def test_answers_in_pieces_keep_their_place_and_count_whole() -> None:
 
 
 def test_a_flood_of_small_requests_leaves_other_connections_their_turn() -> None:
-    """A read holds thousands of them: together they would take a tenth of a second."""
-    world = World(ConnectionLimits(max_answers=3))
+    """Interrupt a read that holds thousands of requests, which together would take a tenth of a second."""
+    world = World(RequestLimits(max_answers=3))
     world.connection.receive(b"".join(frame(b"e%d" % number) for number in range(8)))
     assert len(world.handled) == 3
     world.tick()
@@ -266,9 +267,9 @@ def test_a_flood_of_small_requests_leaves_other_connections_their_turn() -> None
     assert [len(write) for write in world.peer.writes] == [3, 3, 2]
 
 
-@pytest.mark.parametrize("limits", [ConnectionLimits(max_answers=3), ConnectionLimits(max_output_bytes=6)])
-def test_a_flood_that_goes_on_is_not_read_faster_than_it_is_handled(limits: ConnectionLimits) -> None:
-    """Frames read between two iterations wait for their turn, and in a bounded place."""
+@pytest.mark.parametrize("limits", [RequestLimits(max_answers=3), RequestLimits(max_output_bytes=6)])
+def test_a_flood_that_goes_on_is_not_read_faster_than_it_is_handled(limits: RequestLimits) -> None:
+    """Keep frames read between two iterations waiting, in a bounded buffer."""
     world = World(limits._replace(max_input_bytes=40))
     for number in range(3):
         world.connection.receive(b"".join(frame(b"e%d" % digit) for digit in range(6)))
@@ -279,8 +280,8 @@ def test_a_flood_that_goes_on_is_not_read_faster_than_it_is_handled(limits: Conn
     assert world.peer.reading
 
 
-@pytest.mark.parametrize("limits", [ConnectionLimits(max_unanswered=3), ConnectionLimits(max_unanswered_bytes=6)])
-def test_requests_without_an_answer_are_bounded(limits: ConnectionLimits) -> None:
+@pytest.mark.parametrize("limits", [RequestLimits(max_unanswered=3), RequestLimits(max_unanswered_bytes=6)])
+def test_requests_without_an_answer_are_bounded(limits: RequestLimits) -> None:
     world = World(limits)
     world.connection.receive(b"".join(frame(b"l%d" % number) for number in range(5)))
     assert len(world.handled) == 3
@@ -336,7 +337,7 @@ def test_a_large_frame_that_is_complete_waits_like_any_other(world: World) -> No
 
 
 def test_reading_goes_on_when_what_is_left_is_the_beginning_of_a_large_frame() -> None:
-    world = World(ConnectionLimits(max_input_bytes=1000))
+    world = World(RequestLimits(max_input_bytes=1000))
     large = frame(b"e" * 100_000)
     world.connection.receive(frame(b"p"))
     world.connection.receive(large[:90_000])
@@ -358,7 +359,7 @@ def test_reading_goes_on_when_what_is_left_is_the_beginning_of_a_large_frame() -
 def test_any_cut_and_any_order_of_completion_gives_the_answers_in_request_order(
     kinds: list[str], sizes: list[int], cuts: list[int], data: st.DataObject
 ) -> None:
-    world = World(ConnectionLimits(max_output_bytes=25_000, max_input_bytes=500, max_unanswered=4))
+    world = World(RequestLimits(max_output_bytes=25_000, max_input_bytes=500, max_unanswered=4))
     payloads = [
         kind.encode() + bytes([number]) + b"." * size
         for number, (kind, size) in enumerate(zip(kinds, sizes, strict=False))

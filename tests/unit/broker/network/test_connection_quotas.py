@@ -1,4 +1,4 @@
-"""The admission of connections: how many are taken, how fast, and which wait."""
+"""Admission of connections: their number, their rate, and which of them wait."""
 
 from __future__ import annotations
 

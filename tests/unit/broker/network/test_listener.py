@@ -1,10 +1,12 @@
-"""Real sockets: what a listener reports of answers that clients do not take."""
+"""Real sockets: the listener's reports of unsent responses, refused connections, and closing."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import socket
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -25,7 +27,7 @@ ANSWER = 30 * 1024 * 1024
 
 
 class Rig:
-    """A listener that answers every frame with `ANSWER` bytes, and a client whose own buffer is small."""
+    """A listener that answers every frame with `ANSWER` bytes, and a client with a small receive buffer."""
 
     def __init__(self, quotas: ConnectionQuotas | None = None) -> None:
         self.clock = LoopClock(asyncio.get_running_loop())
@@ -97,7 +99,7 @@ def test_an_answer_is_held_whole_until_its_client_has_taken_it(
 
 
 async def sent_by_one_that_comes_too_often() -> tuple[int, bool]:
-    """Return how many bytes are taken of it while it waits, and whether it is closed then, and never served."""
+    """Return how many bytes are read from a waiting refused client, and whether it is then closed unserved."""
     quotas = ConnectionQuotas()
     quotas.limit_addresses(
         Limits(CONNECTION_CREATION_RATE, {QuotaEntity(ip="127.0.0.1"): {CONNECTION_CREATION_RATE: 0.01}})
@@ -128,7 +130,7 @@ async def sent_by_one_that_comes_too_often() -> tuple[int, bool]:
 def test_nothing_is_read_of_a_refused_connection_that_waits_to_be_closed(
     loop_factory: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
-    """100 of them that send as fast as they can held the loop for 26 ms at a time."""
+    """Stop reading: 100 refused connections that send at full speed held the loop for 26 ms at a time."""
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         sent, never_served = runner.run(sent_by_one_that_comes_too_often())
     assert never_served
@@ -136,7 +138,7 @@ def test_nothing_is_read_of_a_refused_connection_that_waits_to_be_closed(
 
 
 async def beginning_with(data: bytes, size: int) -> tuple[int, list[bytes], bool]:
-    """A client that sends so much: what is taken of it, the frames of it, and whether its connection is closed."""
+    """Send the data; return the number of bytes read, the frames, and whether the connection was closed."""
     rig = Rig()
     frames: list[bytes] = []
 
@@ -165,7 +167,7 @@ async def beginning_with(data: bytes, size: int) -> tuple[int, list[bytes], bool
 def test_of_a_frame_that_is_refused_by_its_first_bytes_no_more_is_read(
     loop_factory: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
-    """256 KB were read, which had the other side send as much again: 290 µs for each connection."""
+    """Stop at the first read. Reading 256 KB made the client send as much again: 290 µs for each connection."""
     with asyncio.Runner(loop_factory=loop_factory) as runner:
         taken, frames, closed = runner.run(beginning_with(b"\x7f\xff\xff\xff" + bytes(1 << 20), 1))
     assert (taken, frames, closed) == (FIRST_READ_BYTES, [], True)
@@ -181,8 +183,38 @@ def test_a_first_request_of_any_size_is_read(size: int, loop_factory: Callable[[
     assert (taken, frames, closed) == (len(data), [request] * 3, False)
 
 
+async def closed_without_the_collector() -> bool:
+    """Return whether a socket whose client has disconnected is freed without the garbage collector."""
+    rig = Rig()
+    rig.listener._handler_for = lambda _connection: lambda _frame: b"\0\0\0\1x"
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(rig.listener.protocol, "127.0.0.1", 0)
+    client = await rig.connect(server)
+    gc.collect()
+    gc.disable()
+    try:
+        await loop.sock_sendall(client, b"\0\0\0\1x")
+        assert await loop.sock_recv(client, 5) == b"\0\0\0\1x"
+        left = [weakref.ref(socket) for socket in rig.listener._sockets]
+        client.close()
+        await comes_true(lambda: not len(rig.listener))
+        await asyncio.sleep(0)
+        return len(left) == 1 and left[0]() is None
+    finally:
+        gc.enable()
+        client.close()
+        server.close()
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, new_event_loop], ids=["asyncio", "uvloop"])
+def test_a_closed_connection_leaves_no_circle(loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    """Leave no reference cycle: the collector runs rarely, and thousands of connections would pile up."""
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        assert runner.run(closed_without_the_collector())
+
+
 class HeldTimers(LoopClock):
-    """A clock whose timers fire when the test has them do so."""
+    """A clock whose timers fire only when the test fires them."""
 
     def __init__(self) -> None:
         super().__init__(asyncio.get_running_loop())
@@ -194,8 +226,9 @@ class HeldTimers(LoopClock):
 
 
 async def finished_while_an_answer_is_owed(within_ms: int | None) -> list[int]:
-    """Return how many timers there are, and how many connections are open when they have fired: of two one has closed
-    that had no request in flight, and another one came afterwards.
+    """Return the number of timers, and of open connections after they fired.
+
+    One of two connections closed with no request in flight, and another one opened afterwards.
     """
     rig = Rig()
     rig.listener.clock = clock = HeldTimers()

@@ -1,4 +1,4 @@
-"""Large reads of all sockets share a tick of the loop."""
+"""The limit on large reads of all sockets in one tick of the loop."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from shareq.broker.foundation.os_clock import LoopClock
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.answers import FrameHandler
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.broker.network.read_share import GO_ON, LARGE_READ, MOST_READ, ReadShare
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.broker.process.serve import new_event_loop
 
 READ = 256 * 1024
 
 
 class Sender:
-    """A socket in which there is always more."""
+    """A socket that always has more data."""
 
     def __init__(self, share: ReadShare) -> None:
         self.share = share
@@ -27,7 +27,7 @@ class Sender:
         self.read = 0
 
     def bring(self) -> int:
-        """One read, if it is read from."""
+        """Read once, unless reading is paused, and return the size."""
         if not self.reads:
             return 0
         self.read += READ
@@ -42,7 +42,7 @@ class Sender:
 
 
 def test_so_much_is_read_in_a_tick_and_everybody_in_turn() -> None:
-    """Sixty senders of 97 MB each had several megabytes read in one go, and a small request waited for 10 ms."""
+    """Share the tick: sixty senders of 97 MB each once had megabytes read at once, which delayed others by 10 ms."""
     clock = VirtualClock()
     share = ReadShare(clock)
     senders = [Sender(share) for _ in range(60)]
@@ -74,7 +74,7 @@ def test_one_sender_alone_goes_on_in_the_next_tick() -> None:
 
 
 def test_a_frame_larger_than_a_share_arrives_and_others_are_answered_meanwhile() -> None:
-    """The pauses of the share, of the connection and of the budget do not undo each other on real sockets."""
+    """Keep the pauses of the share, the connection and the budget independent of each other, on real sockets."""
     size = 8 * MOST_READ
     handled: list[int] = []
 
@@ -92,7 +92,7 @@ def test_a_frame_larger_than_a_share_arrives_and_others_are_answered_meanwhile()
             "CLIENTS",
             clock=clock,
             handler_for=handler_for,
-            limits=ListenerLimits(connection=ConnectionLimits(max_frame_bytes=2 * size)),
+            limits=ListenerLimits(connection=RequestLimits(max_frame_bytes=2 * size)),
             room=AnswerBudget(clock),
             next_id=lambda: 1,
         )

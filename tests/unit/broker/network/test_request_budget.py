@@ -1,4 +1,4 @@
-"""Requests that were received and not handled share one budget over all connections, and none keeps it for ever."""
+"""The memory for unhandled requests, shared by all connections; none can keep it for ever."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.network.answers import AnswerSlot, Buffer, Reply
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.request_budget import SILENT_MS, TURN_MS, RequestBudget
+from shareq.broker.network.request_limits import RequestLimits
 
 MB = 1024 * 1024
 READ = 64 * 1024
@@ -23,9 +23,12 @@ TOTAL = 10 * MB
 
 
 class Sender:
-    """A client that sends `stream` as fast as it is read, `READ` bytes at a time. The outlet of the broker's side."""
+    """A client that sends `stream` as fast as the broker reads, `READ` bytes at a time.
 
-    def __init__(self, world: World, stream: bytes, limits: ConnectionLimits) -> None:
+    It is also the outlet of the broker's side.
+    """
+
+    def __init__(self, world: World, stream: bytes, limits: RequestLimits) -> None:
         self._world = world
         self.stream = memoryview(stream)
         self.sent = 0
@@ -52,7 +55,7 @@ class Sender:
         return self.parked[-1]
 
     def send(self, size: int = READ) -> bool:
-        """Send one read; False when the broker does not read, or nothing is left."""
+        """Send one chunk; return False if the broker does not read or nothing is left."""
         data = bytes(self.stream[self.sent : self.sent + size])
         if self.closed or not self.reading or not data:
             return False
@@ -86,19 +89,19 @@ class World:
         self.senders: list[Sender] = []
         self.most_held = 0
 
-    def sender(self, stream: bytes, limits: ConnectionLimits | None = None) -> Sender:
-        sender = Sender(self, stream, limits or ConnectionLimits(max_frame_bytes=LARGEST))
+    def sender(self, stream: bytes, limits: RequestLimits | None = None) -> Sender:
+        sender = Sender(self, stream, limits or RequestLimits(max_frame_bytes=LARGEST))
         self.senders.append(sender)
         return sender
 
     def send_all(self) -> None:
-        """Every sender sends in its turn, until none is read any more. Time stands still."""
+        """Let all senders send in turn, at the same virtual time, until the broker stops reading."""
         self.clock.run_until_idle()
         while sum(sender.send() for sender in self.senders):
             self.clock.run_until_idle()
 
     def pass_time(self, ms: int) -> None:
-        """Pass the time in steps, sending whatever can be sent between them."""
+        """Pass the time in steps, and send between them whatever can be sent."""
         for _ in range(0, ms, 250):
             self.clock.advance(250)
             self.send_all()
@@ -110,7 +113,7 @@ def world() -> World:
 
 
 def frame(size: int, kind: bytes = b"x") -> bytes:
-    """A request of so many bytes, its size included."""
+    """Return a request whose frame has exactly `size` bytes."""
     return (size - 4).to_bytes(4, "big") + kind + bytes(size - 5)
 
 
@@ -147,7 +150,7 @@ def test_small_requests_pass_whatever_is_held(world: World) -> None:
 
 
 def test_a_request_that_has_to_wait_for_room_has_its_turn_before_larger_ones(world: World) -> None:
-    """One of two turns goes to the smallest frame: sixty that are never completed do not come first."""
+    """Give every other turn to the smallest frame, so that sixty incomplete frames do not come first."""
     for _ in range(60):
         world.sender(NEVER_COMPLETE)
     world.send_all()
@@ -213,7 +216,7 @@ def test_without_others_that_wait_a_frame_may_take_its_time(world: World) -> Non
 
 
 def test_requests_behind_a_parked_one_wait_for_room_and_are_handled_then(world: World) -> None:
-    limits = ConnectionLimits(max_frame_bytes=LARGEST, max_input_bytes=LARGEST)
+    limits = RequestLimits(max_frame_bytes=LARGEST, max_input_bytes=LARGEST)
     parked = [world.sender(frame(100, b"p") + frame(1000) * 1000, limits) for _ in range(10)]
     world.send_all()
     assert world.budget.held > MB
@@ -250,7 +253,7 @@ def test_an_answer_that_nobody_takes_yet_ends_the_count(world: World) -> None:
 
 
 def test_large_requests_that_are_being_handled_leave_the_others_in_line(world: World) -> None:
-    """One in its turn keeps it until it is answered, whatever its client does meanwhile."""
+    """Keep the turn of a request until it is answered, whatever its client does meanwhile."""
     senders = [world.sender(frame(LARGEST, b"p")) for _ in range(10)]
     while not all(sender.handled for sender in senders):
         world.send_all()
@@ -333,7 +336,7 @@ def test_a_frame_that_comes_byte_by_byte_takes_little_more_than_its_bytes() -> N
 def test_whatever_comes_is_bounded_and_whole_requests_are_handled(
     streams: list[list[int]], broken: list[bool], sizes: list[int], data: st.DataObject
 ) -> None:
-    total = LARGEST + 2 * 12 * READ  # half of what is shared has room for a read of each
+    total = LARGEST + 2 * 12 * READ  # half of the shared budget has room for one read of each
     world = World(total)
     for frames, cut in zip(streams, broken, strict=False):
         whole = b"".join(map(frame, frames))

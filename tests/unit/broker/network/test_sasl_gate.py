@@ -1,4 +1,4 @@
-"""The gate before a connection's handler, without a broker: what passes when, failures, nonces, expiry."""
+"""The gate before a connection's handler, without a broker: requests that pass, failures, nonces and expiry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.network.answers import Buffer, Reply
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.broker.network.sasl_gate import SaslGate, SaslGates
 from shareq.broker.security.credentials import ScramCredential
 from shareq.broker.security.listener_security import OAUTHBEARER, SASL_PLAINTEXT, ListenerSecurity
@@ -28,7 +28,7 @@ GOOD, BAD = b"\0alice\0wonderland", b"\0alice\0hunter2"
 
 
 class Socket:
-    """Notes what is written, and that it was closed."""
+    """A socket that records writes and its closing."""
 
     def __init__(self) -> None:
         self.written = b""
@@ -46,7 +46,7 @@ class Socket:
 
 
 class Rig:
-    """One connection behind a gate. `handled` are the API keys that came through; the handler answers `answer`."""
+    """One connection behind a gate. `handled`: the API keys that passed. The handler answers with `answer`."""
 
     def __init__(self, *, reauth_ms: int = 0, delay_ms: int = 100, max_receive_bytes: int = 1_000) -> None:
         self.clock = VirtualClock()
@@ -71,7 +71,7 @@ class Rig:
             handler_for=lambda _connection: self._handle,
             call_soon=self.clock.call_soon,
             outlet=self.socket,
-            limits=ConnectionLimits(),
+            limits=RequestLimits(),
         )
         self.gates.guard(self.connection)
         assert isinstance(self.connection.gate, SaslGate)
@@ -89,7 +89,7 @@ class Rig:
         return OauthExchange(self._bearer, again=again)
 
     def _bearer(self, token: str) -> Bearer:
-        """Tokens are USER.SECONDS; SECONDS are until it expires."""
+        """Read a token of the form USER.SECONDS, which expires after SECONDS."""
         user, _, left_s = token.partition(".")
         if user == "eve":
             raise TokenRefused("it has expired; its sub is 'eve'")
@@ -100,7 +100,7 @@ class Rig:
         return bytes(range(count))
 
     def send(self, api_key: int) -> bool:
-        """Send a request. Return True if the connection lives on."""
+        """Send a request, and return True if the connection stays open."""
         return self.receive(struct.pack(">hhi", api_key, 0, 1))
 
     def receive(self, data: bytes) -> bool:

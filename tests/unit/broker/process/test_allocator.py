@@ -1,4 +1,4 @@
-"""Memory that was freed is given back, when it is not needed again soon."""
+"""Freed memory is returned to the system unless it is soon needed again."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.turn_budget import LOOK, TURN_ELEMENTS, TurnBudget, unpaused
 from shareq.broker.network.answer_budget import LARGE_BYTES, AnswerBudget
 from shareq.broker.network.connection import Connection
-from shareq.broker.network.connection_limits import ConnectionLimits
 from shareq.broker.network.request_budget import RequestBudget
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.broker.process.allocator import (
     CALM_MS,
     ELEMENT_BYTES,
@@ -32,7 +32,7 @@ from tests.support.coroutines import finished
 
 
 class Rig:
-    """Both budgets, and how often memory was given back."""
+    """Both budgets, and the number of times that memory was returned."""
 
     def __init__(self, heap: Callable[[], Heap] | None = None) -> None:
         self.clock = VirtualClock()
@@ -53,7 +53,7 @@ class Rig:
             handler_for=lambda _: lambda _frame: None,
             call_soon=self.clock.call_soon,
             outlet=_Outlet(),
-            limits=ConnectionLimits(),
+            limits=RequestLimits(),
             budget=self.requests,
         )
 
@@ -112,7 +112,7 @@ def test_small_requests_and_answers_set_no_timer() -> None:
 
 
 class FakeHeap:
-    """An allocator that takes from the smallest hole that fits, else from the end."""
+    """An allocator that uses the smallest hole that fits, or else the end."""
 
     def __init__(self, holes: list[int]) -> None:
         self._holes: list[tuple[int, int]] = []  # size, address
@@ -162,7 +162,7 @@ class FakeHeap:
 
 
 def test_memory_is_given_back_in_steps() -> None:
-    """230 MB in one go took 27 ms."""
+    """Return it in steps; 230 MB at once took 27 ms."""
     holes = [1_000_000] * 100 + [100_000] * 1_000 + [20_000] * 1_500
     heap, released, calls = FakeHeap(holes), [0], [0]
 
@@ -209,7 +209,7 @@ def test_memory_that_there_is_none_of_ends_the_search() -> None:
 
 
 def resident() -> int:
-    """Bytes of this process in memory."""
+    """Return the resident bytes of this process."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

@@ -1,4 +1,4 @@
-"""`shareq serve --console`: the child process, its end with the broker however that ends, and what is refused."""
+"""`shareq serve --console`: the child process, its end with the broker in every case, and refusals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
 class Serve:
-    """`shareq serve --console` as a process; `url` is the console's, `child` its process id."""
+    """`shareq serve --console` as a process; `url`: the console's; `child`: its process id."""
 
     def __init__(self, folder: Path, *words: str, stdin: int | None = None, cwd: Path | None = None) -> None:
         command = [
@@ -86,7 +86,7 @@ def test_the_console_is_a_child_that_asks_the_broker_and_its_records_api(tmp_pat
 
 @pytest.mark.crash
 def test_the_console_runs_no_python_file_of_the_working_directory(tmp_path: Path) -> None:
-    """Tokens are handed to it, so it must not be what lies about where the broker was started."""
+    """Ignore files of the folder in which the broker was started, because the console receives tokens."""
     folder = tmp_path / "downloads"
     folder.mkdir()
     for name in ("json", "shareq", "aiohttp", "sitecustomize"):

@@ -1,4 +1,4 @@
-"""The lines of the log: one for each event, whatever clients call their groups."""
+"""Log lines: one per event, whatever names clients choose."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_traceback_keeps_its_lines(lines: StringIO) -> None:
 
 @pytest.fixture
 def json_lines(lines: StringIO) -> StringIO:
-    """Configure JSON lines, after `lines`, which puts everything back."""
+    """Configure JSON lines; the fixture `lines` restores the configuration."""
     logging_setup.configure(log_format="json", stream=lines)
     return lines
 
@@ -110,7 +110,7 @@ SHOWN = "n" * 256 + "... (32000 characters)"
 
 
 def test_names_that_clients_choose_are_cut_in_every_line(lines: StringIO) -> None:
-    """A hundred clients with names of 32,000 characters wrote 2 MB of log a second."""
+    """Shorten them; a hundred clients with names of 32,000 characters wrote 2 MB of log per second."""
     record = ("group %s: member %s, %d", LONG, LONG, 5)
     logging.getLogger("shareq.coordinator.group.classic.rebalance").info(*record)
     (line,) = lines.getvalue().splitlines()

@@ -1,4 +1,4 @@
-"""The imports of a start before it listens: each module, and each dataclass among them, makes it later."""
+"""Imports before the broker listens: each module, and each dataclass in it, delays the start."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _OF_OTHERS = (
 
 
 def test_a_node_imports_nothing_that_only_a_data_folder_or_another_client_needs() -> None:
-    """Neither for its start nor in idle time afterwards; it took 3 MB of the 60 that an idle node may have."""
+    """Import none of these at start or in idle time; they took 3 MB of the 60 that an idle node may use."""
     ran = subprocess.run([sys.executable, "-c", _NODE], capture_output=True, text=True, check=True)
     modules = ran.stdout.split()
     assert {"shareq.cluster.node.ground", "shareq.cluster.forward.handlers.produce"} <= set(modules)
@@ -123,6 +123,8 @@ _WHERE_CONFIGURED = {
     "shareq.broker.share.core.window.key_order": "of groups with order by key: 6 ms, once",
     "shareq.broker.share.ordered.ahead": "of groups with order by key: 3 ms, once",
     "shareq.broker.share.ordered.kept_reads": "of groups with order by key",
+    "shareq.broker.share.dated_records": "of groups with delays",
+    "shareq.broker.share.dlq.breakers": "of groups with a breaker",
     "shareq.broker.share.dlq.queues": "of groups with a dead-letter queue: 4 ms, once",
     "shareq.broker.share.dlq.broker_queues": "of groups with a dead-letter queue",
     "shareq.broker.redrive.service": "of redrives: 4 ms, once",
@@ -137,7 +139,7 @@ _APART = {"process", "maintenance"}
 
 
 def imported_late(file: Path) -> Iterator[str]:
-    """Modules that functions of the file import."""
+    """Yield the modules that functions of the file import."""
     for function in ast.walk(ast.parse(file.read_text())):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             for node in ast.walk(function):

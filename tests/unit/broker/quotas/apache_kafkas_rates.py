@@ -1,9 +1,9 @@
 # fmt: off
-"""The readings of Apache Kafka 4.3.1's own sensors: a `Rate` bound to 100 a second and a `TokenBucket` of 4 a second.
+"""Values of Apache Kafka 4.3.1's own sensors: a `Rate` with a bound of 100 per second, a `TokenBucket` of 4 per second.
 
-Each run has the number of windows, their length in ms; then at each time (ms) the value recorded, the time to wait
-after it, the tokens taken and the time to wait after that (`Sensor.record`, `QuotaUtils.throttleTime`, on a clock of
-the test's).
+Each run has the number of windows and their length in ms; then, at each time (ms), the recorded value, the throttle
+time after it, the tokens taken and the throttle time after that (`Sensor.record`, `QuotaUtils.throttleTime`, on a clock
+of the test's).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An allowance, which looks only where a client may have to wait, beside a rate that is looked at each time."""
+"""An allowance, which computes a rate only near the quota, compared with a rate that is always computed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_times_to_wait_are_apache_kafkas(
 
 @for_each("seed", range(100))
 def test_waits_are_those_of_a_rate_that_is_looked_at_each_time(seed: int) -> None:
-    """The uses include parts of one moment, nothing used, parts taken back, long pauses, other quotas meanwhile."""
+    """Include several uses at one moment, uses of nothing, returned amounts, long pauses and changed quotas."""
     random = Random(seed)
     windows = Windows(random.choice([1, 2, 3, 11]), random.choice([10, 1000]))
     bound, mean = BOUND, random.choice([1, 20, 60, 95, 105, 300]) * windows.size_ms / 1000

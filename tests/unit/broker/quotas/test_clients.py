@@ -1,4 +1,4 @@
-"""The use of quotas by clients, and the sharing of one."""
+"""The use of quotas by clients, and how several clients share one."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_names_that_clients_make_up_are_forgotten() -> None:
 
 
 def test_what_is_used_is_known_by_whom_the_quota_was_set_for() -> None:
-    """Names that clients make up are no keys: a default is one entity for all clients under it."""
+    """Key the use by the quota's entity, not by client names: a default is one entity for all its clients."""
     quotas = ClientQuotas()
     everybody, alice = QuotaEntity(None, DEFAULT), QuotaEntity("alice")
     wanted = {everybody: {"producer_byte_rate": 100.0, "request_percentage": 5.0}, alice: {"producer_byte_rate": 10.0}}
@@ -105,7 +105,7 @@ def test_what_is_used_is_known_by_whom_the_quota_was_set_for() -> None:
     assert {name: each.amount for name, each in quotas.usages.items()} == {
         ("producer_byte_rate", everybody): 50 * 7,  # and as much that is pending
         ("producer_byte_rate", alice): 400,
-        ("request_percentage", everybody): 200,  # of which one second is looked at already: it is over the quota
+        ("request_percentage", everybody): 200,  # one second of which is already counted: it is over the quota
         ("controller_mutation_rate", QuotaEntity(DEFAULT)): 12,
     }
     assert quotas.usages["producer_byte_rate", alice].throttles.total_ms == 10_000 + 30_000

@@ -1,4 +1,4 @@
-"""Parts of a limit of the whole broker: nobody fills it for the others."""
+"""Shares of a broker-wide limit, so that no owner can use it up for the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shareq.broker.quotas.fair_part import may_make
 
 
 def made_by(limit: int, acts: list[tuple[str, bool]]) -> Counter[str]:
-    """Return the counts of owners after they made one each, or gave one back, in this order."""
+    """Return the counts of owners after they created or gave back one each, in this order."""
     held: Counter[str] = Counter()
     for owner, makes in acts:
         if not makes:

@@ -1,4 +1,4 @@
-"""The quota that holds, its entity, and the filters that select it."""
+"""The quota that applies, its entity, and the filters that select it."""
 
 from __future__ import annotations
 

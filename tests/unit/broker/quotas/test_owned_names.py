@@ -1,4 +1,4 @@
-"""Names by owner: the one with too many is refused, never another one."""
+"""Names by owner: only the owner with too many is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shareq.broker.quotas.owned_names import SWEEP_INTERVAL_MS, OwnedNames
 
 
 class Made:
-    """The names that exist, and how often they were looked for."""
+    """The existing names, and the number of lookups."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -142,12 +142,12 @@ def test_many_names_are_swept_in_slices(monkeypatch: pytest.MonkeyPatch) -> None
     made.names.discard("n24")
     made.looks = 0
     refused = [not make(names, made, f"more{i}", "x", now_ms=i * SWEEP_INTERVAL_MS) for i in range(3)]
-    assert refused.count(False) == 1  # the slice with the one that is gone came
+    assert refused.count(False) == 1  # the slice with the removed name was checked
     assert made.looks <= 3 * (1 + 10) + 5  # two slices without, one with it, and what an admitted one costs
 
 
 def test_names_that_come_and_go_are_no_leak(made: Made) -> None:
-    """Members have a new id each time they join: of those that are gone as many are kept as exist, not all."""
+    """Keep at most as many removed names as exist: members get a new id each time they join."""
     names = OwnedNames(1_000_000, made)
     for owner in range(50):  # machines that are never seen again
         assert make(names, made, f"gone-{owner}", f"machine-{owner}")

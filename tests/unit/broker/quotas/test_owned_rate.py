@@ -1,4 +1,4 @@
-"""The rate of each owner, whatever the others do."""
+"""The rate of each owner, independent of the others."""
 
 from __future__ import annotations
 

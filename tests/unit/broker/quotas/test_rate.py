@@ -1,4 +1,4 @@
-"""Rates and buckets: the same times to wait as Apache Kafka's, to the millisecond."""
+"""Rates and token buckets with the throttle times of Apache Kafka, to the millisecond."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_what_is_recorded_is_forgotten_when_its_windows_are_over() -> None:
 
 
 def test_a_single_window_has_no_wait_when_it_begins() -> None:
-    """`quota.window.num=1`: an infinite rate over no time, of which Apache Kafka's arithmetic makes no wait."""
+    """Return no wait for `quota.window.num=1`, as Apache Kafka's arithmetic does for an infinite rate over no time."""
     windows, rate = Windows(1, 1000), Rate(0)
     rate.record(5000, 0, windows)
     assert rate.throttle_ms(BOUND, 0, windows) == 0
@@ -51,7 +51,7 @@ def test_no_wait_is_longer_than_an_answer_can_say() -> None:
 
 
 def test_the_tiniest_bound_there_is_has_the_longest_wait() -> None:
-    """A quota may be any number above 0."""
+    """Accept any quota above 0."""
     rate, bucket, tiniest = Rate(0), TokenBucket(), 5e-324
     rate.record(1, 0, Windows())
     bucket.take(1, tiniest, 0, Windows())

@@ -1,4 +1,4 @@
-"""Rounds of a redrive: what goes into one, how much of it in one turn, and what is asked of the world for it."""
+"""Rounds of a redrive: their contents, the work of one turn, and their calls of the ports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SPEC = RedriveSpec("again", "dlq.t", Target.TOPIC, 100, OWNER)
 
 
 class Topics:
-    """Logs by topic, one partition each but four of `wide`; `asked` are the rights that were asked for."""
+    """Logs by topic, with one partition each, but four of `wide`; `asked`: the permissions that were checked."""
 
     def __init__(self, logs: Mapping[str, FakeLog], refused: Collection[tuple[Right, str]] = ()) -> None:
         self.logs = logs
@@ -44,7 +44,7 @@ class Topics:
 def topics_with(
     *letters: RecordData, refused: Collection[tuple[Right, str]] = (), dead: FakeLog | None = None
 ) -> Topics:
-    """The queue with these letters in one batch, and the topics `t`, `u`, `wide` and `redrive.g`."""
+    """Return the queue with these letters in one batch, and the topics `t`, `u`, `wide` and `redrive.g`."""
     empty = FakeLog()
     logs = {"dlq.t": FakeLog(batch_at(0, *letters)), "t": dead or empty, "u": empty, "wide": empty, "redrive.g": empty}
     return Topics(logs, refused)
@@ -55,7 +55,7 @@ def maker_of(topics: Topics, spec: RedriveSpec = SPEC) -> RoundMaker:
 
 
 def made_of(maker: RoundMaker, end: int, first: int = 0, sent: Collection[int] = (), most: int = 100) -> Round:
-    """The next round of partition 0."""
+    """Return the next round of partition 0."""
     for _ in range(50):
         made = maker.next_round(PartitionProgress(0, first, end), sent, most, 5_000)
         if made is not None:
@@ -65,7 +65,7 @@ def made_of(maker: RoundMaker, end: int, first: int = 0, sent: Collection[int] =
 
 
 def turns_of(maker: RoundMaker, end: int) -> int:
-    """Return how many turns the next round takes; the first one reads a page."""
+    """Return the number of turns of the next round; the first one reads a page."""
     for turn in range(1, 50):
         if maker.next_round(PartitionProgress(0, 0, end), (), 1_000, 5_000) is not None:
             return turn
@@ -92,7 +92,7 @@ def test_one_letter_goes_however_large_it_is() -> None:
 
 
 def test_a_round_names_so_many_logs() -> None:
-    """Logs that it has already cost nothing."""
+    """Count no further room for logs that the round has already."""
     data = RecordData(b"k", b"")
     made, half = Round(0), "t" * (MOST_PLACES // 2 - 32)
     assert made.add(0, ((half, 0), data))
@@ -113,7 +113,7 @@ def test_a_round_is_of_so_many_letters_and_the_next_one_goes_on_behind_them() ->
 
 
 def test_what_is_no_record_counts_when_the_page_is_done() -> None:
-    """Records that others wrote in a transaction may have been aborted."""
+    """Wait for the end of the page: records in a transaction of others may have been aborted."""
     others = build_batch([RecordData(b"k", b"v")] * 2, timestamp_ms=1, base_offset=2, transactional=True)
     queue = FakeLog(batch_at(0, letter(b"a", 0), letter(b"b", 1)), bytes(others))
     maker = maker_of(Topics({"t": FakeLog(), "dlq.t": queue}))

@@ -1,4 +1,4 @@
-"""The rules of access control and authentication, each by itself: filters, principals, PLAIN, the states of SASL."""
+"""The rules of access control and authentication one by one: filters, principals, PLAIN, the states of SASL."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_anything_of_a_kind_is_asked_for_a_host() -> None:
 
 
 def test_apache_kafkas_name_that_hardly_anybody_has() -> None:
-    """Operations imply others there and nowhere else in this question."""
+    """Imply other operations for this name only, as Apache Kafka does for this question."""
     authorizer = Authorizer()
     for name, allowed in (("hardcode", True), ("other", False)):
         authorizer.replace([acl(name)])

@@ -1,4 +1,4 @@
-"""The share coordinator on fakes: routing, durability, news of topics, and the persister it is for the leaders."""
+"""The share coordinator on fakes: routing, durability, metadata changes, and persisting state for the leaders."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NONE = ErrorCode.NONE
 
 
 class Rig:
-    """A share coordinator with topic t of two partitions; the states' topic has 4."""
+    """A share coordinator with topic t of two partitions and a state topic of four."""
 
     def __init__(self, *, partitions: int = 4) -> None:
         self.ports = FakeHost(t=2, u=1, **{STATES: partitions} if partitions else {})
@@ -58,7 +58,7 @@ class Rig:
             assert self.ports.answer(self.service.initialize(key, 1, start)) == NO_ERROR
 
     def read(self, key: SharePartitionKey | None = None) -> PersistedState:
-        """Read as an outsider, who changes nothing."""
+        """Read the state without changing anything."""
         return self.service.read_state(key or self.key(), 0).value
 
 
@@ -188,7 +188,7 @@ def test_a_state_is_deleted(rig: Rig) -> None:
 
 
 def once(rig: Rig, epoch: int, *, again: bool = False) -> tuple[list[SharePartitionKey], Pending[ApiError]]:
-    """Return the keys of an immediate notification, and the answer."""
+    """Initialise and return the keys of the immediate notification, and the answer."""
     replaced: list[SharePartitionKey] = []
     pending = rig.service.initialize_once(rig.key(), epoch, -1, replaced.extend, again=again)
     return list(replaced), pending
@@ -268,7 +268,7 @@ def test_a_start_finds_the_states_and_forgets_those_of_topics_that_are_gone(rig:
 
 
 def test_a_start_that_cannot_believe_that_a_topic_is_gone_keeps_its_states(rig: Rig) -> None:
-    """Metadata that mirrors another cluster is never complete; a tombstone would wipe what was confirmed."""
+    """Keep them: metadata mirrored from another cluster is never complete; a tombstone would delete confirmed state."""
     kept = rig.key(0, "u"), rig.key()
     rig.initialized(*kept)
     back = rig.ports.topics.delete("u")
@@ -284,7 +284,7 @@ def test_a_start_that_cannot_believe_that_a_topic_is_gone_keeps_its_states(rig: 
 
 
 def test_other_routes_are_gone_as_well(rig: Rig) -> None:
-    """Nodes put all share partitions of a topic into one partition of states."""
+    """Delete them when nodes route all share partitions of a topic to one partition of the state topic."""
     rig.ports.host = rig.ports.host._replace(
         routes=AS_APACHE_KAFKA._replace(share_partition=lambda key, count: key.topic_id[0] % count)
     )
@@ -387,7 +387,7 @@ def test_a_forgetting_that_cannot_be_written_harms_nobody(rig: Rig) -> None:
 
 
 def test_what_is_given_up_is_freed_by_its_last_reference() -> None:
-    """The collector does not look at what a load has made (`Collector.keep`)."""
+    """Free them without the garbage collector, which skips loaded state (`Collector.keep`)."""
     rig = Rig()
     rig.initialized()
     given_up = next(iter(rig.service.partitions))

@@ -1,4 +1,4 @@
-"""The share-partition leader's shell and dead letters: who writes them, what a load begins again."""
+"""Dead letters and the shell of a share-partition leader: writing them, and resuming them after a load."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WITH_QUEUE = ShareGroupSettings(record_lock_duration_ms=LOCK_MS, dead_letters=Tr
 
 
 class Written:
-    """A `DeadLetterWriter` that notes what it is asked for; `finish` is what ends it."""
+    """A `DeadLetterWriter` that records its calls; the functions in `finish` complete them."""
 
     def __init__(self) -> None:
         self.letters: list[DeadLetter] = []
@@ -72,7 +72,7 @@ def test_the_client_is_answered_before_the_letter_is_written(writer: Written) ->
 
 
 def test_without_queues_the_dead_are_archived_at_once() -> None:
-    """Dead records of a state that was written when the group had a queue are archived, too."""
+    """Archive dead records of a state that was written while the group had a queue, too."""
     rig = filled(4)
     rig.states.states[rig.key()] = KeptState(1, 0, (StateBatch(0, 3, 3, 1),))
     assert rig.leader().core.start_offset == 4
@@ -106,7 +106,7 @@ def test_a_lock_that_runs_out_for_the_last_time_has_its_letter(writer: Written) 
 
 
 def test_a_group_without_sessions_is_forgotten_when_its_dead_are_buried(writer: Written) -> None:
-    """The next leader would write the letters once more."""
+    """Wait for the letters first: the next leader would write them once more."""
     rig = with_queue(writer)
     rig.acquire()
     rig.acknowledge(0, 3, REJECT)

@@ -1,4 +1,4 @@
-"""One share fetch on fakes: what it waits for, and what ends the wait."""
+"""One share fetch on fakes: the events that it waits for, and the end of the wait."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_it_answers_when_its_time_is_up(rig: ShareRig) -> None:
 
 
 def test_a_source_whose_records_are_not_here_yet_makes_it_wait_and_wakes_it() -> None:
-    """A log kept elsewhere does so: the source fetches the records and announces them."""
+    """Wake the fetch when the source of a remote log has fetched the records and announced them."""
     rig = filled(2)
     rig.source().missing_from = 0
     pending = rig.start(wait_ms=100)
@@ -179,7 +179,7 @@ def test_when_time_is_up_fewer_bytes_do() -> None:
 
 
 def test_the_end_of_a_segment_is_enough() -> None:
-    """Apache Kafka behaves like this: a read ends with its segment, whatever is awaited."""
+    """Answer at the end of a segment, as Apache Kafka does: a read ends there, whatever the fetch waits for."""
     rig = filled(2)
     rig.source().segment_ends = (1,)
     assert rig.fetch(wait_ms=100, min_bytes=10_000).start().done
@@ -207,7 +207,7 @@ def test_what_may_not_be_read_any_more_is_reported_and_the_rest_is_waited_for(ri
     fetch = ShareFetch(rig.host, IsolationLevel.READ_UNCOMMITTED, params, wanted, errors.__getitem__)
     pending = fetch.start()
     errors["u"] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    rig.manager.on_high_watermark(rig.source())
+    fetch.look_again()
     assert not pending.done
     uninvolved = rig.manager.get(rig.key()._replace(topic_id=other.topic_id))
     assert uninvolved is not None

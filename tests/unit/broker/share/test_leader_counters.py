@@ -1,4 +1,4 @@
-"""The counters of share groups: by share partition, topic and group, and what is left when they end."""
+"""The counters of share groups by share partition, topic and group, and their totals after these end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The share-partition leader's shell on fakes of its ports: loading, acknowledging, and what cannot be read."""
+"""The shell of a share-partition leader on fakes of its ports: loading, acknowledging, and unreadable state."""
 
 from __future__ import annotations
 

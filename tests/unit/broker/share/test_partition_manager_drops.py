@@ -1,4 +1,4 @@
-"""The share-partition leader's shell on fakes of its ports: what takes share partitions out of memory."""
+"""The shell of a share-partition leader on fakes of its ports: removal of share partitions from memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The share-partition leader's shell on fakes of its ports: where a share partition begins."""
+"""The shell of a share-partition leader on fakes of its ports: the start offset of a share partition."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_reset_by_duration_that_finds_no_record_is_reported() -> None:
 
 @pytest.mark.parametrize(("strategy", "start"), [("earliest", 1), ("latest", 4), ("by_duration", 2)])
 def test_a_reset_whose_source_has_to_ask_is_waited_for(strategy: str, start: int) -> None:
-    """The source's knowledge counts as it is when it answers."""
+    """Use the source's log as it is when the source answers."""
     rig = filled()
     rig.states.states[rig.key()] = KeptState(1, -1)
     rig.source().times = {rig.clock.wall_ms(): 2}
@@ -82,7 +82,7 @@ def test_a_reset_that_is_answered_after_its_leader_was_dropped_revives_nothing()
 
 
 def test_a_reset_that_the_disk_fails_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A load that ended there would never end: its members would wait for it for good."""
+    """Fail the load: one that never ended would keep its members waiting for ever."""
     rig = filled()
     rig.states.states[rig.key()] = KeptState(1, -1)
     rig.states.holds = True
@@ -132,7 +132,7 @@ def test_a_start_offset_that_could_not_be_written_is_tried_again() -> None:
 def test_a_state_that_reaches_beyond_the_log_is_replaced_before_anything_is_given_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A power loss took the records; others will get their offsets."""
+    """Replace it first: a power loss removed the records, and new records will get their offsets."""
     rig = filled()
     rig.states.states[rig.key()] = KeptState(4, 0, [StateBatch(0, 0, 0, 2), StateBatch(1, 9, 2, 1)])
     rig.states.holds = True
@@ -187,7 +187,7 @@ BEYOND = {
 def test_a_state_beyond_the_end_is_kept_until_the_end_is_known(
     beyond: KeptState, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """An end that has not been heard of yet is no loss: what was confirmed would be delivered again."""
+    """Keep it while the log end may only be unknown: dropping it would deliver confirmed records again."""
     rig = filled(believes_absence=False)
     rig.states.states[rig.key()] = beyond
     leader, waiter = rig.leader(), Waiter()
@@ -204,7 +204,7 @@ def test_a_state_beyond_the_end_is_kept_until_the_end_is_known(
 
 
 def test_a_state_that_is_not_here_is_another_leaders() -> None:
-    """A node that was deposed, and does not know it yet, lacks what its successor has initialised."""
+    """Report NOT_LEADER_OR_FOLLOWER: a deposed node lacks the state that its successor has initialised."""
     rig = filled(believes_absence=False)
     rig.states.errors["read"] = ErrorCode.INVALID_REQUEST
     leader = rig.leader()
@@ -256,7 +256,7 @@ def test_a_log_that_was_cut_cuts_the_state_that_waits_for_its_end() -> None:
 
 
 def test_a_log_that_was_cut_and_grew_again_cuts_the_state_where_it_was_cut() -> None:
-    """The records that have the lost offsets now were delivered to nobody."""
+    """Cut the state at the truncation: the new records at the lost offsets were never delivered."""
     rig = filled(believes_absence=False)
     rig.states.states[rig.key()] = KeptState(4, 0, [StateBatch(0, 3, 2, 1)])
     rig.states.holds = True

@@ -1,4 +1,4 @@
-"""The share-partition leader's shell on fakes of its ports: what wakes waiting fetches, and deadlines."""
+"""The shell of a share-partition leader on fakes of its ports: events that wake waiting fetches, and deadlines."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_renewed_lock_is_looked_at_at_the_old_deadline_and_kept() -> None:
 
 
 def test_a_renewed_lock_leaves_the_timer_to_an_earlier_deadline() -> None:
-    """Simulation seed 20285: the timer went to the renewed lock's deadline, past one that was due earlier."""
+    """Keep the earlier deadline; in simulation seed 20285 the timer moved past it to the renewed lock's."""
     rig = filled()
     rig.acquire(0)
     rig.clock.advance(500)
@@ -138,7 +138,7 @@ def test_an_expiry_goes_by_the_settings_of_the_moment() -> None:
 
 
 def test_a_rollback_goes_by_the_settings_of_the_moment() -> None:
-    """The lock ran out while the write was under way: what is rolled back has had its one delivery."""
+    """Apply the new limit: the lock expired during the write, and the restored record has used up its one delivery."""
     rig = filled()
     rig.acquire()
     rig.states.holds = True

@@ -1,4 +1,4 @@
-"""The parts of the share service, put together, and what the broker notifies them of."""
+"""The share service as a whole: how its parts work together, and the broker's notifications to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.fakes.share_rig import LOCK_MS, ShareRig, ranges
 
 
 class Rig(ShareRig):
-    """A share service of at most one session, and a record in partition 0."""
+    """A share service of at most one session, with a record in partition 0."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Rig(ShareRig):
         )
 
     def fetching(self, *, wait_ms: int = 0, refuse: ErrorCode = ErrorCode.NONE) -> list[tuple[int, int, int]] | None:
-        """Return the acquired ranges; None while it waits."""
+        """Return the acquired ranges, or None while the fetch waits."""
         params = ShareFetchParams("g", "m", AcquireMode.BATCH_OPTIMIZED, wait_ms, 1, 100_000, 500, 500)
         wanted = [WantedPartition(self.topic_id, 0, "t")]
         pending = self.service.fetch(params, wanted, (lambda _topic: refuse) if refuse else None).start()

@@ -1,11 +1,11 @@
-"""Share sessions tied to connections: what their end gives back, and when it does not."""
+"""Share sessions tied to connections: which ends of a session release records, and which do not."""
 
 from __future__ import annotations
 
 from typing import cast
 
 from shareq.broker.network.connection import Connection, Outlet
-from shareq.broker.network.connection_limits import ConnectionLimits
+from shareq.broker.network.request_limits import RequestLimits
 from shareq.broker.share.core.sessions import ClosedSession, ListedPartition, ShareSession
 from shareq.broker.share.session_ends import ShareSessionService
 from shareq.protocol.errors import ErrorCode
@@ -30,11 +30,11 @@ class Rig(ShareRig):
             handler_for=lambda _connection: lambda _frame: None,
             call_soon=self.clock.call_soon,
             outlet=cast(Outlet, Closing()),
-            limits=ConnectionLimits(),
+            limits=RequestLimits(),
         )
 
     def open(self, member: str, connection: Connection, *partitions: int) -> ShareSession:
-        """A session of group g that has acquired what is in its partitions."""
+        """Return a session of group g that has acquired the records of its partitions."""
         listed = [ListedPartition(self.topic_id, each, "t") for each in partitions]
         opened = self.service.sessions.open_or_update(
             "g", member, INITIAL_EPOCH, listed, (), has_acks=False, connection_id=connection.id
@@ -45,7 +45,7 @@ class Rig(ShareRig):
         return opened.session
 
     def state(self, partition: int) -> RecordState | None:
-        """Return the partition's state; None if it is not in memory."""
+        """Return the partition's state, or None if it is not in memory."""
         leader = self.manager.get(self.key(partition))
         return None if leader is None else leader.core.snapshot()[0].state
 
@@ -57,7 +57,7 @@ class Closing:
 
 
 def lose(connection: Connection) -> None:
-    """The client is gone."""
+    """Lose the client's connection."""
     connection.lost()
 
 
@@ -87,7 +87,7 @@ def test_a_session_that_gave_way_gives_back_what_its_member_holds() -> None:
 
 
 def test_a_session_that_was_replaced_meanwhile_gives_nothing_back() -> None:
-    """The member's records belong to the newer one."""
+    """Release nothing: the member's records belong to the newer session."""
     rig = Rig()
     old = rig.open("m", rig.connection(1), 0)
     assert not isinstance(rig.service.sessions.update("g", "m", FINAL_EPOCH), ErrorCode)
@@ -123,7 +123,7 @@ def test_a_connection_that_is_watched_twice_ends_its_session_once_and_its_number
 
 
 def test_a_broker_that_stops_gives_nothing_back() -> None:
-    """Members' records are given out again after the start; a restart is no delivery that failed."""
+    """Release nothing: the records are delivered again after the restart, which is not a failed delivery."""
     rig = Rig()
     connection = rig.connection(1)
     rig.open("m", connection, 0)

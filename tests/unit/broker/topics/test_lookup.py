@@ -1,4 +1,4 @@
-"""The look-up of logs by names and ids, and the coordinators' topics, on fakes."""
+"""Lookups of logs by name and id, and the coordinators' topics, on fakes."""
 
 from __future__ import annotations
 

@@ -15,5 +15,5 @@ def rig() -> TransactionRig:
 
 @pytest.fixture
 def producer(rig: TransactionRig) -> ProducerEpoch:
-    """Begin a transaction in `T0`, with a record there."""
+    """Begin a transaction with a record in `T0`."""
     return rig.begun(T0)

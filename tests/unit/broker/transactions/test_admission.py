@@ -1,4 +1,4 @@
-"""The admission of writes to a transaction, on fakes: records, offsets, and the short wait for markers."""
+"""Admission of writes to a transaction, on fakes: records, offsets, and the short wait for markers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Rig(TransactionRig):
         return admission.begin(admission.admit(writer, {each: logs.get(*each) for each in at}))
 
     def ending(self, producer: ProducerEpoch) -> None:
-        """Its outcome is decided, and its marker cannot be written for now."""
+        """End the transaction, whose marker cannot be written for now."""
         self.ports.logs.get("t", 0).refuse = ErrorCode.KAFKA_STORAGE_ERROR
         self.end(producer)
         self.ports.logs.get("t", 0).refuse = NONE
@@ -154,7 +154,7 @@ def test_the_producer_of_a_batch() -> None:
 
 
 class ProduceRig(Rig):
-    """`denied` are rights on names that the client does not have."""
+    """A rig in which the client lacks the permissions in `denied` on names."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -220,7 +220,7 @@ def test_one_request_has_one_producer() -> None:
 
 
 def test_what_the_append_refuses_does_not_become_part_of_the_transaction() -> None:
-    """Partitions that do not exist, internal topics, and topics without the right to write."""
+    """Leave out missing partitions, internal topics, and topics without permission to write."""
     rig = ProduceRig()
     rig.ports.topics.add(OFFSETS, 2)
     producer = rig.begun(T0)
@@ -346,7 +346,7 @@ def test_offsets_that_cannot_be_written() -> None:
 
 
 def test_each_partition_of_a_topic_is_looked_at_by_itself() -> None:
-    """A batch that belongs to no transaction, or may not be appended, hides nothing behind it."""
+    """Check the others after a batch that belongs to no transaction or may not be appended."""
     rig = ProduceRig()
     producer = rig.begun(T0)
     parts = [

@@ -1,4 +1,4 @@
-"""Producers of partitions by owner: at its bound an owner's silent ones are forgotten, before it is refused."""
+"""Producers of partitions by owner: an owner at its bound loses its silent producers before it is refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Log:
 
 
 class World:
-    """One partition, `t-0`, that remembers whom it is sent batches of."""
+    """One partition, `t-0`, that remembers the producers of its batches."""
 
     def __init__(self, most: int) -> None:
         self.clock = VirtualClock()
@@ -29,7 +29,7 @@ class World:
         return self.log or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def send(self, producer_id: int, owner: str = "x", *, transactional: bool = False) -> bool:
-        """A batch; whether it was admitted. The log asks only of producers that it does not know."""
+        """Send a batch; return whether it was admitted. The log asks only about producers that it does not know."""
         if self.log is None:
             self.log = Log()
         producers = self.log.producers
@@ -67,7 +67,7 @@ def test_silent_producers_make_room_but_open_transactions_do_not() -> None:
 
 
 def test_producers_far_from_the_bound_are_remembered() -> None:
-    """They stay as long as `producer.id.expiration.ms` says: the bound shortens that for greedy owners alone."""
+    """Keep them for `producer.id.expiration.ms`; only owners at their bound lose them earlier."""
     world = World(1_000)
     for i in range(500):
         assert world.send(i)

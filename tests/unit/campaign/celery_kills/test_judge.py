@@ -1,4 +1,4 @@
-"""The judge of the campaign against Celery workers finds what is lost, and what is done again without a kill of its."""
+"""The judge of the campaign against Celery workers finds lost tasks, and repeated ones that no kill explains."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_task_that_never_ended_is_lost(lines: list[str]) -> None:
         (5.5, True),  # at work
         (6.9, True),  # done, and perhaps not acknowledged yet
         (7.1, False),  # acknowledged
-        (4.9, False),  # before it was begun: it would not have been
+        (4.9, False),  # killed before it began: then it would not have begun
         (9.0, False),  # after it was done again
     ],
 )
@@ -44,7 +44,7 @@ def test_a_task_is_done_again_only_after_a_kill_of_its_worker_in_time(at: float,
 @pytest.mark.parametrize(
     ("at", "good"),
     [
-        (4.6, True),  # received, not begun: it is still begun where the loss is not noticed yet
+        (4.6, True),  # received but not begun: a worker that has not noticed the loss still begins it
         (3.6, True),  # under way to the worker
         (3.4, False),  # not acquired yet
         (6.9, True),
@@ -79,7 +79,7 @@ def test_each_execution_has_a_kill_of_its_own() -> None:
 
 
 def test_a_task_that_one_worker_forgot_and_received_again_is_judged_by_its_last_receipt() -> None:
-    """Celery forgets what it has not begun when the connection is lost."""
+    """Judge it by its last receipt: Celery drops tasks that it has not begun when the connection is lost."""
     lines = ["got 1 10 1.0", *ONCE, *AGAIN]
     assert judge(lines, [1], [kill(1.5, None)], 1).unexplained == (1,)
 

@@ -1,4 +1,4 @@
-"""A sound history, small enough to read, with every kind of operation; and ways to change one."""
+"""A short correct history with every kind of operation, and functions that change one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RULES = {"g": ShareRules(lock_ns=5 * SECOND, delivery_limit=3)}
 
 @dataclass(slots=True)
 class Story:
-    """Operations one after the other, a millisecond each, half a second apart."""
+    """Successive operations that take a millisecond each, half a second apart."""
 
     operations: list[Operation] = field(default_factory=list)
     now: int = SECOND
@@ -72,7 +72,7 @@ class Story:
 
 
 def sound() -> Story:
-    """Return a history that a broker without faults may answer."""
+    """Return a history that is correct for a broker without faults."""
     story = Story()
     for name in (LOGS, KEYED, SHORT, GONE):
         story.add("admin", Created(name, name, 2, compacted=name == KEYED, shrinks=name == SHORT))
@@ -170,7 +170,7 @@ Change = Callable[[Operation], Operation]
 
 
 def changed(history: History, match: Callable[[Operation], bool], change: Change) -> History:
-    """Return the history with one operation changed, the only one that matches."""
+    """Return the history after changing the only operation that matches."""
     found = [number for number, one in enumerate(history.operations) if match(one)]
     assert len(found) == 1, f"{len(found)} operations match"
     operations = list(history.operations)
@@ -179,7 +179,7 @@ def changed(history: History, match: Callable[[Operation], bool], change: Change
 
 
 def without_record(value: str) -> Callable[[History], History]:
-    """A drain that does not find the record."""
+    """Return a change in which the drain does not find the record."""
 
     def change(one: Operation) -> Operation:
         assert isinstance(one.value, Drained)
@@ -190,7 +190,7 @@ def without_record(value: str) -> Callable[[History], History]:
 
 
 def with_record(place: Place, record: Record) -> Callable[[History], History]:
-    """A drain that finds one more."""
+    """Return a change in which the drain finds one more record."""
 
     def change(one: Operation) -> Operation:
         assert isinstance(one.value, Drained)
@@ -207,7 +207,7 @@ def drains(one: Operation, value: str) -> bool:
 
 
 def followed_by(process: str, value: Value, *, outcome: Outcome = Outcome.OK) -> Callable[[History], History]:
-    """Add one operation at the end."""
+    """Return a change that adds one operation at the end."""
 
     def grown(history: History) -> History:
         begin = history.operations[-1].invoked + SECOND

@@ -1,4 +1,4 @@
-"""The checker of histories: it finds nothing in a sound one, and each planted fault by the analysis that is for it."""
+"""The checker of histories: no findings in a correct one, and each planted fault found by its analysis."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def first_send_of(value: str) -> Callable[[Operation], bool]:
 
 
 def sent_at(value: str, *offsets: int) -> Fault:
-    """The answer to a send names other offsets."""
+    """Change the offsets in the answer to a send."""
 
     def change(one: Operation) -> Operation:
         assert isinstance(one.value, Transfer)
@@ -71,7 +71,7 @@ def reading(
 
 
 def two_polls(*offsets: tuple[int, str]) -> Fault:
-    """One process polls one record after the other, each with a poll of its own."""
+    """Let one process read each record with a poll of its own."""
 
     def grown(history: History) -> History:
         for offset, value in offsets:
@@ -87,7 +87,7 @@ def deliveries(member: str, place: Place, *handed: tuple[int, int, str]) -> Faul
 
 
 def without_answers(history: History) -> History:
-    """The acceptances of a1 never came."""
+    """Remove the accepts of a1."""
     kept = [
         one
         for one in history.operations
@@ -105,7 +105,7 @@ def two_owners(history: History) -> History:
 
 
 def released_count_lost(history: History) -> History:
-    """The broker dies after a RELEASE, and counts from the start again."""
+    """Forget the delivery count: the broker dies after a RELEASE and counts from the start."""
 
     def change(one: Operation) -> Operation:
         assert isinstance(one.value, Acquired)
@@ -120,7 +120,7 @@ def _hands_out(one: Operation, member: str, offset: int) -> bool:
 
 
 def over_before_written(history: History) -> History:
-    """a2 is read, and the reader answered, before anybody asks for it to be written."""
+    """Read a2 and return it before any process asks to write it."""
     writer = next(one for one in history.operations if first_send_of("a2")(one))
     read = Transfer(reads=(Record(A, "a2", 2),))
     early = Operation("early", writer.invoked - 100, writer.invoked - 50, Outcome.OK, read)
@@ -128,7 +128,7 @@ def over_before_written(history: History) -> History:
 
 
 def halved(history: History) -> History:
-    """Lose one part of a committed transaction, with records trimmed no longer an excuse."""
+    """Lose one part of a committed transaction, with no trimmed records to excuse it."""
     extra = Story(now=history.operations[-1].invoked + SECOND)
     sends = (Record(A, "h0", 6), Record(Place(LOGS, 2), "h1", 0))
     extra.add("t", Transfer(sends, transactional=True), Outcome.INFO)
@@ -138,7 +138,7 @@ def halved(history: History) -> History:
 
 
 def overtaken(history: History) -> History:
-    """Two processes write to a log that nobody reads; the later write stands before the earlier one."""
+    """Let two processes write to a log without readers, with the later write at the lower offset."""
     place = Place(LOGS, 3)
     for process, value, offset in (("p", "w0", 1), ("q", "w1", 0)):
         history = followed_by(process, Transfer((Record(place, value, offset),)))(history)
@@ -225,7 +225,7 @@ def test_a_planted_fault_is_found_by_its_analysis(analysis: Analysis, fault: Fau
 
 
 def test_what_is_unknown_is_no_anomaly() -> None:
-    """A send and a commit that were cut off may have taken effect."""
+    """Accept that an interrupted send or commit may have taken effect."""
     history = with_record(A, Record(A, "a-cut", 5))(sound().history())
     history = deliveries("m", A, (5, 1, "a-cut"))(history)
     accepted = Acknowledged("g", "m", (Ack(A, 5, AckType.ACCEPT),))
@@ -234,7 +234,7 @@ def test_what_is_unknown_is_no_anomaly() -> None:
 
 
 def test_a_history_that_is_cut_knows_less() -> None:
-    """Operations under way at the moment are unknown: an acceptance without an answer may come back."""
+    """Treat operations in flight at the cut as unknown: an accepted record without an answer may be delivered again."""
     story = Story()
     story.send("p", A, "a0", base=0)
     story.deliver("m", A, (0, 1, "a0"))
@@ -257,7 +257,7 @@ def test_an_acceptance_that_was_cut_off_is_unknown() -> None:
 
 @pytest.mark.parametrize(("early_ms", "owners"), [(0.5, False), (1.5, True)])
 def test_a_lock_may_end_within_the_millisecond_before_its_time_and_no_sooner(early_ms: float, owners: bool) -> None:
-    """Brokers count time in whole milliseconds, and what is due in one of them ends together."""
+    """Allow it, because brokers count in whole milliseconds and expire all locks of one together."""
     history = sound().history()
     lock_ns = history.rules["g"].lock_ns
     begin = history.operations[-1].invoked + SECOND
@@ -269,7 +269,7 @@ def test_a_lock_may_end_within_the_millisecond_before_its_time_and_no_sooner(ear
 
 
 def test_a_promise_of_less_forgives_loss_but_not_nonsense() -> None:
-    """A loss of power at default settings leaves what was synced, what was said of topics, and no invention."""
+    """Allow loss at default settings, except of synced records and of topics; never allow invented records."""
     lost = without_record("a2")(sound().history())
     assert check(lost, Promise(frozenset(), ("topic ",))) == []
     assert check(lost, Promise({"a2"}, ("topic ",)))

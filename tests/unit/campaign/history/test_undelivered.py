@@ -1,4 +1,4 @@
-"""The end of a share group's work on a record: what fetches without an answer may have used up, and what not."""
+"""Records that a share group stops delivering: which fetches without an answer can explain it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMIT = RULES["g"].delivery_limit
 
 
 def begun(*, handed: int) -> Story:
-    """A record that the group was handed so many times, each time released with its member's session."""
+    """Return a story with a record that was delivered `handed` times, and released each time as its session ended."""
     story = Story()
     story.send("p", A, "a0", base=0)
     for times in range(1, handed + 1):
@@ -36,7 +36,7 @@ def hand_out(story: Story, times: int) -> None:
 
 
 def cut_off(story: Story, *members: str) -> None:
-    """Each fetches, and gets no answer."""
+    """Add a fetch without an answer for each member."""
     for member in members:
         story.add(member, Acquired("g", member, ()), Outcome.INFO)
 
@@ -46,7 +46,7 @@ def kill(story: Story) -> None:
 
 
 def undelivered(story: Story) -> list[str]:
-    """Return the checker's findings on the record after a drain that was not handed it."""
+    """Return the checker's findings on the record after a drain that did not get it."""
     story.add("drain", Drained(A, 0, 1, (Record(A, "a0", 0),)))
     story.add("drain", ShareDrained("g", A))
     found = check(story.history())
@@ -121,8 +121,10 @@ def test_fetches_of_another_group_do_not_explain_it() -> None:
 
 
 def test_count_that_a_kill_took_back_counts_from_the_last_delivery() -> None:
-    """The limit had been reached, nothing of it was answered, and the record came again after the kill: then it must
-    come until it is done.
+    """Start the count from the last delivery.
+
+    The limit had been reached without an answer, and the record came again after the kill: it must then be delivered
+    until it is finished.
     """
     story = Story()
     story.send("p", A, "a0", base=0)

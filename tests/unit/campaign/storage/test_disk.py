@@ -1,4 +1,4 @@
-"""Traces of system calls, and what a kill or a loss of power may leave of them."""
+"""Traces of system calls, and the disk states that a kill or a power loss may leave."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def quoted(data: bytes | str) -> str:
 
 
 class Machine:
-    """Calls of one process, written down as strace does."""
+    """System calls of one process, in strace's format."""
 
     def __init__(self, names: Names = Names.JOURNAL) -> None:
         self.disk = Disk(ROOT, names)
@@ -108,7 +108,7 @@ def test_a_sync_covers_what_was_written_before_it_began() -> None:
 
 
 def test_a_descriptor_is_free_before_its_close_returns() -> None:
-    """Another thread has it again, and syncs through it: the sync is one of what it opened."""
+    """Assign a sync by another thread that reuses the descriptor to the file that this thread opened."""
     machine = Machine(Names.POSIX)
     machine.open("/data/t-0/1", 4)
     machine.write(4, b"abc")

@@ -1,4 +1,4 @@
-"""The end of a share group's work at the end of a run."""
+"""The drain of a share group at the end of a run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Answer = Callable[[], ShareFetchResponse]
 
 @dataclass(slots=True)
 class ScriptedLink:
-    """A broker that answers share fetches as scripted, the last answer again and again."""
+    """A broker that answers share fetches as scripted, and repeats the last answer."""
 
     answers: Sequence[Answer]
     fetches: list[ShareFetchRequest] = field(default_factory=list)
@@ -63,7 +63,7 @@ def answer(partition: FetchedPartition | None) -> ShareFetchResponse:
 
 
 def not_looked_at() -> ShareFetchResponse:
-    """The share partition's state is still being read."""
+    """Return the answer while the share partition's state is still being read."""
     return answer(None)
 
 
@@ -81,12 +81,12 @@ def a_record() -> ShareFetchResponse:
 
 
 def a_gap() -> ShareFetchResponse:
-    """An offset without a record: that of a marker."""
+    """Return an acquired offset without a record, as that of a marker."""
     return answer(FetchedPartition(partition_index=0, records=b"", acquired_records=[AcquiredRecords(0, 0, 1)]))
 
 
 def drained(monkeypatch: pytest.MonkeyPatch, *answers: Answer, damaged: bool = False) -> list[Operation]:
-    """Return the history after the group was worked off on a broker that answers so."""
+    """Return the history after draining the group on a broker with these answers."""
     link = ScriptedLink(answers)
     monkeypatch.setattr(Scene, "link", lambda _scene, _client_id: cast(Link, link))
     scene = Scene(lambda: ("127.0.0.1", 0), 1, ids={TRIMMED.name: TOPIC_ID})

@@ -1,4 +1,4 @@
-"""An administrator's requests find their brokers, among some that move, die, and leave things out."""
+"""An administrator's requests find their brokers, although some move, die, or leave things out."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def world() -> Iterator[World]:
 
 
 def coordinating(world: World, by_group: dict[str, int]) -> None:
-    """Every broker says that a group's coordinator is its node here, else node 1. The dict may be changed."""
+    """Let every broker return the node in `by_group` as a group's coordinator, or node 1. Tests may change the dict."""
 
     def answer(request: Message) -> Message:
         assert isinstance(request, FindCoordinatorRequest)
@@ -65,7 +65,7 @@ def coordinating(world: World, by_group: dict[str, int]) -> None:
 
 
 def describing(broker: ScriptedBroker, errors: dict[str, ErrorCode] | None = None) -> None:
-    """The broker knows every group, but for those with an error."""
+    """Let the broker describe every group, except those with an error."""
 
     def answer(request: Message) -> Message:
         assert isinstance(request, ShareGroupDescribeRequest)
@@ -160,7 +160,7 @@ def test_a_hundred_thousand_groups_are_described_in_portions(world: World) -> No
 
 
 def test_a_classic_group_is_described_where_consumer_groups_are_turned_off(world: World) -> None:
-    """Apache Kafka 3.9 offers ConsumerGroupDescribe all the same."""
+    """Describe it, although Apache Kafka 3.9 still offers ConsumerGroupDescribe."""
     one = world.broker(1)
     coordinating(world, {})
     off = consumer_group_describe.DescribedGroup(ErrorCode.UNSUPPORTED_VERSION, group_id="g")
@@ -189,7 +189,7 @@ def test_groups_are_listed_broker_by_broker(world: World) -> None:
 
 
 def test_topics_come_in_pages(world: World) -> None:
-    """20,000 partitions of two topics, 2,000 a page: no page is asked for before its rows are wanted."""
+    """Request each page only when its rows are wanted: 20,000 partitions of two topics, 2,000 per page."""
     broker = world.broker(1)
     names, count, page = ["a", "b"], 10_000, 2_000
 

@@ -1,4 +1,4 @@
-"""The brokers that are asked for configs."""
+"""The brokers that requests for configs go to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def world() -> Iterator[World]:
 
 @pytest.mark.parametrize("name", ["7", "x", "-1", "9" * 5_000], ids=["another", "a word", "below 0", "long"])
 def test_a_broker_that_there_is_not_is_said_of_its_row(world: World, name: str) -> None:
-    """Python refuses to read a number of thousands of digits, and that came out as an answer not understood."""
+    """Report it in its row; a number of thousands of digits, which Python refuses, was once an unknown answer."""
     admin = Admin(world.network(world.broker(1)))
     ((resource, outcome),) = admin.configs.describe([("broker", name)])
     assert resource == ("broker", name)

@@ -1,4 +1,4 @@
-"""A topic is created when brokers know of it, not when the controller does: the next command may ask any of them."""
+"""Creating a topic waits for all brokers, not only the controller: the next command may ask any of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def world() -> Iterator[World]:
 
 
 def creating(world: World, broker: ScriptedBroker, error: ErrorCode = ErrorCode.NONE) -> None:
-    """The broker makes any topic, and knows it at once; others as their scripts say."""
+    """Let the broker create any topic and know it at once, and others as scripted."""
 
     def answer(_: Message) -> Message:
         world.topics = [] if error else [topic(1)]
@@ -38,7 +38,7 @@ def creating(world: World, broker: ScriptedBroker, error: ErrorCode = ErrorCode.
 
 
 def behind(world: World, broker: ScriptedBroker, answers: int, without_leader: bool = False) -> list[int]:
-    """The broker has not heard of the topic in its first `answers`. What is returned grows by those."""
+    """Let the broker not know the topic in its first `answers`. Return a list that grows by each of them."""
     given: list[int] = []
 
     def answer(request: Message) -> Message:

@@ -1,4 +1,4 @@
-"""Questions about logs and share groups among brokers that move, die, and refuse."""
+"""Queries of logs and share groups among brokers that move, die and refuse."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def world() -> Iterator[World]:
 
 
 def logs(ends: dict[int, tuple[int, int]], error: ErrorCode = ErrorCode.NONE) -> Script:
-    """A leader whose partitions start and end there; others are refused, as all are with `error`."""
+    """Return the script of a leader whose partitions start and end at `ends`.
+
+    It refuses other partitions, or all with `error`.
+    """
 
     def answer(request: Message) -> Message:
         assert isinstance(request, ListOffsetsRequest)
@@ -109,7 +112,7 @@ def test_a_partition_without_a_leader_is_waited_for_within_the_time(world: World
 
 
 def coordinated(world: World, *nodes: int) -> Script:
-    """FindCoordinator: these nodes, one after the other."""
+    """Return a script that answers FindCoordinator with these nodes, one after the other."""
     left = iter(nodes)
 
     def answer(_: Message) -> Message:
@@ -122,7 +125,10 @@ def coordinated(world: World, *nodes: int) -> Script:
 def described(
     *partitions: tuple[int, int, int], error: ErrorCode = ErrorCode.NONE, code: ErrorCode = ErrorCode.NONE
 ) -> Callable[[Message], Message]:
-    """A coordinator that says (partition, start offset, lag) of topic t; `error` of the group, `code` of each."""
+    """Return a coordinator's script with (partition, start offset, lag) of topic t.
+
+    `error`: the group's; `code`: each partition's.
+    """
     rows = [
         DescribeShareGroupOffsetsResponsePartition(number, start, 0, lag, code) for number, start, lag in partitions
     ]

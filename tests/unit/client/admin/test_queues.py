@@ -1,4 +1,4 @@
-"""The topics that an administrator is shown as dead-letter queues."""
+"""The topics that an administrator sees as dead-letter queues."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def world() -> Iterator[World]:
 
 
 def admin(world: World, topics: dict[str, dict[str, str]], of_broker: dict[str, str]) -> Admin:
-    """Return an administrator of a broker that has these topics; group `g` names `dlq.t`."""
+    """Return an administrator of a broker with these topics; group `g` names `dlq.t`."""
     broker = world.broker(1)
 
     def configs(request: Message) -> Message:

@@ -1,4 +1,4 @@
-"""The headers of a redriven record, as the broker writes them and as others may have."""
+"""The headers of a redriven record, as written by the broker and possibly by others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of connections on the event loop: whatever the broker does, no socket is left when `close` has returned."""
+"""Closing connections on the event loop: no socket stays open after `close`, whatever the broker does."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(why_unavailable() is not None, reason=str(why_un
 
 
 class Deaf:
-    """A broker behind TLS that names itself, and never reads on after the request of one kind."""
+    """A broker behind TLS that identifies itself, and stops reading after a request of one kind."""
 
     def __init__(self, folder: Path, silent_at: ApiKey) -> None:
         authority = Authority(folder)
@@ -78,12 +78,12 @@ def deaf(tmp_path: Path) -> Iterator[Callable[[ApiKey], Deaf]]:
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second that the peer has to end TLS is a moment here."""
+    """Shorten the second that the peer has to end TLS."""
     monkeypatch.setattr(connection, "END_S", 0.05)
 
 
 def left_open(program: Callable[[], Coroutine[Any, Any, None]]) -> list[str]:
-    """Return the warnings about unclosed objects once the program's event loop has ended."""
+    """Return the warnings about unclosed objects after the program's event loop has ended."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         asyncio.run(program())
@@ -92,7 +92,7 @@ def left_open(program: Callable[[], Coroutine[Any, Any, None]]) -> list[str]:
 
 
 def test_a_producer_whose_broker_never_ends_tls_leaves_no_socket(deaf: Callable[[ApiKey], Deaf]) -> None:
-    """asyncio waits 30 s for the peer's close_notify, and a loop that ends before leaves its transports open."""
+    """Close the transport: asyncio waits 30 s for close_notify, and a loop that ends earlier leaves it open."""
     peer = deaf(ApiKey.INIT_PRODUCER_ID)
 
     async def program() -> None:
@@ -137,7 +137,7 @@ def test_a_call_cancelled_before_the_brokers_are_known_leaves_no_socket(deaf: Ca
 
 @pytest.mark.parametrize("turns", range(16))
 def test_a_connection_that_is_given_up_while_it_opens_leaves_no_socket(turns: int) -> None:
-    """asyncio loses a socket that has just connected when the race between a host's addresses is cancelled."""
+    """Close the socket, which asyncio loses when a race between a host's addresses is cancelled after it connected."""
     with ScriptedBroker() as broker:
         broker.scripts[ApiKey.METADATA] = lambda _: None
 

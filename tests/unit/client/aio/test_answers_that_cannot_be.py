@@ -1,4 +1,4 @@
-"""Impossible answers of a broker, one at a time: an error of the client, on asyncio and blocking."""
+"""Impossible responses of a broker, one at a time: each raises a client error, on asyncio and blocking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records that wait for their time: which are due, which crowd the window, and what is sent in their place."""
+"""Records that wait for their delivery time: due ones, ones that crowd the window, and their replacements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from shareq.client.aio.again import GROUP, SINCE, headers_again, is_for_another, may_move_s
 from shareq.client.aio.consumer.records import ShareRecord, State
-from shareq.client.aio.early import NOT_BEFORE, EarlyRecords, not_before_s
+from shareq.client.aio.early import EarlyRecords, not_before_s
+from shareq.protocol.names import NOT_BEFORE
 
 TP = b"t" * 16, 0
 
@@ -109,7 +110,7 @@ def test_a_large_record_stays_longer_than_a_small_one(size: int, pause_s: float)
 def test_a_record_that_was_delivered_often_is_sent_again_before_the_group_gives_it_up(
     limit: int | None, worn_at: int
 ) -> None:
-    """Each stop of a worker counts as a delivery: after five of them a task was dead that was never begun."""
+    """Send it again in time: each stop of a worker is a delivery, so after five stops an unstarted task was dead."""
     early = EarlyRecords(1_000, limit)
     for count in (4, 3, 2, 1):
         early.keep(record(count, count=count), 100.0, may_move=50.0 if count == 4 else 0.0)

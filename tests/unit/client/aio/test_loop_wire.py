@@ -1,15 +1,20 @@
-"""The wire on asyncio and its bytes as they come: frames, whole and in order, copied once."""
+"""The asyncio wire: frames arrive whole, in order, and are copied once."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 import tracemalloc
 from random import Random
+from typing import cast
 
 import pytest
 
+from shareq.client.aio.connection import LoopWire, open_connection
 from shareq.client.aio.network import Network
-from shareq.client.config import ClientConfig
+from shareq.client.config import Address, ClientConfig
+from shareq.client.errors import Unreachable
 from shareq.protocol.generated.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from shareq.protocol.generated.heartbeat import HeartbeatRequest, HeartbeatResponse
 from shareq.protocol.generated.metadata import MetadataRequest
@@ -57,7 +62,7 @@ def test_what_answers_lead_to_leaves_in_one_piece() -> None:
     kept: list[Asked] = []
 
     class More:
-        """Sends one more when an answer comes."""
+        """A future that sends another request when its response arrives."""
 
         def done(self) -> bool:
             return False
@@ -106,8 +111,35 @@ def test_a_large_answer_is_copied_once_with_another_right_behind_it() -> None:
         assert isinstance(answer, FetchResponse)
         assert len(answer.responses[0].partitions[0].records or b"") == size
         assert await small.answer() == HeartbeatResponse()
-        assert peak < 2.5 * size  # what came, and what was made of it
+        assert peak < 2.5 * size  # the received data, and the resulting frames
         network.close()
         await network.wait_closed()
 
     play(scene, {address_of(1): MemoryBroker(lambda asked: keeps(kept, asked))})
+
+
+@pytest.mark.parametrize("failure", ["lost before", "refuses options"])
+async def test_a_connection_that_is_reset_as_soon_as_it_is_there_could_not_be_had(
+    failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Report a failed connection: a dying broker resets accepted sockets, and options of a closed one cannot be set."""
+
+    def made(wire: LoopWire, transport: asyncio.BaseTransport) -> None:
+        wire._transport = cast("asyncio.Transport", transport)
+        if failure == "lost before":
+            wire.connection_lost(ConnectionResetError(errno.ECONNRESET, "Connection reset by peer"))
+            cast("asyncio.Transport", transport).abort()
+            transport.get_extra_info("socket")._sock.close()
+
+    def refuse(_sock: socket.socket, _config: ClientConfig) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(LoopWire, "connection_made", made)
+    if failure == "refuses options":
+        monkeypatch.setattr("shareq.client.aio.connection.set_options", refuse)
+    server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
+    async with server:
+        address = Address("127.0.0.1", server.sockets[0].getsockname()[1])
+        by = asyncio.get_running_loop().time() + 20
+        with pytest.raises(Unreachable, match=f"b at {address}"):
+            await open_connection(address, "b", CONFIG, None, set(), by)

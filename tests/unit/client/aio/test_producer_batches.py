@@ -1,4 +1,4 @@
-"""Records gathered into batches by partition: sizes, sequences, retries, halves; and which partition a key goes to."""
+"""Records gathered into batches by partition: sizes, sequences, retries, splits, and partitions of keys."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_key_goes_to_one_of_the_partitions_that_there_are() -> None:
     ],
 )
 def test_what_cannot_be_written_is_refused_before_it_is_in_a_batch(record: RecordData, refusal: str) -> None:
-    """It would fail its neighbours in a batch."""
+    """Refuse it; in a batch it would fail its neighbours."""
     with pytest.raises((TypeError, ValueError), match=refusal):
         check(record)
     check(RecordData(bytearray(b"k"), memoryview(b"v"), (("null", None),), -1))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Acquired records read from an answer: each offset comes once, as a record, missing, corrupt or beyond."""
+"""Acquired records read from a response: each offset is a record, missing, corrupt or beyond it, exactly once."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shareq.client.aio.consumer.records import Acquired, Piece, read_acquired
+from shareq.client.aio.consumer.records import Acquired, Piece, unread
 from shareq.protocol.records.batch import Compression, build_batch
+from shareq.protocol.records.checksum import crc32c
 from shareq.protocol.records.control import build_end_transaction_marker
-from shareq.protocol.records.record_codec import RecordData
+from shareq.protocol.records.record_codec import Columns, RecordData
 from shareq.protocol.records.retain import emptied, open_batch, retained
 from tests.support.bad_records.records import BadRecord, bad_records, batch_of
 
@@ -29,9 +30,17 @@ def compacted(base: int, count: int, kept: Sequence[int]) -> bytes:
 
 
 def read(data: bytes, *acquired: tuple[int, int, int]) -> Piece:
-    pieces = list(read_acquired(data, [Acquired(*one) for one in acquired]))
+    pieces = [each.piece() for each in unread(data, [Acquired(*one) for one in acquired])]
+    columns = [piece.records for piece in pieces]
     return Piece(
-        [record for piece in pieces for record in piece.records],
+        Columns(
+            [one for each in columns for one in each.offsets],
+            [one for each in columns for one in each.timestamps],
+            [one for each in columns for one in each.keys],
+            [one for each in columns for one in each.values],
+            [one for each in columns for one in each.headers],
+        ),
+        [count for piece in pieces for count in piece.counts],
         [one for piece in pieces for one in piece.missing],
         [one for piece in pieces for one in piece.corrupt],
         [one for piece in pieces for one in piece.beyond],
@@ -39,12 +48,13 @@ def read(data: bytes, *acquired: tuple[int, int, int]) -> Piece:
 
 
 def offsets(piece: Piece) -> list[int]:
-    return [record[0] for record in piece.records]
+    return piece.records.offsets
 
 
 def test_records_come_with_all_they_have() -> None:
     found = read(batch(5, 1), (5, 5, 3))
-    assert found.records == [(5, 1005, b"k5", b"v5", (("h", b"1"),), 3)]
+    assert found.records == ([5], [1005], [b"k5"], [b"v5"], [(("h", b"1"),)])
+    assert found.counts == [3]
     assert not (found.missing)
     assert not (found.corrupt)
     assert not (found.beyond)
@@ -53,7 +63,7 @@ def test_records_come_with_all_they_have() -> None:
 def test_only_what_was_acquired_is_read() -> None:
     found = read(batch(0, 10) + batch(10, 10), (3, 4, 1), (8, 11, 2))
     assert offsets(found) == [3, 4, 8, 9, 10, 11]
-    assert [record[5] for record in found.records] == [1, 1, 2, 2, 2, 2]
+    assert found.counts == [1, 1, 2, 2, 2, 2]
 
 
 def test_control_records_and_gaps_of_compaction_are_missing() -> None:
@@ -82,6 +92,17 @@ def test_what_did_not_come_is_beyond() -> None:
     assert read(b"", (3, 3, 1)).beyond == [(3, 3)]
 
 
+def test_an_answer_that_names_more_than_there_can_be_costs_no_memory() -> None:
+    """Bound the memory: the last offset of a batch is a number that the response may invent."""
+    data = bytearray(batch(0, 5))
+    data[23:27] = (2**31 - 1).to_bytes(4, "big")
+    data[17:21] = crc32c(bytes(data[21:])).to_bytes(4, "big")
+    found = read(bytes(data), (0, 2**63 - 1, 1))
+    assert offsets(found) == [0, 1, 2, 3, 4]
+    assert found.missing == [(5, 2**31 - 1)]
+    assert found.beyond == [(2**31, 2**63 - 1)]
+
+
 @pytest.mark.parametrize("compression", list(Compression))
 def test_compressed_batches_are_read(compression: Compression) -> None:
     assert offsets(read(batch(0, 50, compression=compression), (0, 49, 1))) == list(range(50))
@@ -92,7 +113,7 @@ def test_compressed_batches_are_read(compression: Compression) -> None:
     st.sets(st.integers(0, 34)),
 )
 def test_each_acquired_offset_comes_once(logs: list[tuple[int, set[int], bool]], wanted: set[int]) -> None:
-    """The logs have compacted and damaged batches, and any part of them is acquired."""
+    """Read any acquired part of logs with compacted and damaged batches."""
     data, base, there, broken = b"", 0, set(), set()
     for count, kept, damage in logs:
         kept_offsets = {base + at for at in kept if at < count}
@@ -123,13 +144,14 @@ def test_a_bad_record_costs_its_neighbours_nothing_nor_itself() -> None:
     found = read(batch_of([healthy, odd, *bad, healthy]), (0, 102, 1))
     assert offsets(found) == list(range(103))
     assert not found.corrupt
-    assert found.records[1][4] == (("\ufffd", b"1"), ("fine", None))
+    assert found.records.headers[1] == (("\ufffd", b"1"), ("fine", None))
 
 
 def test_a_large_piece_is_handed_over_in_parts_and_its_ranges_once() -> None:
     whole = read(batch(0, 10), (0, 9, 1))._replace(missing=[(10, 11)], corrupt=[(12, 12)], beyond=[(13, 20)])
     parts = list(whole.parts(4))
     assert [offsets(part) for part in parts] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
-    assert parts[0][1:] == whole[1:]
-    assert all(part[1:] == ((), (), ()) for part in parts[1:])
+    assert [len(part.counts) for part in parts] == [4, 4, 2]
+    assert parts[0][2:] == whole[2:]
+    assert all(part[2:] == ((), (), ()) for part in parts[1:])
     assert list(Piece(missing=[(1, 2)]).parts(4)) == [Piece(missing=[(1, 2)])]

@@ -1,4 +1,4 @@
-"""SCRAM on asyncio, with a broker that wants many iterations: the loop goes on meanwhile."""
+"""SCRAM on asyncio with a broker that asks for many iterations: the loop keeps running."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ MOST = 1000
 
 
 class MemoryWire:
-    """Dialogues are answered at once; requests when a caller waits for them, unless the broker is `silent`."""
+    """A wire that answers dialogues at once, and requests when a caller waits for them, unless `silent`."""
 
     def __init__(self, lifetime_ms: int | None = None) -> None:
         login = None if lifetime_ms is None else (lambda: sasl_client(SaslConfig("PLAIN", "alice", "wonder"), "n"))
@@ -164,7 +164,7 @@ def test_only_an_idle_connection_is_probed() -> None:
 
 
 def test_a_login_is_renewed_behind_the_answers_that_are_due() -> None:
-    """KIP-368: at 85 of 100 parts of its life."""
+    """Authenticate again after 85 of 100 parts of the session's lifetime (KIP-368)."""
     wire = MemoryWire(lifetime_ms=100_000)
     first = wire.send(by=90.0)
     wire.time = 84.9

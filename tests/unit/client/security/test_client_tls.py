@@ -1,4 +1,4 @@
-"""TLS of the client, with a peer behind real TLS: whom it trusts, what it shows, and what it says when that fails."""
+"""The client's TLS with a real TLS peer: trust, client certificates, and error messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(why_unavailable() is not None, reason=str(why_un
 
 class Ask(Protocol):
     def __call__(self, server: Signed | None = None, *, ask_clients: bool = False, **properties: str) -> int:
-        """The controller that a broker behind TLS names. Dots in names are underscores."""
+        """Return the controller named by a broker behind TLS. Underscores stand for dots in names."""
 
 
 class Pki:
@@ -86,7 +86,7 @@ def test_certificates_as_text_also_on_one_line(pki: Pki, ask: Ask) -> None:
 
 
 def test_a_brokers_own_certificate_may_be_what_is_trusted(pki: Pki, ask: Ask) -> None:
-    """Java behaves like this, unlike OpenSSL by itself."""
+    """Trust it, as Java does, but OpenSSL by itself does not."""
     assert ask(ssl_truststore_location=str(pki.server.certificate)) == 7
 
 

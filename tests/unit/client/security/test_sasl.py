@@ -1,4 +1,4 @@
-"""The client's side of PLAIN and SCRAM, against the RFC's own example and another implementation's server."""
+"""The client's side of PLAIN and SCRAM, tested with the RFC's example and with another implementation's server."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_example_of_rfc_7677() -> None:
 
 
 def server(mechanism: str, password: str) -> Any:
-    """Another implementation. The password is salted here, as the bytes of its UTF-8, as Apache Kafka does."""
+    """Return another implementation's server, with the password salted as UTF-8 bytes, as Apache Kafka does."""
     name = mechanism.removeprefix("SCRAM-").replace("-", "").lower()
     salted = hashlib.pbkdf2_hmac(name, password.encode(), SALT, 4096)
     stored = hashlib.new(name, hmac.digest(salted, b"Client Key", name)).digest()
@@ -43,7 +43,7 @@ def server(mechanism: str, password: str) -> Any:
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("password", ["looking-glass", "o\N{LATIN SMALL LIGATURE FFI}ce \N{NO-BREAK SPACE}\N{SNOWMAN}"])
 def test_scram_with_another_server(mechanism: str, password: str) -> None:
-    """The second password would be another one after SASLprep, which Kafka does not apply."""
+    """Skip SASLprep, as Kafka does; it would change the second password."""
     client, peer = sasl_client(SaslConfig(mechanism, "ca=ro,l", password), "nonce"), server(mechanism, password)
     peer.set_client_first(client.first().decode())
     final = client.respond(peer.get_server_first().encode())

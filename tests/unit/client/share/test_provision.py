@@ -1,4 +1,4 @@
-"""A worker's topic and group: made as asked, left as they are, and what becomes of refusals."""
+"""A worker's topic and group: created as configured, left alone if they exist, and refusals."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PREFIX = f"{QUEUE}.prefix"
 
 
 class Cluster:
-    """A broker that notes what it is asked to make and set. `refuses` is its answer to a config of groups, by name."""
+    """A broker that records what it is asked to create and set. `refuses`: its errors for group configs, by name."""
 
     def __init__(self, world: World) -> None:
         self.creation = ErrorCode.NONE
@@ -118,7 +118,7 @@ def test_required_configs_that_are_refused_are_raised(cluster: Cluster) -> None:
 
 
 def test_a_queue_that_would_get_no_letters_is_not_set(cluster: Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    """Brokers take the name, and archive what is dead without a letter."""
+    """Refuse the name; brokers accept it, but archive dead records without a letter."""
     why = rf"group g: INVALID_CONFIG: {QUEUE}=dead: its name must begin with dlq\. \({PREFIX}\)"
     with pytest.raises(BrokerError, match=why):
         configure_group(cluster.admin, "g", {RESET: "earliest", QUEUE: "dead"}, required=True)
@@ -134,7 +134,7 @@ def test_a_queue_that_would_get_no_letters_is_not_set(cluster: Cluster, caplog: 
 def test_a_queue_is_set_whose_name_is_no_trouble_as_far_as_is_known(
     cluster: Cluster, name: str, prefix: str | None
 ) -> None:
-    """No value is no queue; a broker that does not say its prefix judges by itself."""
+    """Set it: no value means no queue, and a broker that reports no prefix checks the name itself."""
     cluster.prefix = prefix
     configure_group(cluster.admin, "g", {QUEUE: name}, required=True)
     assert cluster.changes[0] == {QUEUE: name}

@@ -1,4 +1,4 @@
-"""A member of a share group among scripted brokers: several leaders, moves, losses, refusals."""
+"""A member of a share group with scripted brokers: several leaders, moves, losses, refusals."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def two() -> Iterator[ShareCluster]:
 
 
 def poll(consumer: ShareRangeConsumer, *, max_records: int = 100) -> list[AcquiredRange]:
-    """Poll until something is there."""
+    """Poll until records arrive."""
     deadline = time.monotonic() + WAIT_S
     while time.monotonic() < deadline:
         if acquired := consumer.poll(max_records=max_records, max_wait_ms=100):
@@ -76,7 +76,7 @@ def epochs(node: Node) -> list[int]:
 
 
 def both_filled(cluster: ShareCluster, join: Member) -> ShareRangeConsumer:
-    """A member that holds offsets 0-9 of both partitions, each from its leader."""
+    """Return a member that holds offsets 0-9 of both partitions, each from its leader."""
     consumer = join(cluster)
     cluster.nodes[1].ready[0].append((0, 9))
     cluster.nodes[2].ready[1].append((0, 9))
@@ -135,7 +135,7 @@ def test_a_lost_connection_takes_the_locks_of_its_broker_alone(two: ShareCluster
 
 
 def test_a_session_is_not_used_over_another_connection(two: ShareCluster, join: Member) -> None:
-    """A broker that has yet to notice the end of the first would accept that, and release the locks later."""
+    """Open a new session: a broker that notices the lost connection late would accept the old one, then end it."""
     consumer = both_filled(two, join)
     before = consumer.generation[topic_partition(1)]
     asked = len(two.nodes[2].fetches)
@@ -156,7 +156,7 @@ def test_records_come_before_the_refusal_that_came_with_them(two: ShareCluster, 
 
 @pytest.mark.parametrize("error", [ErrorCode.SHARE_SESSION_LIMIT_REACHED, ErrorCode.COORDINATOR_NOT_AVAILABLE])
 def test_what_all_leaders_answer_all_the_time_is_an_error_in_the_end(two: ShareCluster, error: ErrorCode) -> None:
-    """Heartbeats that are answered in between change nothing."""
+    """Raise the error in the end, even if heartbeats are answered in between."""
 
     def poll_among_errors(consumer: ShareRangeConsumer) -> None:
         deadline = time.monotonic() + WAIT_S
@@ -270,7 +270,7 @@ def test_renewals_say_so(two: ShareCluster, join: Member) -> None:
 def test_brokers_of_kafka_4_1_can_do_all_but_renewals_and_strict_limits(
     two: ShareCluster, join: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is sent then, so that the session goes on."""
+    """Refuse these without a request, so that the session continues."""
     older = {ApiKey.SHARE_FETCH: 1, ApiKey.SHARE_ACKNOWLEDGE: 1}
     rows = [
         ApiVersion(row.api_key, row.min_version, older.get(ApiKey(row.api_key), row.max_version))

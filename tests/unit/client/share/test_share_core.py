@@ -1,4 +1,4 @@
-"""The steps of a member of a share group, whatever drives it: a cluster in memory, no clock of its own."""
+"""The steps of a share group member, independent of their driver: a cluster in memory and a virtual clock."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ LIMITS = FetchLimits(10, 0, 1 << 20)
 
 
 class Scene:
-    """A member, and the one broker that leads, coordinates and answers; `fails` has errors by request, once each."""
+    """A member and a broker that leads, coordinates and answers; `fails`: errors by request, once each."""
 
     def __init__(self, *topics: str) -> None:
         self.driver = MemoryDriver()
@@ -110,7 +110,7 @@ class Scene:
         return MetadataResponse(brokers=[MetadataResponseBroker(1, *address_of(1))], topics=topics)
 
     def joined(self) -> Leader:
-        """Join, and look for the leader."""
+        """Join and find the leader."""
         run_now(self.core.beat())
         assert run_now(self.core.look())
         (leader,) = self.core.leaders

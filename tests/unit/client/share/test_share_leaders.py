@@ -1,4 +1,4 @@
-"""The session of each partition, and the locks that are still ours."""
+"""The session of each partition, and the locks that are still held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Membership in a share group, against scripted answers."""
+"""Membership in a share group, with scripted answers."""
 
 from __future__ import annotations
 

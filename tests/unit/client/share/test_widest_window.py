@@ -1,4 +1,4 @@
-"""The window given to a share group: the widest that a broker allows, without one that an administrator has set."""
+"""The in-flight limit of a share group: the largest that a broker allows, unless an administrator has set one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OF_GROUP, BY_DEFAULT = 8, 5
 
 
 class Cluster:
-    """A broker with these configs. `refuses` is its answer to changes, `hides` to questions about its own."""
+    """A broker with these configs. `refuses`: its error for changes; `hides`: its error for queries of its own."""
 
     def __init__(self, world: World, own: str | None = None, largest: str | None = "4000") -> None:
         self.own = own

@@ -14,7 +14,7 @@ from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.share.dlq.broker_queues import warn_of_queue
 from shareq.broker.share.dlq.rules import QueueTopic
 from shareq.cluster.forward import queues
-from shareq.cluster.forward.batches import Batches
+from shareq.cluster.forward.produce_by_leader import Batches
 from shareq.cluster.forward.queues import AGE_MS, DEFAULT_MESSAGE_BYTES, ClusterQueues
 from shareq.cluster.link.ports import Purpose
 from shareq.cluster.mirror.doubts import PROOF_MS
@@ -44,7 +44,7 @@ QUEUE: Final = "dlq.orders"
 
 @dataclass
 class Node:
-    """A node's queues on a simulated cluster. `sent` has the requests that left it."""
+    """A node's queues on a simulated cluster. `sent`: its requests."""
 
     release: KafkaRelease = KAFKA_4_4
     consent: str = ""
@@ -82,7 +82,7 @@ class Node:
         return self.world.wait(self.queues.create(name))
 
     def append(self, value: bytes, partition: int = 0, name: str = QUEUE) -> ErrorCode:
-        """Append a batch, and wait for what comes of it."""
+        """Append a batch, and wait for the result."""
         came: list[ErrorCode] = []
         assert self.queues.append(name, partition, bytearray(batch(value)), came.append) is ErrorCode.NONE
         self.world.clock.run_until_idle()
@@ -92,7 +92,7 @@ class Node:
         return came[0]
 
     def make(self, name: str = QUEUE, partitions: int = 1, **configs: str) -> None:
-        """Have the cluster make a topic."""
+        """Create a topic in the cluster."""
         own = {key.replace("_", "."): value for key, value in configs.items()}
         self.cluster.create_topic(name, partitions, 3, own)
 
@@ -117,7 +117,7 @@ class Node:
 
 @pytest.mark.parametrize("enabled", [False, True])
 def test_a_topic_takes_letters_if_its_own_property_says_so(enabled: bool) -> None:
-    """The node's property does not count if the cluster has it."""
+    """Use the topic's property, and ignore the node's if the cluster has it."""
     node = Node(consent="" if enabled else "dlq.*")
     node.make(partitions=3, errors_deadletterqueue_group_enable=str(enabled).lower(), max_message_bytes="5000")
     assert node.find() == QueueTopic(QUEUE, 3, enabled, 5000)
@@ -191,7 +191,7 @@ def test_properties_that_change_are_heard_of_within_seconds_or_when_a_batch_is_r
 
 
 def test_what_is_remembered_of_topics_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The topics asked for last are remembered."""
+    """Remember only the topics that were asked for last."""
     monkeypatch.setattr(queues, "MOST_KNOWN", 3)
     node = Node()
     for number in range(5):
@@ -273,7 +273,7 @@ def test_a_queue_that_no_broker_has_heard_of_for_seconds() -> None:
 
 
 def test_a_broker_that_has_not_heard_of_a_queue_is_not_asked_without_end() -> None:
-    """One has, so the mirror knows it; the controller says that it exists."""
+    """Stop asking the broker when the mirror and the controller know the queue, but the broker does not."""
     node = Node()
     node.cluster.hold_news(1)
     node.make(errors_deadletterqueue_group_enable="true")
@@ -311,7 +311,7 @@ def test_letters_under_way_are_bounded_and_who_waits_is_answered_in_turn() -> No
     most = 0
 
     def lane(number: int) -> None:
-        """Look for the queue, and append when it is found, as a share partition with letters does."""
+        """Look for the queue and append once it is found, like a share partition with letters."""
 
         def found(queue: QueueTopic | ApiError | None) -> None:
             nonlocal most
@@ -333,7 +333,7 @@ def test_letters_under_way_are_bounded_and_who_waits_is_answered_in_turn() -> No
 
 
 def test_batches_that_fail_at_once_make_room_for_all_that_wait() -> None:
-    """Thousands of share partitions may wait, and each of them fail within the turn."""
+    """Make room for all of them: thousands of share partitions may wait, and all fail within one turn."""
     node = Node()
     node.make(errors_deadletterqueue_group_enable="true")
     node.find()

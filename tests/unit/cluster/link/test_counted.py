@@ -1,4 +1,4 @@
-"""A link that counts: requests by purpose, their answers, why others had none."""
+"""A link that counts requests by purpose, their answers, and the causes of failures."""
 
 from __future__ import annotations
 

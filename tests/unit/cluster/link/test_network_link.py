@@ -1,4 +1,4 @@
-"""The link on asyncio, on a loop in memory with scripted brokers: order, failures, deadlines, what it learns."""
+"""The asyncio link on a loop in memory with scripted brokers: order, failures, deadlines, discovered brokers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Scene = Callable[["World"], Coroutine[Any, Any, None]]
 
 
 class World:
-    """A link to three brokers, which name each other and say a request's number back at once."""
+    """A link to three brokers, which know each other and answer with a request's number at once."""
 
     def __init__(self, loop: MemoryLoop, brokers: dict[int, MemoryBroker], **properties: str) -> None:
         given = {name.replace("_", "."): value for name, value in properties.items()}
@@ -54,7 +54,7 @@ class World:
         self.link.on_lost(lambda node, purpose: self.lost.append((node, purpose)))
 
     def ask(self, number: int, node: int | None = 1, **how: Any) -> None:
-        """Send a request that has a number."""
+        """Send a request with this number."""
 
         def came(outcome: Message | LinkFailure) -> None:
             assert number not in self.outcomes
@@ -65,13 +65,13 @@ class World:
         self.link.send(node, HeartbeatRequest(str(number)), **how).on_complete(came)
 
     def failure(self, number: int) -> tuple[Failure, str]:
-        """Return why a request has no answer."""
+        """Return why a request was not answered."""
         outcome = self.outcomes[number]
         assert isinstance(outcome, LinkFailure)
         return outcome.failure, outcome.text
 
     def numbers(self, node: int) -> list[int]:
-        """Return the numbers that a broker got."""
+        """Return the numbers that a broker received."""
         return [number_of(asked) for asked in self.brokers[node].asked if isinstance(asked.message, HeartbeatRequest)]
 
 
@@ -88,7 +88,7 @@ def says_back(asked: Asked) -> None:
 
 
 def keeps(kept: list[Asked]) -> Callable[[Asked], None]:
-    """Return a broker that keeps requests to answer them later."""
+    """Return a broker that stores requests to answer them later."""
     return lambda asked: says_back(asked) if isinstance(asked.message, MetadataRequest) else kept.append(asked)
 
 
@@ -110,7 +110,7 @@ def raises(*_: object) -> None:
 
 
 async def settle() -> None:
-    """Let everything happen that needs no time."""
+    """Run everything that needs no time."""
     for _ in range(50):
         await asyncio.sleep(0)
 
@@ -407,7 +407,7 @@ def test_a_closed_link_fails_what_is_under_way_and_what_follows() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_whatever_happens_each_request_ends_once_in_time_in_order_and_truly(seed: int) -> None:
-    """Brokers are late, silent, gone; NOT_SENT is never said of a request that a broker got."""
+    """Let brokers be late, silent or lost; never report NOT_SENT for a request that a broker received."""
     rng = Random(seed)
 
     async def scene(world: World) -> None:
@@ -434,7 +434,7 @@ def test_whatever_happens_each_request_ends_once_in_time_in_order_and_truly(seed
 
 
 def _unreliable(loop: MemoryLoop, broker: MemoryBroker, rng: Random) -> Callable[[Asked], None]:
-    """Return a broker that answers late, but in order; or never, or hangs up."""
+    """Return a broker that answers late but in order, never, or hangs up."""
     late = 0.0
 
     def answer(asked: Asked) -> None:

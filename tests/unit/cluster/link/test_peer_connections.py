@@ -12,7 +12,7 @@ from shareq.cluster.link.peer_connections import PeerConnections
 
 
 class Peer:
-    """A peer that reads and says nothing. `drop` ends its connections, `stop` also the listener."""
+    """A peer that reads and never writes. `drop` ends its connections, `stop` the listener, too."""
 
     def __init__(self) -> None:
         self.heard = b""
@@ -156,7 +156,7 @@ def test_questions_keep_a_connection_from_being_idle(monkeypatch: pytest.MonkeyP
 def test_an_address_that_cannot_be_one_is_a_peer_that_is_not_reached(
     monkeypatch: pytest.MonkeyPatch, address: tuple[str, int]
 ) -> None:
-    """Members of the group say what they want of themselves."""
+    """Report it as lost, because members choose the addresses that they publish."""
     monkeypatch.setattr(peer_connections, "AGAIN_S", 0.001)
 
     async def scene(peer: Peer, connections: PeerConnections, news: list[str]) -> None:

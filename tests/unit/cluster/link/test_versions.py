@@ -1,4 +1,4 @@
-"""The ApiVersions of a node: ours, cut to the cluster's where requests are forwarded."""
+"""A node's ApiVersions: its own, limited to the cluster's for forwarded requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_newest_version_is_one_that_both_sides_know() -> None:
 
 
 def test_what_one_broker_lacks_the_cluster_lacks() -> None:
-    """A cluster that is being upgraded has both."""
+    """Offer what both kinds of broker know while a cluster is being upgraded."""
     served = served_by_all(
         [
             answer(features={"transaction.version": 2, "metadata.version": 25}, produce=(0, 12), fetch=(4, 17)),

@@ -11,8 +11,7 @@ from devtools.in_memory.mem_fs import MemFs
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import beginner, in_ticks
 from shareq.cluster.membership.group import Membership, MembershipSettings
-from shareq.cluster.membership.nodes import Endpoint, Node, NodeMap, SlotId
-from shareq.cluster.membership.slots import Placement
+from shareq.cluster.membership.nodes import Endpoint, Node, NodeMap, Placement, SlotId
 from shareq.protocol.generated.heartbeat import HeartbeatRequest
 from shareq.protocol.generated.join_group import JoinGroupRequest
 from shareq.protocol.generated.sync_group import SyncGroupRequest
@@ -20,14 +19,12 @@ from tests.support.cluster.process import NodeProcess
 from tests.support.cluster.rights import Operation, Resource
 from tests.support.cluster.world import ClusterWorld
 
-SETTINGS = MembershipSettings(placement=Placement.SPREAD)
+SETTINGS = MembershipSettings()
 SESSION_MS, REBALANCE_MS = SETTINGS.session_timeout_ms, SETTINGS.rebalance_timeout_ms
 
 
 class Member:
-    """A node, and what it hears. It holds whatever the map gives it. `ended`: nodes that it takes for ended when it
-    begins.
-    """
+    """A node that holds what the map assigns to it, and its notifications. `ended`: nodes presumed ended at start."""
 
     def __init__(self, world: ClusterWorld, node_id: int, ended: Collection[int] = ()) -> None:
         self.name = f"node-{node_id}"
@@ -35,6 +32,7 @@ class Member:
         self.process = NodeProcess(world.clock, world.new_link(self.name))
         self.maps: list[NodeMap] = []
         self.found: Mapping[str, Node] = {}
+        self.placement = Placement.TOPIC
         self.heard = 0
         self._ended = {node_id, *ended}
         env = Environment(self.process, Random(node_id), MemFs(world.clock.call_soon))
@@ -43,7 +41,8 @@ class Member:
 
     def describe(self) -> Node:
         holds = dict.fromkeys(self.slots, 1)
-        return Node(self.node_id, "1", {"PLAINTEXT": Endpoint(self.name, 9092)}, holds=holds)
+        listeners = {"PLAINTEXT": Endpoint(self.name, 9092)}
+        return Node(self.node_id, "1", listeners, holds=holds, placement=self.placement)
 
     def on_found(self, members: Mapping[str, Node]) -> None:
         self.found = members
@@ -70,7 +69,7 @@ class Member:
 
     @property
     def others(self) -> list[int]:
-        """The nodes of the last map, this one among them."""
+        """Return the nodes of the last map, including this one."""
         return sorted(node.node_id for node in self.maps[-1].nodes.values())
 
 
@@ -95,6 +94,18 @@ def test_members_share_one_map(world: ClusterWorld) -> None:
     assert first.maps[-1].nodes[second.group.member_id].listeners == {"PLAINTEXT": Endpoint("node-2", 9092)}
 
 
+def test_slots_lie_on_several_nodes_when_all_of_them_want_that(world: ClusterWorld) -> None:
+    first, second = members_of(world, 1, 2)
+    first.placement = Placement.ONE
+    first.group.rebalance()
+    world.clock.advance(4_000)
+    assert sorted([len(first.slots), len(second.slots)]) == [0, 6]
+    first.placement = Placement.TOPIC
+    second.group.rebalance()
+    world.clock.advance(4_000)
+    assert (len(first.slots), len(second.slots)) == (3, 3)
+
+
 def test_heartbeats_are_proofs(world: ClusterWorld) -> None:
     (member,) = members_of(world, 1)
     before = member.heard
@@ -110,7 +121,7 @@ def test_a_node_that_comes_is_given_its_part(world: ClusterWorld) -> None:
     assert len(first.slots) == 6
     kept = first.slots
     second = Member(world, 2)
-    world.clock.advance(600)  # the first one hears of it by its next heartbeat
+    world.clock.advance(600)  # the first one learns of it by its next heartbeat
     assert first.others == second.others == [1, 2]
     assert len(first.slots) == len(second.slots) == 3
     assert first.slots < kept
@@ -217,7 +228,7 @@ def test_of_nodes_that_were_all_killed_the_first_one_back_waits_for_none(world: 
 
 
 def test_nodes_that_end_while_they_join_are_waited_for(world: ClusterWorld) -> None:
-    """DescribeGroups names no members of a group that is about to change; they join, then ask for the map."""
+    """Join first and then ask for the map: DescribeGroups names no members of a group that is rebalancing."""
     first, second = members_of(world, 1, 2)
     second.process.kill()
     first.group.rebalance()

@@ -1,4 +1,4 @@
-"""Proofs of ownership, and what happens without them."""
+"""Leases: proofs of ownership, and their expiry without proofs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SLOT, OTHER = SlotId("__shareq_state", 0), SlotId("__shareq_state", 1)
 
 
 class World:
-    """A node's leases on a clock that counts suspension, and its slots."""
+    """A node's leases, on a clock that counts suspension, and its slots."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -57,7 +57,7 @@ def test_a_lease_ends_without_proofs_and_either_kind_renews_it() -> None:
 
 
 def test_a_proof_is_as_old_as_its_request() -> None:
-    """The process stood still while the answer lay in its socket."""
+    """Count from the request: the process may have stopped while the answer lay in its socket."""
     world = World()
     for slot in (None, SLOT):
         proved = world.leases.attempt(slot)

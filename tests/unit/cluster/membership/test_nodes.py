@@ -1,4 +1,4 @@
-"""The statements of nodes about themselves, and the map that all get."""
+"""Nodes' metadata about themselves, and the map that all of them receive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shareq.cluster.membership.nodes import MOST_BYTES, Endpoint, Node, NodeMap, SlotId, node_from, node_map_from
+from shareq.cluster.membership.nodes import (
+    MOST_BYTES,
+    Endpoint,
+    Node,
+    NodeMap,
+    Placement,
+    SlotId,
+    node_from,
+    node_map_from,
+)
 from shareq.protocol.errors import MalformedMessage
 
 NUMBERS = st.integers(0, 2**31 - 1)
@@ -21,6 +30,7 @@ NODES = st.builds(
     st.dictionaries(st.text(max_size=5), st.builds(Endpoint, st.text(max_size=5), NUMBERS), max_size=3),
     st.one_of(st.none(), st.text(max_size=5)),
     st.dictionaries(SLOTS, NUMBERS, max_size=5),
+    st.sampled_from(Placement),
 )
 
 
@@ -46,6 +56,12 @@ def test_fields_of_later_releases_are_passed_over() -> None:
     node = Node(3, "1", {})
     fields = json.loads(node.metadata(1)) | {"format": 2, "more": [1]}
     assert node_from(json.dumps(fields).encode()) == node
+
+
+@pytest.mark.parametrize("placement", [None, "zone", 7])
+def test_a_placement_of_another_release_is_that_of_one_node(placement: object) -> None:
+    fields = json.loads(Node(3, "1", {}, placement=Placement.TOPIC).metadata(1)) | {"placement": placement}
+    assert node_from(json.dumps(fields).encode()).placement is Placement.ONE
 
 
 WORDS = st.recursive(
@@ -78,7 +94,7 @@ def test_too_much_is_malformed(data: bytes) -> None:
 @pytest.mark.parametrize("host", ["\ud800", "x" * 2_000])
 @pytest.mark.parametrize("field", ["host", "zone", "version"])
 def test_words_that_no_answer_can_carry_are_malformed(field: str, host: str) -> None:
-    """Clients get hosts and zones of all nodes in Metadata: one member's words must not break all answers."""
+    """Refuse them: Metadata sends hosts and zones of all nodes, so one member could break all answers."""
     fields = json.loads(Node(3, "1", {"A": Endpoint("here", 9092)}, "zone").metadata(1))
     if field == "host":
         fields["listeners"]["A"][0] = host

@@ -1,4 +1,4 @@
-"""The take-over of a slot, and its end."""
+"""Taking over a slot and giving it up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ A, B = SlotId("__shareq_state", 0), SlotId("__shareq_state", 1)
 
 
 class World:
-    """A node that writes down what it is to do."""
+    """A node that records its tasks."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -34,7 +34,7 @@ class World:
         return done
 
     def map(self, heard: Callable[[], None] | None = None, **owners: str) -> None:
-        """Hear of a map. `heard` where it was asked for before."""
+        """Deliver a map. `heard`: the attempt that requested it, if it began earlier."""
         node_map = NodeMap({}, {{"a": A, "b": B}[slot]: owner for slot, owner in owners.items()})
         self.ownership.on_map("me", node_map, heard or self.ownership.attempt())
 

@@ -1,4 +1,4 @@
-"""Connections between nodes: which to hold, and when a loss is news."""
+"""Connections between nodes: which to keep, and which losses to report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_node_without_that_listener_is_left_alone() -> None:
 
 
 def test_a_lost_peer_is_news_once() -> None:
-    """Two nodes that cannot reach each other, and both reach the cluster, must not make one rebalance after another."""
+    """Report it once: two nodes that only lose each other must not cause repeated rebalances."""
     peers = Peers("INTERNAL")
     peers.update("m1", map_of(1, 2))
     assert peers.lost("m2", has_ended=True) == NO_NEWS  # it was never reached

@@ -1,4 +1,4 @@
-"""All topics of a simulated cluster: in pages, or in one answer."""
+"""Listing all topics of a simulated cluster, in pages or in one answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def world_with(topics: Mapping[str, int], settings: ClusterSettings | None = Non
 
 
 def listed(world: ClusterWorld, most: int = 1 << 30) -> tuple[list[Rows], LinkFailure | None]:
-    """Return the pages that came, until there were so many topics."""
+    """Return the pages up to the given number of topics."""
     pages: list[Rows] = []
     begin = beginner(world.env.budget, in_ticks(world.clock.call_soon))
 
@@ -70,7 +70,7 @@ def test_every_topic_comes_once_and_whole_however_large_pages_are(topics: dict[s
         assert [each.partition_index for each in row.partitions] == list(range(len(topic.partitions)))
         assert [each.leader_id for each in row.partitions] == [state.leader for state in topic.partitions]
         assert [each.replica_nodes for each in row.partitions] == [list(state.replicas) for state in topic.partitions]
-    # A topic that is larger than a page is put together; but for it no more is in hand than a page has.
+    # A topic larger than a page is assembled; apart from that, at most one page is in memory.
     assert all(sum(len(row.partitions) for row in page) <= size + max(topics.values()) for page in pages if page)
 
 

@@ -1,4 +1,4 @@
-"""The checks of a node at its start, on a simulated cluster: who answers, what is served, rights, state topics."""
+"""A node's checks at start, on a simulated cluster: reachable brokers, APIs, permissions, state topics."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_a_topic_that_loses_what_was_confirmed_refuses_the_start(world: ClusterW
 
 
 def test_partitions_that_were_added_refuse_the_start(world: ClusterWorld) -> None:
-    """Otherwise every state would be looked for in the wrong slot, and taken for one that never was."""
+    """Refuse: otherwise every state would be looked for in the wrong slot and taken for missing."""
     world.cluster.create_topic(STATES, 5, 3, TOPICS[0].configs())
     (refusal,) = checked(world).refusals
     assert refusal.startswith(f"topic {STATES}: it has 5 partitions, and shareq.cluster.slots is 4: ")

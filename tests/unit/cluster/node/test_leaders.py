@@ -1,4 +1,4 @@
-"""The nodes that clients are shown as leaders."""
+"""The nodes that clients see as leaders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OTHER = Node(7, "1", {"PLAINTEXT": Endpoint("other", 9092)}, None, {SLOT: 4})
 
 
 class Mirror:
-    """`KnownTopics` of one topic."""
+    """A `KnownTopics` of one topic."""
 
     def known(self, name: str) -> TopicImage | None:
         return ORDERS if name == ORDERS.name else None
@@ -40,6 +40,16 @@ def test_what_is_served_here_is_led_here_in_the_epoch_of_its_take_over() -> None
     left = made.other_leader("orders", 1)
     assert left is not None
     assert (left.node and left.node.node_id, left.epoch) == (7, 5)
+
+
+def test_a_later_take_over_that_was_heard_of_is_not_taken_for_the_own_one() -> None:
+    """Keep the own epoch: two nodes would otherwise lead in one until this one learns that it was deposed."""
+    made = leaders()
+    made.serves(SLOT, 3)
+    made.take_map("me", NodeMap({"other": OTHER}, {SLOT: "me"}))
+    assert made.own_epoch("orders", 1) == made.epoch_of(ORDERS.topic_id) == 3
+    made.leaves(SLOT)
+    assert made.other_leader("orders", 1) == Leader(None, 4)
 
 
 def test_a_coordinators_partition_is_led_from_when_its_load_begins() -> None:

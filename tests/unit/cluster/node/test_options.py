@@ -1,4 +1,4 @@
-"""The options of a node: the cluster's addresses, its number, how its state topics are to be kept."""
+"""A node's options: the cluster's addresses, the node id, the replication of state topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All states of a topic lie in one slot, in the same one for ever."""
+"""All states of a topic are in one slot, which never changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shareq.coordinator.share.keys import SharePartitionKey
     ],
 )
 def test_a_topics_slot_is_the_same_for_ever(topic_id: str, slot: int) -> None:
-    """Records of its states lie there."""
+    """Keep the slot, where the records of its states are."""
     assert slot_of(bytes.fromhex(topic_id), 48) == slot
 
 

@@ -1,4 +1,4 @@
-"""The cache against a model that keeps every chunk in a list."""
+"""The cache, compared with a model that keeps every chunk in a list."""
 
 from __future__ import annotations
 
@@ -109,6 +109,14 @@ def test_without_a_limit_everything_put_is_found(puts: list[tuple[int, int, bool
         assert cache.has(PLACES[0], offset, decided=wants_decided) == there
         found = cache.find(PLACES[0], offset, decided=wants_decided)
         assert (found is not None) == there
+
+
+def test_a_chunk_covered_by_another_than_the_first_with_its_offset_is_not_kept() -> None:
+    cache = ChunkCache(1 << 30)
+    assert cache.put(PLACES[0], chunk(0, 5))
+    assert cache.put(PLACES[0], chunk(1, 6))
+    assert not cache.put(PLACES[0], chunk(4, 2))
+    assert cache.has(PLACES[0], 6, decided=True)
 
 
 def test_the_chunk_that_was_not_read_for_longest_gives_way() -> None:

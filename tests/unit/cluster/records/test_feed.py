@@ -1,4 +1,4 @@
-"""The records of a node: what is fetched when, and what readers see of it."""
+"""A node's copy of records: the times of fetches, and the records visible to readers."""
 
 from __future__ import annotations
 
@@ -58,8 +58,25 @@ def test_a_new_record_is_announced_and_there_at_once() -> None:
     assert source.leader_epoch == 3
 
 
+def test_readers_who_waited_are_answered_before_the_next_poll_is_sent() -> None:
+    rig = RecordsRig()
+    rig.create("orders")
+    rig.open("orders")
+    polls_when_answered: list[int] = []
+
+    def polls() -> int:
+        return len(rig.link.requests(FetchRequest, Purpose.TAIL))
+
+    rig.feed.add_listener(lambda _: rig.clock.call_soon(lambda: polls_when_answered.append(polls())))
+    before = polls()
+    fill(rig, 1)
+    rig.clock.advance(1)
+    assert polls_when_answered == [before]
+    assert polls() == before + 1
+
+
 def test_what_is_read_is_fetched_and_what_follows_before_it_is_asked_for() -> None:
-    """A reader in the second half of its chunk has the next one fetched."""
+    """Fetch the next chunk when a reader reaches the second half of one."""
     rig = RecordsRig(budget=64_000)  # chunks of 4,000 bytes
     rig.create("orders")
     fill(rig, 100, size=120)
@@ -106,7 +123,7 @@ def test_a_partition_is_not_polled_at_its_tail_while_its_readers_are_behind() ->
 
 
 def test_a_tail_that_left_the_log_is_polled_with_pauses_while_its_ends_are_not_known() -> None:
-    """The other connection may be slow; each poll was answered at once, and each answer had the ends asked for."""
+    """Pause between polls: the connection for log ends may be slow, while each poll is answered at once."""
     rig = RecordsRig()
     rig.create("orders")
     fill(rig, 3)
@@ -223,7 +240,7 @@ def test_committed_readers_get_chunks_that_know_what_was_aborted() -> None:
 
 
 def test_an_offset_beyond_the_end_is_refused_once_the_cluster_says_so() -> None:
-    """A consumer may know more than this node: it is asked for first."""
+    """Ask the cluster first, because a consumer may know more than this node."""
     rig = RecordsRig()
     rig.create("orders")
     fill(rig, 3)
@@ -339,7 +356,7 @@ def test_a_closed_feed_asks_nothing() -> None:
 
 
 class NoWants:
-    """Fetches that are never made."""
+    """A stand-in for fetches, which it never makes."""
 
     def want(self, source: PartitionRecords, offset: int) -> None: ...
     def tail_wanted(self, source: PartitionRecords) -> None: ...
@@ -348,7 +365,7 @@ class NoWants:
 
 
 def test_ends_only_grow() -> None:
-    """A new leader's high watermark may lie below the old one's for a while."""
+    """Ignore a new leader's high watermark while it lies below the old one's."""
     source = PartitionRecords("orders", Place(b"i" * 16, 0), ChunkCache(1), NoWants(), lambda: 3, 100)  # type: ignore[arg-type]
     assert source.set_ends(LogEnds(5, 90, 80))
     assert not source.set_ends(LogEnds(4, 60, 50))
@@ -367,7 +384,7 @@ NOW = EpochEnd(ErrorCode.NONE, 7, 130)
     [
         (RECORD, (5, 100), NOW, 130),  # it has all of it
         (RECORD, (5, 60), NOW, 60),  # it has less of that epoch
-        (RECORD, (4, 110), NOW, 80),  # it has another epoch there: the logs part where the fifth began here
+        (RECORD, (4, 110), NOW, 80),  # it has another epoch there: the logs differ from where the fifth begins here
         (RECORD, (3, 50), NOW, 20),
         (LISTED, (4, 110), NOW, 130),  # there was no record of the fifth epoch: nothing is missing
         (LISTED, (4, 90), NOW, 90),
@@ -392,7 +409,7 @@ def _at_end(rig: RecordsRig) -> PartitionRecords:
 
 
 def _commit(rig: RecordsRig, source: PartitionRecords, base: int, *, node: int | None = None) -> bytes:
-    """Have a leader answer that a producer's batch is committed at `base`; return the batch as it was sent."""
+    """Let a leader answer that a producer's batch is committed at `base`; return the batch as sent."""
     assert source.leader is not None
     sent = batch(0)
     rig.feed.committed(source.topic_id, 0, source.leader.node if node is None else node, base, memoryview(sent))
@@ -454,7 +471,7 @@ def test_open_transactions_hold_readers_of_committed_records_behind_a_batch_of_n
 
 
 def test_a_log_that_lost_a_batch_that_was_committed_is_found_cut() -> None:
-    """Before the poll brings it: an unclean election."""
+    """Notice the loss by an unclean election before a poll returns the batch."""
     rig = RecordsRig()
     source = _at_end(rig)
     _commit(rig, source, 1)

@@ -1,4 +1,4 @@
-"""Incremental fetch sessions against a broker that keeps them as KIP-227 says."""
+"""Incremental fetch sessions with a broker that follows KIP-227."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Sessions:
         self.made = 0
 
     def handle(self, request: FetchRequest, *, has_room: bool) -> tuple[ErrorCode, int, Known]:
-        """Return error, session id, and the partitions that are fetched."""
+        """Return the error, the session id, and the fetched partitions."""
         named = {
             Place(topic.topic_id, row.partition): (row.fetch_offset, row.current_leader_epoch)
             for topic in request.topics
@@ -62,7 +62,7 @@ def test_a_broker_always_fetches_what_is_wanted(steps: list[tuple[Known, str]]) 
         request = session.request(rows, LIMITS)
         if fate == "lost":
             if len(rows) % 2:
-                broker.handle(request, has_room=True)  # it came there, and its answer did not come back
+                broker.handle(request, has_room=True)  # it arrived, but its answer was lost
             session.reset()
             lost += 1
             continue

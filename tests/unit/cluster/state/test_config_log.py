@@ -1,4 +1,4 @@
-"""The metadata that nodes keep together, on a simulated cluster: written by one, seen by all, in one order."""
+"""The metadata log shared by nodes, on a simulated cluster: all nodes see all changes in one order."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def config(key: str, value: str | None, group: str = "g") -> PutConfig:
 
 
 class Node:
-    """One node's log, and the news of it."""
+    """One node's log, and the changes that it reports."""
 
     def __init__(self, world: ClusterWorld, name: str) -> None:
         self.world = world
@@ -98,7 +98,7 @@ def test_a_node_that_begins_later_reads_what_there_is_compacted_or_not(world: Cl
 
 
 def test_a_write_that_nobody_got_is_doubtful_and_not_sent_again(world: ClusterWorld) -> None:
-    """It might come after a later change of the same client."""
+    """Do not retry it: it might follow a later change of the same client."""
     node = Node(world, "a").open()
     world.cluster.lose_request("a", world.cluster.leader(CONFIG_TOPIC), ProduceRequest)
     before = world.clock.now_ms()
@@ -111,7 +111,7 @@ def test_a_write_that_nobody_got_is_doubtful_and_not_sent_again(world: ClusterWo
 
 
 def test_an_unclean_election_takes_the_state_back_to_what_the_log_has(world: ClusterWorld) -> None:
-    """Otherwise nodes that begin later would know other rights than those that run."""
+    """Drop what the log lost: nodes that start later would otherwise know other ACLs than running ones."""
     node = Node(world, "a").open()
     acl = Acl(ResourceKind.TOPIC, "t", PatternType.LITERAL, "User:u", "*", Operation.READ, Permission.ALLOW)
     node.write(config("k", "old"))
@@ -185,7 +185,7 @@ def test_there_is_an_end_to_what_is_kept(world: ClusterWorld, monkeypatch: pytes
         written += 1
     assert 5 < written < 30
     assert node.write(config("new", "v" * 50)).code is ErrorCode.POLICY_VIOLATION
-    # What another program writes all the same is passed over, and what makes room is not.
+    # Further records of another program are skipped, but deletions, which make room, are not.
     much = build_batch([record_of(config(f"m{number}", "v" * 99)) for number in range(20)], timestamp_ms=1)
     world.cluster.append(CONFIG_TOPIC, much)
     for number in range(written):
@@ -274,7 +274,7 @@ def test_there_is_no_secret_before_the_log_is_open(world: ClusterWorld) -> None:
 
 
 def test_a_batch_that_was_compacted_before_it_was_read_back_confirms_nothing(world: ClusterWorld) -> None:
-    """Its missing records are in later batches, which the node has not read."""
+    """Confirm nothing, because the missing records are in later batches that the node has not read."""
     node, other = Node(world, "a").open(), Node(world, "b").open()
     node.write(config("k", "0"))
     world.cluster.delay("a", world.cluster.leader(CONFIG_TOPIC), 50, only=Direction.TO_BROKER)
@@ -292,7 +292,7 @@ def test_a_batch_that_was_compacted_before_it_was_read_back_confirms_nothing(wor
 
 
 def test_a_deposed_leader_that_does_not_know_it_takes_nothing_back(world: ClusterWorld) -> None:
-    """It answers Metadata and Fetch as before; rights that were taken away would be in force again."""
+    """Ignore its old Metadata and Fetch answers: revoked rights would be in force again."""
     node, other = Node(world, "a").open(), Node(world, "b").open()
     node.write(config("k", "old"))
     deposed = world.cluster.leader(CONFIG_TOPIC)
@@ -312,7 +312,7 @@ def test_a_deposed_leader_that_does_not_know_it_takes_nothing_back(world: Cluste
 
 
 def test_an_offer_of_a_secret_is_never_made_twice(world: ClusterWorld) -> None:
-    """Compaction would leave the second one, and another node's would be the first in the log."""
+    """Write it once: compaction would keep the second offer, and another node's would become the first in the log."""
     node = Node(world, "a")
     world.cluster.hold_replication(CONFIG_TOPIC)
     world.clock.advance(1_000)

@@ -1,4 +1,4 @@
-"""Appends of an owner, two under way at most, each of which must get its expected offset."""
+"""Appends of an owner: at most two in flight, each of which must get its expected offset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER
 from shareq.broker.log.append import AppendInfo, Origin
 from shareq.broker.log.segments.reader import ReadResult
-from shareq.cluster.state.rules import Producer
+from shareq.cluster.state.fencing import Producer
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import ProduceRequest
 from shareq.protocol.records.batch import RecordData, build_batch, producer_of
@@ -33,7 +33,7 @@ def link(cluster: SmallCluster) -> SmallLink:
 
 @pytest.fixture
 def owner(clock: VirtualClock, link: SmallLink) -> SlotOwner:
-    """An owner that has read its slot, and whose requests wait from now on."""
+    """Return an owner that has read its slot, and hold its requests back from now on."""
     owner = SlotOwner(clock, link)
     owner.take_over()
     link.held = True
@@ -69,7 +69,7 @@ def test_two_are_under_way_and_the_others_wait(owner: SlotOwner, link: SmallLink
 
 
 def test_the_next_batch_is_asked_for_when_there_is_room(owner: SlotOwner, link: SmallLink, clock: VirtualClock) -> None:
-    """Decisions made while two are under way go with the next append: group commit."""
+    """Append decisions made while two batches are in flight with the next batch (group commit)."""
     asked: list[str] = []
     owner.log.before_append(lambda: asked.append("first"))
     assert asked == []
@@ -94,11 +94,11 @@ def test_another_offset_ends_the_incarnation(
     cluster.append(batch_of([b"of another program"]))
     link.answer_one()
     assert owner.log.is_over
-    assert owner.outcomes == []  # nobody hears of it inside the call that brought the answer
+    assert owner.outcomes == []  # no callback runs inside the call that delivered the answer
     clock.run_until_idle()
     assert owner.outcomes == [LOG_IS_OVER] * 3
     assert "base offset 2, expected 1" in owner.log.over.value
-    link.answer_all()  # the second one lands, and is not believed
+    link.answer_all()  # the second one is appended, but does not count
     assert owner.outcomes == [LOG_IS_OVER] * 3
     assert owner.append(b"d") is LOG_IS_OVER
     read = owner.log.read(0, 1, upto=1)
@@ -168,7 +168,7 @@ def test_a_batch_that_the_topic_would_not_take_is_not_sent(clock: VirtualClock, 
 
 
 def test_a_limit_that_was_lowered_is_heard_of_once(clock: VirtualClock, cluster: SmallCluster) -> None:
-    """Otherwise the same operation would end one incarnation after the other."""
+    """Report it once: otherwise the same operation would end one incarnation after another."""
     owner = SlotOwner(clock, cluster.link())
     owner.take_over()
     cluster.refuse_next(ProduceRequest, ErrorCode.MESSAGE_TOO_LARGE)
@@ -188,7 +188,7 @@ def test_transactions_are_no_business_of_a_slot(owner: SlotOwner, control: bool)
 def test_an_append_proves_ownership_at_the_time_it_was_sent(
     owner: SlotOwner, link: SmallLink, clock: VirtualClock
 ) -> None:
-    """An answer may lie in a socket while the process stands still: it says nothing of the time it is read."""
+    """Use the time of sending: the process may have stopped while the answer lay in a socket."""
     taken_over = owner.proofs[0]
     clock.advance(5)
     owner.append(b"a")
@@ -246,7 +246,7 @@ def test_the_owners_records_are_not_appended_once_it_is_over(owner: SlotOwner, c
 def test_a_log_that_is_read_again_has_what_was_under_way(
     owner: SlotOwner, link: SmallLink, clock: VirtualClock
 ) -> None:
-    """The runtime throws its shard away after a fault of its own, and replays what the log has then."""
+    """Wait for batches in flight: after a fault of its own the runtime discards its shard and replays the log."""
     owner.append(b"a")
     owner.append(b"b")
     read = owner.log.read(0, 1 << 20, upto=1)

@@ -1,4 +1,4 @@
-"""The hold of the loop, in calls of Python functions a tick, by a node that takes over a slot with many records."""
+"""The longest tick, in calls of Python functions, while a node takes over a slot with many records."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from shareq.broker.coordinator_runtime.one_in_steps import LoadTurns
 from shareq.broker.coordinator_runtime.partition import CoordinatorPartition
 from shareq.broker.foundation.pending import Pending
 from shareq.cluster.link.ports import BrokerAddress, LinkFailure, Purpose
+from shareq.cluster.state.fencing import Producer, take_over_batch
 from shareq.cluster.state.log import SlotLog
-from shareq.cluster.state.rules import Producer, take_over_batch
 from shareq.coordinator.ports import TopicImage
 from shareq.coordinator.shard import CoordinatorRecord, Steps
 from shareq.coordinator.share.keys import SharePartitionKey
@@ -38,7 +38,7 @@ PARTITIONS: Final = 100_000
 
 
 class OneTopic:
-    """Metadata that knows one topic."""
+    """Metadata with one topic."""
 
     _topic = TopicImage("t", b"T" * 16, PARTITIONS)
 
@@ -58,7 +58,7 @@ def key_of(partition: int) -> SharePartitionKey:
 
 
 class LongLog:
-    """The log of a slot that an earlier owner has filled. A fetch finds its place at once."""
+    """A slot's log filled by an earlier owner, in which a fetch finds its position at once."""
 
     def __init__(self) -> None:
         self.cluster: Final = SmallCluster()
@@ -66,14 +66,14 @@ class LongLog:
         self._append(take_over_batch(OWNER, node_id=9, sequence=0, now_wall_ms=0))
 
     def write(self, records: Iterable[CoordinatorRecord], *, together: int = 1) -> None:
-        """Append records as the earlier owner, so many in a batch."""
+        """Append records as the earlier owner, `together` of them in a batch."""
         encoded = [RecordData(*SHARE_STATE_SERDE.encode(record)) for record in records]
         for at in range(0, len(encoded), together):
             part = encoded[at : at + together]
             self._append(build_batch(part, timestamp_ms=9, producer_id=OWNER.producer_id, producer_epoch=OWNER.epoch))
 
     def repeat(self, records: Iterable[CoordinatorRecord], count: int) -> None:
-        """Append records again and again, each in a batch of its own."""
+        """Append the same records `count` times, each in a batch of its own."""
         batches = [
             build_batch(
                 [RecordData(*SHARE_STATE_SERDE.encode(record))],
@@ -108,7 +108,7 @@ class LongLog:
 
 
 class MeteredLink:
-    """`Link` to the broker of a long log. Its answers come as calls of the loop, which are measured."""
+    """A `Link` to the broker of a long log. Answers arrive as calls of the loop, which are counted."""
 
     def __init__(self, clock: CountingClock, log: LongLog) -> None:
         self.brokers: Mapping[int, BrokerAddress] = {NODE: BrokerAddress("broker", 9092)}
@@ -131,7 +131,7 @@ class MeteredLink:
         return answer
 
     def answer(self) -> bool:
-        """Answer what was asked; false for nothing."""
+        """Answer the pending requests. Return False if there are none."""
         asked, self._asked = self._asked, []
         for message, pending in asked:
             if isinstance(message, FetchRequest):
@@ -150,7 +150,7 @@ class MeteredLink:
 
 
 def taken_over(log: LongLog) -> ShareCoordinatorShard:
-    """Take the slot over in ticks of at most `MOST_CALLS`; return what the load came to."""
+    """Take the slot over in ticks of at most `MOST_CALLS`, and return the loaded shard."""
     clock = CountingClock()
     loaded = loaded_by(clock, log)
     assert clock.longest <= MOST_CALLS, "the longest tick"
@@ -158,7 +158,7 @@ def taken_over(log: LongLog) -> ShareCoordinatorShard:
 
 
 def loaded_by(clock: CountingClock, log: LongLog) -> ShareCoordinatorShard:
-    """Take the slot over, and return what the load came to."""
+    """Take the slot over, and return the loaded shard."""
     link = MeteredLink(clock, log)
     owner = SlotOwner(clock, link)
 
@@ -181,7 +181,7 @@ def loaded_by(clock: CountingClock, log: LongLog) -> ShareCoordinatorShard:
 
 
 def updates(shard: ShareCoordinatorShard, partition: int, count: int) -> list[CoordinatorRecord]:
-    """Return so many acknowledgements of one share partition."""
+    """Return `count` records that acknowledge records of one share partition."""
     key = key_of(partition)
     found: list[CoordinatorRecord] = []
     for at in range(count):
@@ -206,7 +206,7 @@ def test_many_records_of_one_share_partition() -> None:
 
 
 def test_many_share_partitions() -> None:
-    """Appended together, as they are when a group is given a topic of many partitions."""
+    """Load states that were written in one append, as when a group subscribes to a topic of many partitions."""
     log, shard = LongLog(), new_shard()
     log.write((record for at in range(RECORDS) for record in shard.initialize(key_of(at), 1, 0).records), together=1000)
     assert len(taken_over(log).share_partitions()) == RECORDS

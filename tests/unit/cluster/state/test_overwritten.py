@@ -1,4 +1,4 @@
-"""Compacted topics: the cleaner keeps what a zombie wrote last, which no reader believes."""
+"""Compacted topics in which the cleaner keeps a zombie's last records, which readers ignore."""
 
 from __future__ import annotations
 

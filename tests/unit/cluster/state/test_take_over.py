@@ -1,4 +1,4 @@
-"""Take-overs: the record first, then reading; and what comes instead where the brokers do not fence."""
+"""Take-overs: first the owner's record, then the read; and the alternative when brokers do not fence."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.coordinator_runtime.ports import LOG_IS_OVER
+from shareq.cluster.state.fencing import Producer, take_over_batch
 from shareq.cluster.state.log import SlotLog
-from shareq.cluster.state.rules import Producer, take_over_batch
 from shareq.cluster.state.slot import MOST_BYTES, Refused
 from shareq.cluster.state.take_over import TakeOverSettings
 from shareq.protocol.errors import ErrorCode
@@ -84,7 +84,7 @@ def test_without_a_right_to_transactional_ids_the_log_decides(
     clock.run_until_idle()
     assert second.outcomes == [LOG_IS_OVER]
     third = owner_on(clock, cluster, 3)
-    assert third.values == [b"a", b"b"]  # the second owner knew all that counts, and cannot know that it still does
+    assert third.values == [b"a", b"b"]  # the second owner had read all, but cannot know that this is still so
     assert third.log.skipped == 1
     assert "TRANSACTIONAL_ID_AUTHORIZATION_FAILED" in caplog.text
 
@@ -152,7 +152,7 @@ def test_a_slot_that_is_given_to_another_node_meanwhile_is_not_taken(
 def test_a_slot_that_is_given_to_another_node_before_the_record_is_not_taken(
     clock: VirtualClock, cluster: SmallCluster
 ) -> None:
-    """The process stood still while it asked for its producer."""
+    """Abandon the take-over: the process was suspended while it asked for its producer."""
     link = cluster.link()
     link.held = True
     owner = SlotOwner(clock, link)
@@ -263,7 +263,7 @@ def test_a_log_that_cannot_be_read_in_time_is_over(clock: VirtualClock, cluster:
 def test_a_record_that_is_not_where_it_was_written_is_noticed(
     clock: VirtualClock, cluster: SmallCluster, what: str
 ) -> None:
-    """An election of a broker that had not got it takes acknowledged records away."""
+    """Notice that an unclean election of a replica without the record removed acknowledged records."""
     owner_on(clock, cluster).append(b"a")
     owner = SlotOwner(clock, cluster.link(), node_id=2)
     taken = owner.begin_take_over()

@@ -1,4 +1,4 @@
-"""State topics on a simulated cluster: what is made, refused and warned of."""
+"""State topics on a simulated cluster: creation, refusals and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A slot's log under the coordinators' runtime: loads, appends, and what a reload finds."""
+"""A slot's log under the coordinators' runtime: loads, appends and reloads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.fakes.small_cluster import SmallCluster, SmallLink
 
 
 class Coordinator:
-    """An owner of the slot whose log has a coordinator's partition on top."""
+    """An owner of the slot with a coordinator's partition on top of its log."""
 
     def __init__(self, clock: VirtualClock, cluster: SmallCluster, node_id: int = 1) -> None:
         self.link: SmallLink = cluster.link()
@@ -29,7 +29,7 @@ class Coordinator:
             self.owner.env, self.owner.log, NoteShard, NOTE_SERDE, CoordinatorLogSettings(), LoadTurns()
         )
         self.partition.load()
-        for _ in range(1_000):  # a load that never ends is no hang of the test
+        for _ in range(1_000):  # so that a load that never ends does not hang the test
             clock.run_tick()
         assert self.partition.loaded.value
 
@@ -87,7 +87,7 @@ def test_stretches_that_do_not_count_are_no_end(clock: VirtualClock, cluster: Sm
 
 @pytest.mark.parametrize("before", [0, 1])
 def test_a_reload_has_what_was_under_way(clock: VirtualClock, cluster: SmallCluster, before: int) -> None:
-    """A decided record that cannot be replayed is a fault of ours; the partition then reads what its log has."""
+    """Reload the partition from its log after a record that cannot be replayed, which is the program's own fault."""
     coordinator = Coordinator(clock, cluster)
     for _ in range(before):
         coordinator.write("before")

@@ -1,4 +1,4 @@
-"""The unprompted writes of an owner, and its deletions."""
+"""An owner's periodic writes and its deletions."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_producer_that_is_not_to_be_had_is_asked_for_again(
 
 
 class Snapshots:
-    """A coordinator that needs the log from somewhere on."""
+    """A coordinator that needs the log from a given offset on."""
 
     def __init__(self) -> None:
         self.needed: int | None = 0

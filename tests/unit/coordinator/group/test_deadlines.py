@@ -1,4 +1,4 @@
-"""The number of due ones taken out at once."""
+"""The number of expired members or groups handled at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def due(*keys: tuple[str, ...]) -> Deadlines[tuple[str, ...]]:
 
 
 def test_as_many_are_taken_as_may_leave_with_one_append() -> None:
-    """Longer names leave room for fewer: four tombstones each, of 64 bytes and three for each character."""
+    """Allow fewer longer names: four tombstones each, of 64 bytes and three for each character."""
     short = [("g", f"m{each}") for each in range(10)]  # 4 * (64 + 9) = 292 bytes
     deadlines = due(*short)
     assert take_due(deadlines, 5, 585) == short[:3]

@@ -1,4 +1,4 @@
-"""The common replay of share groups' and consumer groups' records, and meetings of the two kinds."""
+"""The replay shared by share groups and consumer groups, and records of one type for a group of the other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TARGET = {T: frozenset({0, 2})}
 
 
 class Kind(NamedTuple):
-    """A kind of group at work: its replay, and the records of a group with one member, in the order of a log."""
+    """A type of group: its replay, and the records of a group with one member, in log order."""
 
     replay: GroupReplay[Any]
     group_class: type[Any]

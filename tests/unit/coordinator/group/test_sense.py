@@ -1,4 +1,4 @@
-"""Records that no group coordinator writes are refused when they are loaded, with what is wrong with them."""
+"""Records that no group coordinator writes are refused at load, with the reason."""
 
 from __future__ import annotations
 

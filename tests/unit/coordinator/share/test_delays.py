@@ -1,4 +1,4 @@
-"""Times before which records are not delivered again, as the share coordinator keeps them."""
+"""Delays of redelivery in the share coordinator's state."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ states = st.builds(
 
 
 def greatest(account: list[Delay]) -> dict[int, tuple[int, int]]:
-    """Return by offset the highest count, then the latest time."""
+    """Return, for each offset, the latest time of its highest delivery count."""
     found: dict[int, tuple[int, int]] = {}
     for first, last, time, count in account:
         for offset in range(first, last + 1):
@@ -138,7 +138,7 @@ def test_without_room_the_first_ones_are_kept() -> None:
 
 
 class World:
-    """A shard of which each third record of a share partition is a snapshot."""
+    """A shard that writes a snapshot as every third record of a share partition."""
 
     def __init__(self, **settings: int) -> None:
         self.time, topics = Time(), Topics(t=1)
@@ -150,7 +150,7 @@ class World:
         return self.log.run(self.log.shard.write(KEY, 1, 0, start, 0, [batch], waiting))
 
     def read(self) -> tuple[Delay, ...]:
-        """Return the delays that a leader finds, here and after a restart."""
+        """Return the delays that a leader reads, and check that they are equal after a restart."""
         found = self.log.shard.read(KEY, 0).response.delays
         assert self.log.loaded().read(KEY, 0).response.delays == found
         return found

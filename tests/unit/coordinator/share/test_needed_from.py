@@ -1,4 +1,4 @@
-"""The part of a share coordinator's log that a load needs: the rest may be deleted."""
+"""The offset from which a share coordinator needs its log; records below it may be deleted."""
 
 from __future__ import annotations
 

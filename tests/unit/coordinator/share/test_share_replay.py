@@ -1,4 +1,4 @@
-"""Replaying what was written gives what there is, whatever was done."""
+"""Replaying a share coordinator's records restores the same state after any operations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ delays = st.builds(
 
 
 def durable(state: ShareState | None) -> object:
-    """Everything of a state, counters and fences too."""
+    """Return all attributes of a state, including its counters and fences."""
     if state is None:
         return None
     return {name: getattr(state, name) for name in ShareState.__slots__}
@@ -130,7 +130,7 @@ class ShareReplay(RuleBasedStateMachine):
 
     @invariant()
     def compaction_changes_nothing_that_counts(self) -> None:
-        """But fencing and the time of the next snapshot, whatever of the log has been cleaned."""
+        """Keep everything after any compaction, except fencing and the time of the next snapshot."""
         live = self.log.shard
         for upto, tombstones_are_over in ((1, True), (2, False), (2, True)):
             end = len(self.log.encoded) * upto // 2

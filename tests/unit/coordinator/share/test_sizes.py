@@ -1,4 +1,4 @@
-"""The sizes that fit into a record and a batch of `__share_group_state`, to the byte, and the states still warm."""
+"""Exact sizes that fit into a record and a batch of `__share_group_state`, and snapshots of cold states."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ INTERVAL_MS = 1_000
 
 
 def room_for(batches: int) -> int:
-    """The bytes that a record of so many state batches is reckoned to take at most."""
+    """Return the maximum size estimated for a record of the given number of state batches."""
     return OVERHEAD + STATE_BATCH_BYTES * batches
 
 
 class World:
-    """A shard over topic t with one partition, with group "g" initialised at offset 0."""
+    """A shard over topic t with one partition, and group "g" initialised at offset 0."""
 
     def __init__(self, **settings: int) -> None:
         self.time, topics = Time(), Topics(t=1)
@@ -53,7 +53,7 @@ class World:
         return self.log.run(self.shard.write(KEY, 1, 0, 0, 0, batches, waiting)).code
 
     def cold_snapshots(self) -> list[int]:
-        """Return how many come in each batch, once the interval has passed."""
+        """Return the number of snapshots in each batch once the interval has passed."""
         self.time.now_ms += INTERVAL_MS
         sizes = []
         while self.shard.next_deadline_ms() is not None:
@@ -63,12 +63,12 @@ class World:
 
 
 def every_other(first: int, number: int, state: int = ACKNOWLEDGED) -> list[StateBatch]:
-    """Return so many batches of one offset each from `first` on, with one offset between any two."""
+    """Return batches of one offset each from `first` on, with a gap of one offset between neighbours."""
     return [StateBatch(first + 2 * n, first + 2 * n, state, 1) for n in range(number)]
 
 
 def snapshots_of(world: World) -> list[str]:
-    """The groups of the records that were written last."""
+    """Return the groups of the snapshots that were written last."""
     return [record.key.group_id for record in world.log.last if isinstance(record.key, ShareSnapshotKey)]
 
 
@@ -92,7 +92,7 @@ def test_a_batch_that_splits_a_stored_one_counts_twice(room: int, expected: Erro
 
 @pytest.mark.parametrize(("written", "expected"), [(37, ErrorCode.NONE), (38, ErrorCode.UNKNOWN_SERVER_ERROR)])
 def test_an_update_has_to_fit_although_the_state_becomes_smaller(written: int, expected: ErrorCode) -> None:
-    """The write closes all the gaps of what is stored: one batch is left."""
+    """Refuse an update that is too large, even if it fills all gaps and would leave one stored batch."""
     world = World(max_record_bytes=room_for(37))
     assert world.write(every_other(1, 37)) is ErrorCode.NONE
     assert world.write(every_other(0, written)) is expected
@@ -109,7 +109,7 @@ def test_cold_snapshots_fill_a_batch_to_its_last_byte(spare: int, sizes: list[in
 
 
 def test_no_more_cold_snapshots_come_together_than_a_turn_takes() -> None:
-    """However small they are: of 3,000 that fit into a batch a turn would be 25 ms."""
+    """Limit their number: 3,000 small snapshots fit into a batch but would take a turn of 25 ms."""
     world = World(max_batch_bytes=1 << 20)
     world.initialize(*(f"group-{number}" for number in range(1_200)))
     assert world.cold_snapshots() == [500, 500, 201]
@@ -131,7 +131,7 @@ def test_batches_and_times_of_a_cold_state_take_room(spare: int, sizes: list[int
 
 
 def test_what_has_had_a_snapshot_within_the_interval_gets_none() -> None:
-    """The load, or the last look, decides when the next is due; then each state's own last snapshot counts."""
+    """Schedule the next check by the load or the last check, and then by each state's own last snapshot."""
     world = World()
     world.time.now_ms = 1
     world.initialize("h")

@@ -1,4 +1,4 @@
-"""The combiner against the rule as Apache Kafka 4.3.1 follows it, pair by pair."""
+"""The combination of state batches, compared with Apache Kafka 4.3.1's rule, pair by pair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ARCHIVED: Final = RecordState.ARCHIVED
 
 
 def by_the_rule(batches: list[StateBatch], start_offset: int) -> list[StateBatch]:
-    """Prune; then resolve the first pair of neighbours that overlaps, or touches and agrees, until there is none."""
+    """Prune; then merge the first neighbours that overlap, or that touch and are equal, until no such pair is left."""
     if start_offset != -1:
         batches = [b for b in batches if b.last_offset >= start_offset]
         batches = [b._replace(first_offset=max(b.first_offset, start_offset)) for b in batches]
@@ -65,7 +65,7 @@ def _resolve(lower: StateBatch, upper: StateBatch) -> list[StateBatch]:
 
 
 def joined(batches: list[StateBatch]) -> list[StateBatch]:
-    """Equal neighbours as one batch: the rule leaves some apart until its next run."""
+    """Join equal neighbours, some of which the rule joins only in its next run."""
     result: list[StateBatch] = []
     for batch in batches:
         if result and result[-1].last_offset + 1 == batch.first_offset and _priority(result[-1]) == _priority(batch):
@@ -125,7 +125,7 @@ def test_every_offset_keeps_its_greatest_count_and_state(batches: list[StateBatc
 
 
 def test_single_offset_batches_of_one_acknowledgement_become_one() -> None:
-    """KIP-932's worked example: the lock time-out on 111 and 112 is stored as one range."""
+    """Store the expired locks of 111 and 112 as one range, as in KIP-932's worked example."""
     timed_out = [StateBatch(111, 111, AVAILABLE, 1), StateBatch(112, 112, AVAILABLE, 1)]
     assert combine(timed_out) == [StateBatch(111, 112, AVAILABLE, 1)]
 
@@ -158,7 +158,7 @@ def test_a_batch_that_contains_the_start_offset_is_trimmed() -> None:
 
 
 def test_a_range_won_by_an_equal_neighbour_joins_it() -> None:
-    """4.3.1 joins these two at its next combination only."""
+    """Join them at once; 4.3.1 does so only at its next combination."""
     stored = [StateBatch(0, 4, ACKNOWLEDGED, 2), StateBatch(5, 9, AVAILABLE, 1)]
     merge_into(stored, [StateBatch(5, 9, ACKNOWLEDGED, 2)], -1)
     assert stored == [StateBatch(0, 9, ACKNOWLEDGED, 2)]

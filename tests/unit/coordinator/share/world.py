@@ -1,4 +1,4 @@
-"""A share coordinator's shard over one topic, for its tests."""
+"""A share coordinator's shard over one topic for tests."""
 
 from __future__ import annotations
 

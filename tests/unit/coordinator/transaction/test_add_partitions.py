@@ -1,4 +1,4 @@
-"""AddPartitionsToTxn, and whether a producer may write to a partition (KIP-98, KIP-890)."""
+"""AddPartitionsToTxn, and a producer's permission to write to a partition (KIP-98, KIP-890)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time: transactions that last too long, ids that are not used. And how they are described."""
+"""Transaction timeouts, expiry of unused ids, and descriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One partition of the transaction coordinator: a log, virtual time, producer ids counted from 100."""
+"""One partition of the transaction coordinator, with a log, a virtual clock, and producer ids from 100 on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b",
 
 
 class Coordinator:
-    """`version` is the finalized level of transaction.version, and that of the client unless another is given."""
+    """A transaction coordinator. `version`: the level of transaction.version, also the client's by default."""
 
     def __init__(self, version: int = 2) -> None:
         self.version = version
@@ -94,7 +94,7 @@ class Coordinator:
         return result
 
     def at_epoch(self, epoch: int) -> tuple[int, int]:
-        """Bring the id this far by the log, which does not mind."""
+        """Raise the epoch by a record in the log."""
         state = replace(self.state(), producer_epoch=epoch)
         self.log.run(CoordinatorResult(None, (transaction_record(state, self.version),)))
         return state.producer_id, epoch

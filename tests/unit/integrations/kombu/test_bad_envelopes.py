@@ -1,4 +1,4 @@
-"""Records that are no message of kombu, or no task that Celery can take: found before either sees them."""
+"""Records that are not messages of kombu, or not tasks for Celery: found before kombu or Celery sees them."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_of_an_exchange_what_is_no_message_is_skipped_with_a_line(caplog: pytest
 
 
 def _as_kombu_takes_it(message: dict[str, Any]) -> None:
-    """Take the message as `kombu.transport.virtual.Message` and Celery's on_task_received do first."""
+    """Read the message with the first steps of `kombu.transport.virtual.Message` and Celery's on_task_received."""
     properties = message["properties"]
     body = message.get("body")
     if body and properties.get("body_encoding") == "base64":

@@ -1,4 +1,4 @@
-"""The end of kombu's client, by whatever ends its thread: no socket of any of its parts is left open."""
+"""The end of kombu's client, whatever ends its thread: no socket stays open."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(autouse=True)
 def silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Disable the log: a line holds the trace, and that the client: pytest would keep both."""
+    """Disable the log: pytest keeps each line, with its traceback and so with the client."""
     monkeypatch.setattr(engine_module.logger, "disabled", True)
 
 
 def left_open(program: Callable[[], None]) -> list[str]:
-    """Return the warnings about unclosed objects once nothing of the program is left."""
+    """Return the warnings about unclosed objects after the program's objects are gone."""
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         program()
@@ -49,7 +49,7 @@ def engine_of(broker: Broker) -> Engine:
 
 
 def end(engine: Engine) -> None:
-    """Raise SystemExit in a callback, as a signal's handler or a library may, and wait for the thread's end."""
+    """Raise SystemExit in a callback, as a signal handler or a library may, and wait for the thread's end."""
 
     def ends() -> None:
         raise SystemExit
@@ -91,7 +91,7 @@ def test_a_client_that_consumes_leaves_no_socket(broker: Broker) -> None:
 
 
 def test_a_client_that_moves_tasks_to_the_end_of_the_log_leaves_no_socket(broker: Broker) -> None:
-    """Its sender of records has a producer and connections of its own."""
+    """Close the producer and the connections of its record sender, too."""
 
     def program() -> None:
         engine = engine_of(broker)
@@ -124,7 +124,7 @@ def test_a_client_that_follows_an_exchange_leaves_no_socket(broker: Broker) -> N
 
 
 def test_a_call_under_way_is_refused_at_once_when_the_client_ends(broker: Broker) -> None:
-    """Its thread would not come back to it: the caller waited for as long as the call may take."""
+    """Raise an error at once; a caller once waited for the whole timeout of a thread that had ended."""
     engine = engine_of(broker)
 
     async def never() -> None:

@@ -1,4 +1,4 @@
-"""Names of topics, options, messages as bytes: what the transport for kombu decides without a broker."""
+"""The kombu transport's names of topics, options and message bytes, without a broker."""
 
 from __future__ import annotations
 

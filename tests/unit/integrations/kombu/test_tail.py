@@ -1,4 +1,4 @@
-"""The follower of an exchange's topic: batches that cannot be read are passed over."""
+"""The follower of an exchange's topic skips unreadable batches."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ def write_pid(value: bytes) -> None:
 
 
 async def write_pid_async(value: bytes) -> None:
-    """The same as a coroutine."""
+    """Append this process's id to a file, as a coroutine."""
     write_pid(value)
 
 
@@ -23,7 +23,7 @@ def fail(value: bytes) -> None:
 
 
 class Odd(Exception):
-    """Cannot be made again of its arguments."""
+    """An exception that cannot be created again from its arguments."""
 
     def __init__(self, first: str, second: str) -> None:
         super().__init__(first + second)

@@ -1,4 +1,4 @@
-"""A handler's numbers: as a line for a terminal, and as Prometheus reads them."""
+"""A handler's counters as a line for a terminal, and in Prometheus' format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places where handlers run: loop, threads, processes; slow calls, deaths, and results that cannot be sent back."""
+"""Handlers on the loop, in threads and in processes: slow calls, deaths, and results that cannot be sent back."""
 
 from __future__ import annotations
 

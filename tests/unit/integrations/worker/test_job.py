@@ -1,4 +1,4 @@
-"""The fate of a record that a handler failed at, and how values are read and written."""
+"""The outcome of a record whose handler failed, and the decoding and encoding of values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from shareq.client.aio.early import NOT_BEFORE, not_before_s
+from shareq.client.aio.early import not_before_s
+from shareq.protocol.names import NOT_BEFORE
 from shareq.worker import Later, Message, Reject, Retry
 from shareq.worker.job import (
     HandlerTimeout,

@@ -1,4 +1,4 @@
-"""One handler at work over a consumer that is made up: what is acquired, what becomes of it, how it ends."""
+"""One handler over a fake consumer: acquisition, outcomes, and the end."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ import pytest
 from shareq.aio import AcknowledgeType, BrokerError, ClientError, LockLost, ShareRecord
 from shareq.client.aio import again
 from shareq.client.aio.consumer.records import State
-from shareq.client.aio.early import NOT_BEFORE, EarlyRecords
+from shareq.client.aio.early import EarlyRecords
+from shareq.protocol.names import NOT_BEFORE
 from shareq.worker import Later, Reject, Retry
 from shareq.worker import lane as lanes
+from shareq.worker.ahead import PATIENCE_SHARE, Ahead
 from shareq.worker.counts import Counts
 from shareq.worker.executors import OnLoop
-from shareq.worker.job import Call
+from shareq.worker.job import Call, Message
 from shareq.worker.lane import Lane, Waits
+from shareq.worker.pace import Pace
 from shareq.worker.tracing import spans
 from tests.support.waiting import comes_true
 
@@ -35,12 +38,15 @@ class Metrics:
 
 
 class MadeUpConsumer:
-    """Hands out records of `ready`; remembers what was acknowledged, and how many records were asked for."""
+    """A consumer that delivers the records in `ready` and remembers acknowledgements and requested counts."""
 
     def __init__(self, *values: bytes) -> None:
         self.ready = [self._record(offset, value) for offset, value in enumerate(values)]
         self.offsets = itertools.count(len(values))
         self.asked: list[int] = []
+        self.ahead: list[int] = []
+        self.kept: list[int] = []
+        self.lock_s = 30.0
         self.settled: list[tuple[int, AcknowledgeType]] = []
         self.reasons: list[str] = []
         self.refuse: dict[int, ClientError] = {}
@@ -54,7 +60,7 @@ class MadeUpConsumer:
         return ShareRecord(self, "t", b"", 0, offset, -1, None, value, headers, attempt, 0.0)
 
     def add(self, value: bytes, *, delay_s: float) -> ShareRecord:
-        """One more, that may not begin before so many seconds have passed."""
+        """Add a record that may not be delivered before `delay_s` seconds have passed."""
         made = self._record(next(self.offsets), value, round((time.time() + delay_s) * 1000))
         self.ready.append(made)
         self.more.set()
@@ -74,6 +80,22 @@ class MadeUpConsumer:
         found, self.ready = self.ready[:max_records], self.ready[max_records:]
         return found
 
+    def take_ready(self, most: int) -> Sequence[ShareRecord]:
+        return []
+
+    def acquire_ahead(self, records: int) -> None:
+        self.ahead.append(records)
+
+    def give_back(self, keep: int) -> int:
+        self.kept.append(keep)
+        return 1
+
+    async def settle_all(self, records: Sequence[ShareRecord], kind: AcknowledgeType, reason: str = "") -> None:
+        if error := next((self.refuse[each.offset] for each in records if each.offset in self.refuse), None):
+            raise error
+        for record in records:
+            await self.settle(record, kind, reason)
+
     async def settle(self, record: ShareRecord, kind: AcknowledgeType, reason: str = "") -> None:
         await asyncio.sleep(0)
         if (error := self.refuse.pop(record.offset, None)) is not None:
@@ -89,7 +111,7 @@ class MadeUpConsumer:
 
 
 class MadeUpMover:
-    """Sends records again into `log`; `end` is where the log ends."""
+    """A mover that sends records again into `log`; `end`: the log's end."""
 
     def __init__(self, end: int = 0) -> None:
         self.end = end
@@ -119,8 +141,10 @@ def lane_of(consumer: MadeUpConsumer, handle: Handle, concurrency: int = 1, **mo
     counts = Counts("t", concurrency)
     group_delays = more.pop("group_delays", False)
     mover = more.pop("mover", None) or MadeUpMover()
-    waits = Waits("g", more.pop("max_delay", 86_400.0), EarlyRecords(more.pop("window", 2_000)), mover)
-    return Lane(consumer, executor, counts, Retry(**more), spans("g"), waits, group_delays=group_delays)
+    early, keeps_ms = EarlyRecords(more.pop("window", 2_000)), more.pop("keeps_ms", 0)
+    waits = Waits("g", more.pop("max_delay", 86_400.0), early, mover, keeps_ms)
+    given = {name: more.pop(name) for name in ("ahead", "pace", "around") if name in more}
+    return Lane(consumer, executor, counts, Retry(**more), spans("g"), waits, group_delays=group_delays, **given)
 
 
 async def finish(lane: Lane, running: asyncio.Task[None]) -> None:
@@ -150,6 +174,60 @@ async def test_records_are_accepted_released_and_rejected() -> None:
     assert consumer.closed
 
 
+async def test_a_rate_lets_so_many_begin_and_acquires_no_more() -> None:
+    begun: list[float] = []
+
+    async def handle(_: bytes) -> None:
+        begun.append(time.monotonic())
+
+    consumer = MadeUpConsumer(*(b"%d" % number for number in range(8)))
+    before = time.monotonic()
+    pace = Pace(20.0)  # two may begin together
+    lane = lane_of(consumer, handle, 5, pace=pace)
+    running = asyncio.create_task(lane.run())
+    await comes_true(lambda: len(consumer.settled) == 8)
+    await finish(lane, running)
+    assert max(consumer.asked) == 2
+    assert begun[-1] - before >= 6 / 20 - 0.01  # a busy machine may begin late, never early
+
+
+async def test_middleware_is_around_each_call_the_first_outermost() -> None:
+    seen: list[str] = []
+
+    async def handle(value: bytes) -> None:
+        seen.append(f"handle {value.decode()}")
+        if value == b"fails":
+            raise ValueError
+
+    async def outer(message: Message, call: Callable[[], Awaitable[None]]) -> None:
+        seen.append(f"outer {message.offset}")
+        try:
+            await call()
+        except ValueError:
+            seen.append("outer saw it")
+            raise
+
+    async def inner(message: Message, call: Callable[[], Awaitable[None]]) -> None:
+        seen.append("inner")
+        if message.value == b"refused":
+            raise Reject("not here")
+        if message.value != b"skipped":
+            await call()
+
+    consumer = MadeUpConsumer(b"good", b"fails", b"refused", b"skipped")
+    lane = lane_of(consumer, handle, around=(outer, inner))
+    running = asyncio.create_task(lane.run())
+    await comes_true(lambda: len(consumer.settled) == 4)
+    await finish(lane, running)
+    assert seen == [
+        *("outer 0", "inner", "handle good"),
+        *("outer 1", "inner", "handle fails", "outer saw it"),
+        *("outer 2", "inner"),
+        *("outer 3", "inner"),
+    ]
+    assert dict(consumer.settled) == {0: ACCEPT, 1: RELEASE, 2: REJECT, 3: ACCEPT}
+
+
 async def test_no_more_are_at_work_than_may_be_and_a_slow_one_holds_up_nobody() -> None:
     go_on = asyncio.Event()
     at_work: set[bytes] = set()
@@ -172,6 +250,20 @@ async def test_no_more_are_at_work_than_may_be_and_a_slow_one_holds_up_nobody() 
     go_on.set()
     await finish(lane, running)
     assert consumer.settled[-1] == (0, ACCEPT)
+
+
+async def test_what_the_broker_keeps_is_released_with_its_time_and_what_is_longer_waits_here() -> None:
+    async def handle(value: bytes) -> None:
+        raise Later(61 if value == b"longer" else 1.5)
+
+    consumer = MadeUpConsumer(b"longer", b"later")
+    longer, later = consumer.ready
+    lane = lane_of(consumer, handle, 1, keeps_ms=60_000)
+    running = asyncio.create_task(lane.run())
+    await comes_true(lambda: consumer.settled)
+    assert (consumer.settled, later.later_ms, longer.later_ms) == ([(1, RELEASE)], 1_500, 0)
+    assert (lane.look().waiting, lane.counts.retried) == (1, 1)
+    await finish(lane, running)
 
 
 async def test_a_record_that_waits_for_its_next_try_takes_no_place_and_is_released_at_the_end() -> None:
@@ -400,7 +492,7 @@ async def test_a_record_that_was_lost_while_it_waited_is_not_begun() -> None:
 
 
 class OfAll(BaseException):
-    """No Exception."""
+    """A BaseException that is no Exception."""
 
 
 async def cancels_itself() -> None:
@@ -414,7 +506,7 @@ async def cancels_itself() -> None:
 async def test_a_handler_that_raises_what_is_no_exception_has_failed(
     error: type[BaseException], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """`sys.exit()` in one handler ended the worker, and then the next; a cancelled one left its record locked."""
+    """Fail the record; `sys.exit()` once ended one worker after the other, and a cancelled call kept its lock."""
 
     async def handle(value: bytes) -> None:
         if value.startswith(b"bad"):
@@ -446,7 +538,7 @@ async def test_a_handler_that_cancels_its_own_task_has_failed_and_waits_for_its_
 async def test_a_record_whose_lock_is_lost_while_it_waits_for_its_next_try_is_not_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`Later` may ask for a time that nobody lives to see."""
+    """Drop the record: `Later` may ask for a time that never comes."""
     monkeypatch.setattr(lanes, "POLL_S", 0.01)
 
     async def handle(value: bytes) -> None:
@@ -498,7 +590,7 @@ async def test_an_acknowledgement_that_is_refused_is_logged_with_the_records_pla
 
 
 async def test_a_time_beyond_the_longest_delay_is_rejected_with_a_line(caplog: pytest.LogCaptureFixture) -> None:
-    """The time was in the year 33658: the record held its place in the window for ever, over restarts."""
+    """Reject it; a record of the year 33658 once stayed in the window for ever, across restarts."""
     handled: list[bytes] = []
 
     async def handle(value: bytes) -> None:
@@ -561,7 +653,7 @@ async def test_what_a_member_of_another_group_has_sent_again_is_accepted_unseen(
 
 
 async def test_a_value_that_cannot_be_decoded_is_logged_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
-    """Its own text came again below it, as a traceback without frames."""
+    """Log it once; its text was once repeated below, as a traceback without frames."""
 
     async def handle(value: bytes) -> None:
         pass
@@ -574,3 +666,85 @@ async def test_a_value_that_cannot_be_decoded_is_logged_in_one_line(caplog: pyte
     assert consumer.settled == [(0, REJECT)]
     (line,) = caplog.text.splitlines()
     assert "t-0@0, attempt 1: Undecodable('not json: " in line
+
+
+async def test_short_calls_have_more_acquired_ahead() -> None:
+    async def handle(value: bytes) -> None:
+        pass
+
+    consumer = MadeUpConsumer(*[b"short"] * 5)
+    lane = lane_of(consumer, handle, ahead=Ahead(1, 1))
+    running = asyncio.create_task(lane.run())
+    await comes_true(lambda: len(consumer.settled) == 5)
+    await finish(lane, running)
+    assert max(consumer.ahead) > 1
+    assert consumer.kept == []
+
+
+class QuickCalls(Ahead):
+    """An `Ahead` that records calls as quick even on a busy machine, except those that the test lets wait."""
+
+    def took(self, seconds: float) -> None:
+        super().took(seconds if seconds >= PATIENCE_SHARE else 0.0001)
+
+
+async def test_what_cannot_be_begun_for_a_tenth_of_the_lock_goes_back() -> None:
+    go_on = asyncio.Event()
+
+    async def handle(value: bytes) -> None:
+        if value == b"slow":
+            await go_on.wait()
+
+    consumer = MadeUpConsumer(b"short", b"slow", b"short")
+    consumer.lock_s = 1.0
+    lane = lane_of(consumer, handle, ahead=QuickCalls(1, 1))
+    running = asyncio.create_task(lane.run())
+    await comes_true(lambda: consumer.kept)
+    assert (consumer.kept, consumer.ahead[-1]) == ([1], 1)
+    go_on.set()
+    await comes_true(lambda: len(consumer.settled) == 3)
+    await finish(lane, running)
+    assert consumer.kept == [1], "there was nothing more to give back"
+
+
+async def test_records_that_are_done_in_time_are_accepted_though_others_are_refused() -> None:
+    go_on = asyncio.Event()
+
+    async def handle(value: bytes) -> None:
+        await go_on.wait()
+
+    consumer = MadeUpConsumer(*[b"x"] * 4)
+    consumer.refuse = {2: LockLost("too late")}
+    lane = lane_of(consumer, handle, 4)
+    running = asyncio.create_task(lane.run())
+    await comes_true(lambda: lane.counts.working == 4)
+    go_on.set()
+    await comes_true(lambda: lane.counts.finished == 4)
+    await finish(lane, running)
+    assert sorted(consumer.settled) == [(0, ACCEPT), (1, ACCEPT), (3, ACCEPT)]
+    assert (lane.counts.done, lane.counts.lost) == (3, 1)
+
+
+async def test_a_record_counts_as_done_when_that_is_confirmed_and_a_stop_waits_for_it() -> None:
+    async def handle(value: bytes) -> None:
+        pass
+
+    confirmed = asyncio.Event()
+
+    class Slow(MadeUpConsumer):
+        async def settle_all(self, records: Sequence[ShareRecord], kind: AcknowledgeType, reason: str = "") -> None:
+            await confirmed.wait()
+            await super().settle_all(records, kind, reason)
+
+    consumer = Slow(b"x")
+    lane = lane_of(consumer, handle)
+    running = asyncio.create_task(lane.run())
+    await comes_true(lambda: lane.counts.seconds)
+    lane.stop()
+    draining = asyncio.create_task(lane.drain())
+    await running
+    assert (lane.counts.done, draining.done()) == (0, False)
+    confirmed.set()
+    await draining
+    await lane.close()
+    assert (lane.counts.done, consumer.settled) == (1, [(0, ACCEPT)])

@@ -1,4 +1,4 @@
-"""A worker's handlers, its command line, and the changes that start it again."""
+"""A worker's handlers, its command line, and restarts after changes."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_a_handler_that_cannot_be_is_one_line(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_worker_whose_cluster_is_away(number: signal.Signals) -> None:
-    """It waited for the cluster for a minute, deaf."""
+    """End at once; it once waited for the cluster for a minute and ignored the signal."""
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # and not listening
         properties = {"default.api.timeout.ms": "5000"}
@@ -197,6 +197,6 @@ def test_a_signal_ends_a_worker_whose_cluster_is_away(number: signal.Signals) ->
         began = time.monotonic()
         asyncio.run(run())
         assert time.monotonic() - began < 4
-        for thread in threading.enumerate():  # it would log into other tests, and draw their chance
+        for thread in threading.enumerate():  # it would log into other tests and use their random numbers
             if thread.name == "prepare_group":
                 thread.join()

@@ -1,4 +1,4 @@
-"""The commands as such: what a start imports, errors in one line, questions, exit codes."""
+"""The command line: imports at start, errors in one line, confirmations, exit codes."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_every_failure_has_its_exit_code(error: ClientError, code: int) -> None:
 
 
 def started(broker: Broker, *words: str) -> subprocess.Popen[str]:
-    """A command in a process of its own."""
+    """Start a command in a process of its own."""
     environment = {**os.environ, "SHAREQ_BOOTSTRAP_SERVERS": broker.bootstrap, "XDG_CONFIG_HOME": "/nonexistent"}
     pipe = subprocess.PIPE
     return subprocess.Popen([*SHAREQ, *words], stdout=pipe, stderr=pipe, text=True, env=environment)
@@ -209,7 +209,7 @@ def test_what_follows_prints_what_comes_until_interrupted(words: tuple[str, ...]
 
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    """A reader such as head closes the pipe after a line."""
+    """Accept a reader, such as head, that closes the pipe after a line."""
     with Broker() as broker:
         shell = Shell(broker.bootstrap)
         shell.ok("topics", "create", "t")
@@ -228,7 +228,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 
 
 def test_a_terminal_is_asked(tmp_path: Path) -> None:
-    """No is an answer: exit code 5, and nothing is done. Tried on a broker."""
+    """Do nothing after "no", and end with exit code 5; tested with a broker."""
     with Broker() as broker:
         shell = Shell(broker.bootstrap)
         shell.ok("topics", "create", "t")

@@ -1,4 +1,4 @@
-"""`shareq console` as it is called: what it refuses before it listens, and what it prints."""
+"""The command `shareq console`: refusals before it listens, and its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command about a cluster, on a broker of ours; `tests/interop/test_cli.py` has the same on Apache Kafka."""
+"""Every command about a cluster, on our own broker; `tests/interop/test_cli.py` does the same on Apache Kafka."""
 
 from __future__ import annotations
 

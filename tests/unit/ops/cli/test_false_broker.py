@@ -1,4 +1,4 @@
-"""Every command about a cluster on a broker that lies: it ends in time, with lines for what is wrong, and no trace."""
+"""Every command about a cluster, on a broker that lies: each ends in time, with error lines and no traceback."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ GIVEN = {
     "transactions abort": [],
 }
 """Options without which a command does nothing. A command that is not named here is called with what it demands."""
-BESIDE = frozenset({"check", "worker run", "console"})
+BESIDE = frozenset({"check", "worker run", "console", "export"})
 """Commands that ask a cluster and are called in their own way, below."""
 ASK_NO_CLUSTER = {
     "serve": "it is a broker; the console that it may start is `console`",
@@ -74,7 +74,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(autouse=True)
 def filled(broker: Broker) -> None:
-    """Topics are there again after a command that deletes them."""
+    """Create the topics again after a command that deletes them."""
     shell = Shell(broker.bootstrap)
     shell.ok("topics", "create", "orders", "letters", "--if-not-exists")
     shell.ok("produce", "orders", "--header", "a=b", stdin="one\ntwo\n")
@@ -82,8 +82,9 @@ def filled(broker: Broker) -> None:
 
 
 def words_of(name: str, address: str, timeout_s: float = TIMEOUT_S) -> list[str]:
-    """Return the words that a command demands: its arguments, and options that have to be given. The `address` is that
-    of the broker, for a command that names both of its clusters.
+    """Return a command's required arguments and options.
+
+    `address`: the broker's, for a command that names both of its clusters.
     """
     command, words = LEAVES[name], name.split()
     for each in command.params:
@@ -112,13 +113,13 @@ def test_a_lying_broker_gets_one_line_and_no_trace(broker: Broker, name: str) ->
             took_s = time.monotonic() - began
         assert took_s < PATIENCE_S, ran
         assert ran.code in range(6), ran
-        lied_about = "is no dead-letter queue" in ran.err  # a property that was bent
+        lied_about = "is no dead-letter queue" in ran.err  # a property that was changed
         assert ran.code != 2 or lied_about, f"the command was not called as it should be: {ran.err}"
         assert all(line.startswith("shareq: ") for line in ran.err.splitlines() if line.strip()), ran.err
 
 
 def commands_of(group: click.Group, context: click.Context, words: str = "") -> Iterator[str]:
-    """The words of every command that there is."""
+    """Yield the words of every command."""
     for name in group.list_commands(context):
         found = group.get_command(context, name)
         if isinstance(found, click.Group):
@@ -130,11 +131,11 @@ def commands_of(group: click.Group, context: click.Context, words: str = "") -> 
 def test_every_command_is_called_or_asks_no_cluster() -> None:
     found = list(commands_of(main, click.Context(main)))
     assert sorted(found) == sorted([*LEAVES, *BESIDE, *ASK_NO_CLUSTER])
-    assert (len(LEAVES), len(BESIDE), len(ASK_NO_CLUSTER)) == (56, 3, 8)
+    assert (len(LEAVES), len(BESIDE), len(ASK_NO_CLUSTER)) == (56, 4, 8)
 
 
 def false_brokers(broker: Broker, name: str, seeds: int = SEEDS) -> Iterator[FalseBroker]:
-    """One that is honest about versions and brokers every second time, and in between about nothing."""
+    """Yield brokers that lie; every other one is honest about versions and brokers."""
     for seed in range(seeds):
         rng = Random(f"{name} {seed}")
         honest = frozenset([ApiKey.API_VERSIONS, ApiKey.METADATA]) if seed % 2 else frozenset[int]()
@@ -154,7 +155,7 @@ def test_check(broker: Broker, as_client: bool) -> None:
 
 @pytest.fixture
 def login(tmp_path: Path) -> str:
-    """Return the name of a file with the properties of a client that logs in."""
+    """Return the path of a properties file for a client that logs in."""
     file = tmp_path / "client.properties"
     file.touch(0o600)
     file.write_text("".join(f"{name}={value}\n" for name, value in SCRAM_LOGIN.items()))

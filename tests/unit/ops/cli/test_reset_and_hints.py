@@ -1,4 +1,4 @@
-"""The remarks beside rows: what a dry run foresees, and why a group has no lag."""
+"""Hints beside rows: the forecast of a dry run, and why a group has no lag."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def broker() -> Iterator[Broker]:
 
 
 def join(broker: Broker, group: str, topic: str) -> None:
-    """A member that fetches nothing, so that the group has not begun."""
+    """Join as a member that never fetches, so that the group has not begun."""
     with WireClient(broker.address) as client:
         request = ShareGroupHeartbeatRequest(group, "m", 0, subscribed_topic_names=[topic])
         assert client.call(request, 1, ShareGroupHeartbeatResponse).error_code == 0

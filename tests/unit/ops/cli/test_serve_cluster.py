@@ -1,13 +1,19 @@
-"""Options of `shareq serve` for nodes: what has no meaning beside --cluster, and what the others mean."""
+"""Options of `shareq serve` for nodes: those that do not go with --cluster, and the effects of the others."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from devtools.in_memory.mem_fs import MemFs
+from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.config.keys.node import FIRST_NODE_ID
+from shareq.broker.foundation.environment import Environment
 from shareq.broker.process.serve import Wanted
+from shareq.broker.process.sockets import ServeError
+from shareq.broker.topics.endpoint import Endpoint
 from shareq.ops.cli.serve import command as serve
 from shareq.ops.cli.serve_options import ServeOptions, wanted_of
 from shareq.ops.cli.shared.exits import USAGE, CommandEnd
@@ -15,6 +21,31 @@ from shareq.ops.cli.shared.exits import USAGE, CommandEnd
 
 def wanted(*arguments: str) -> Wanted:
     return wanted_of(ServeOptions(**serve.make_context("shareq serve", list(arguments)).params), {})
+
+
+GUARDED = (
+    "--set",
+    "listener.security.protocol.map=PLAINTEXT:SASL_PLAINTEXT",
+    "--set",
+    "sasl.enabled.mechanisms=SCRAM-SHA-512",
+)
+
+
+async def test_nodes_that_could_not_ask_each_other_are_refused(tmp_path: Path) -> None:
+    """Refuse them: their first listener requires a login, and no option says which one to use."""
+    start = ("--cluster", "127.0.0.1:1", "--set", "shareq.cluster.placement=topic", *GUARDED)
+    node = wanted(*start).ground
+    assert node is not None
+    clock = VirtualClock()
+    environment = Environment(clock, Random(1), MemFs(clock.call_soon))
+    with pytest.raises(ServeError, match="--node-config has to name a file") as refused:
+        await node.make(environment, {"PLAINTEXT": Endpoint(1, "127.0.0.1", 9092)})
+    assert refused.value.usage
+    file = tmp_path / "nodes.properties"
+    file.write_text("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=TELEPATHY\n")
+    with pytest.raises(CommandEnd) as end:
+        wanted(*start, "--node-config", str(file))
+    assert "sasl.mechanism" in end.value.message
 
 
 @pytest.mark.parametrize(
@@ -26,8 +57,14 @@ def wanted(*arguments: str) -> Wanted:
             ["--cluster", "a:1", "--feature", "share.version=1"],
             "--feature: the levels of features are those of the clu",
         ),
-        (["--cluster-config", "x"], "--cluster-config and --no-proxy need --cluster"),
-        (["--no-proxy"], "--cluster-config and --no-proxy need --cluster"),
+        (["--cluster-config", "x"], "--cluster-config, --node-config and --no-proxy need --cluster"),
+        (["--node-config", "x"], "--cluster-config, --node-config and --no-proxy need --cluster"),
+        (["--no-proxy"], "--cluster-config, --node-config and --no-proxy need --cluster"),
+        (["--cluster", "a:1", "--node-config", "/absent"], "--node-config /absent: No such file or directory"),
+        (
+            ["--cluster", "a:1", "--set", "shareq.cluster.placement=zone"],
+            "Invalid value zone for configuration shareq.cluster.placement: ",
+        ),
         (["--cluster", "a"], "--cluster a: bootstrap.servers: 'a': 'a' is not HOST:PORT"),
         (["--cluster", "a:1", "--cluster-config", "/absent"], "--cluster-config /absent: No such file or directory"),
         (

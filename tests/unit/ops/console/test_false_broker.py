@@ -1,4 +1,4 @@
-"""The console of a cluster whose broker lies: every request gets an answer that says what is wrong."""
+"""The console of a cluster whose broker lies: every request gets an answer that names the problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads that ask the cluster: how many calls wait, and that the end does not wait for a cluster that is away."""
+"""Threads that query the cluster: a bounded queue, and an end that does not wait for an absent cluster."""
 
 from __future__ import annotations
 

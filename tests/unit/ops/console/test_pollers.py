@@ -1,4 +1,4 @@
-"""Views are looked at once for all browsers, while a browser shows them."""
+"""Views are polled once for all browsers, while any browser shows them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.waiting import comes_true
 
 
 class Cluster:
-    """The cluster that a look asks: counts the looks, and fails while it is `away`."""
+    """A cluster that counts its polls, and fails while it is `away`."""
 
     def __init__(self) -> None:
         self.looks = 0

@@ -1,4 +1,4 @@
-"""The console's server in this process: endpoints over a made-up cluster, headers, bounds, and what is refused."""
+"""The console's server in this process: endpoints over a fake cluster, headers, bounds and refusals."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONFIG = ClientConfig((Address("127.0.0.1", 9),))
 
 
 class Lane:
-    """A lane without threads and connections: a made-up administrator's client, or an error."""
+    """A lane without threads and connections: a fake administrator's client, or an error."""
 
     def __init__(self, admin: Any) -> None:
         self.admin = admin
@@ -48,7 +48,7 @@ class Lane:
         return function(self.admin)
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 def topic(name: str, *, internal: bool = False) -> TopicInfo:
@@ -76,7 +76,7 @@ async def client_of(lane: Lane, rules: Rules) -> TestClient[Any, Any]:
 
 @pytest.fixture
 async def client(lane: Lane) -> AsyncIterator[TestClient[Any, Any]]:
-    """A console whose token is TOKEN."""
+    """Yield a client of a console whose token is TOKEN."""
     made = await client_of(lane, Rules(TOKEN, False, True))
     yield made
     await made.close()
@@ -268,7 +268,7 @@ async def test_a_private_console_shows_nothing_without_the_token(lane: Lane) -> 
 
 
 async def test_a_cluster_that_is_away_is_said_soon_and_closing_does_not_wait_for_it() -> None:
-    """The threads and connections are real, to a port where nobody listens."""
+    """Use real threads, and connections to a port without a listener."""
     console = Console(Wish(CONFIG, Rules(None, False, True), Windows()))
     client: TestClient[Any, Any] = TestClient(TestServer(console.application()))
     await client.start_server()
@@ -279,7 +279,7 @@ async def test_a_cluster_that_is_away_is_said_soon_and_closing_does_not_wait_for
 
 
 def test_lines_of_charts_are_figures_that_have_a_colour() -> None:
-    """chart.js refuses others, but only in a browser that shows the view."""
+    """Check the names here: chart.js refuses unknown ones, but only in a browser that shows the view."""
     texts = [file.body.decode() for path, file in static_files().items() if path.startswith("/views/")]
     names = [one or other for text in texts for one, other in _CHARTED.findall(text)]
     assert {"lag", "in flight", "acquired", "redelivered", "finished"} <= set(names) <= set(FIGURES)

@@ -1,4 +1,4 @@
-"""The views of a broker of ours: topics, records, groups, dead letters, windows, and changes."""
+"""The console's views of our own broker: topics, records, groups, dead letters, windows, and changes."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_a_share_group_shows_members_windows_and_who_has_what(admin: Admin, brok
 
 
 def test_without_a_records_api_a_window_is_what_was_written_down(admin: Admin, shell: Shell) -> None:
-    """Apache Kafka shows this: finished records and how often others were delivered; not who has one."""
+    """Show what Apache Kafka shows: finished records and delivery counts, but no owners."""
     shell.ok("topics", "create", "jars")
     shell.ok("produce", "jars", stdin="".join(f"{number}\n" for number in range(10)))
     shell.ok("configs", "alter", "group", "fillers", "--set", "share.auto.offset.reset=earliest")
@@ -250,7 +250,7 @@ def test_lists_of_groups_have_lag(admin: Admin, shell: Shell) -> None:
 def test_records_behind_a_window_of_which_nothing_is_finished_are_lag(
     broker: Broker, admin: Admin, shell: Shell, windows: Windows
 ) -> None:
-    """Apache Kafka knows no start offset there, and its tools show neither that nor a lag."""
+    """Compute the lag, although Apache Kafka has no start offset there, and its tools show neither."""
     shell.ok("topics", "create", "stuck", "-p", "2")
     shell.ok("configs", "alter", "group", "stuck", "--set", "share.auto.offset.reset=earliest")
     shell.ok("produce", "stuck", "--partition", "0", stdin="x\n" * 7)

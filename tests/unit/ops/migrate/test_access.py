@@ -1,4 +1,4 @@
-"""Rules, quotas and users are added, never changed; where keys cannot move users are named."""
+"""ACLs, quotas and users are added and never changed; users whose keys cannot move are listed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALL: Entity = (("client-id", None),)
 
 @dataclass
 class MemoryAccess:
-    """A cluster's rules, quotas and users."""
+    """A cluster's ACLs, quotas and users."""
 
     known: list[Rule] | None = field(default_factory=list)
     limits: dict[Entity, dict[str, float]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Copies of logs of every kind, by runs that are killed anywhere, with answers that are lost and late batches."""
+"""Copies of all kinds of logs by runs that are killed anywhere, with lost responses and late batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 import pytest
 
-from shareq.client.errors import ClientError
+from shareq.client.errors import ClientError, Unreachable
 from shareq.ops.migrate import journal, offset_syncs
 from shareq.ops.migrate.errors import Conflict
 from shareq.ops.migrate.groups import GroupOptions, Groups
@@ -19,7 +19,7 @@ from shareq.ops.migrate.journal import topic as topic_entry
 from shareq.ops.migrate.journal_topic import JournalTopic
 from shareq.ops.migrate.mapping import downstream
 from shareq.ops.migrate.plan import STAGING, total_row
-from shareq.ops.migrate.ports import Sample, Topic
+from shareq.ops.migrate.ports import Partition, Sample, SentBatch, Topic
 from shareq.ops.migrate.report import MigrationRow
 from shareq.ops.migrate.run import AT_ONCE, NO_PROGRESS, Migration, Options, Progress, in_turns
 from shareq.protocol.records.batch import build_batch, decode_records, read_header, stamp
@@ -42,7 +42,7 @@ MOST_RUNS: Final = 60
 
 
 def clusters(seed: int, fate: Fate) -> tuple[MemorySource, MemoryTarget]:
-    """Return a source with logs of every kind, one of which begins in the middle of a batch."""
+    """Return a source with all kinds of logs, one of which begins inside a batch."""
     random = Random(seed)
     source = MemorySource("old", Fate())
     source.make(ORDERS)
@@ -74,7 +74,7 @@ def content(records: list[Record]) -> list[tuple[object, ...]]:
 
 
 def check_same(source: MemorySource, target: MemoryTarget) -> None:
-    """Check that each record is at the target once, in order, and that each offset is mapped to its own."""
+    """Check that each record is at the target once, in order, and that each offset maps to its own."""
     topic = JournalTopic(target, "old")
     assert topic.read()
     for number in range(2):
@@ -106,7 +106,7 @@ def run_seed(seed: int) -> Counter[str]:
                 fill(source.logs["orders", 1], random, 3)  # producers go on
             continue
         except Conflict as error:
-            # A journal's append of a run that was killed, which came late, and which the next run had not seen.
+            # A killed run's append to the journal, which arrived late and which the next run had not read.
             if "another shareq migrate" not in str(error):
                 raise
             fate.happened["overtaken"] = fate.happened.get("overtaken", 0) + 1
@@ -142,7 +142,7 @@ def test_enough_has_happened() -> None:
 
 
 def still(seed: int = 3) -> tuple[MemorySource, MemoryTarget]:
-    """Return clusters to which nothing happens."""
+    """Return clusters without failures."""
     return clusters(seed, Fate())
 
 
@@ -194,7 +194,7 @@ def test_a_plan_says_what_is_left_to_copy() -> None:
 
 @for_each("size", [None, 8_000_000])
 def test_a_plan_says_how_long_by_what_was_read_just_now(size: int | None) -> None:
-    """Sizes are those of the sample where the source says none, as nodes do."""
+    """Estimate from the sample where the source, as nodes do, reports no sizes."""
     row = total_row(400, size, Sample(2_000_000, 100, 0.5))
     assert row.bytes == 8_000_000
     about = "" if size else "about "
@@ -266,7 +266,7 @@ def test_an_offset_is_found_whatever_the_source_has_lost_since(
 
 
 def test_a_target_that_lost_what_it_had_confirmed_is_found_after_its_journal_was_compacted() -> None:
-    """What is kept once more is behind what was kept with a higher number, and was lost."""
+    """Notice the loss: what is written again comes after journal entries with a higher number, which were lost."""
     source, target = clusters(7, Fate())
     moved(source, target)
     log = target.logs["orders", 1]
@@ -331,7 +331,7 @@ def test_a_byte_that_differs_at_the_target_is_found() -> None:
 
 
 def test_parts_are_compared_while_others_are_copied() -> None:
-    """What was just written is in the target's memory: a large topic that is read back at the end is not."""
+    """Compare early, while the written records are still in the target's memory."""
     source, target = still()
     for number in range(2):
         fill(source.logs["orders", number], Random(number), 60)
@@ -371,3 +371,36 @@ def test_damage_at_the_source_is_not_copied() -> None:
     log.batches[2] = log.batches[2][:-1] + bytes([log.batches[2][-1] ^ 1])
     with pytest.raises(ClientError, match=r"partition orders-1 at the source: the batch at offset .* is damaged"):
         moved(source, target)
+
+
+class Restarted(MemoryTarget):
+    """A target that is killed after `dies_at` batches, and then knows none of their producers.
+
+    Apache Kafka forgets producers whose last batch has a time of a day ago, or none.
+    """
+
+    dies_at = -1
+
+    def send(self, partition: Partition, batch: bytes | bytearray) -> SentBatch:
+        sent = super().send(partition, batch)
+        self.dies_at -= 1
+        return NeverAnswered() if self.dies_at == 0 else sent
+
+    def pause(self, error: ClientError) -> None:
+        for log in self.logs.values():
+            log.producers.clear()
+
+
+class NeverAnswered:
+    def appended(self) -> int | None:
+        raise Unreachable("no answer")
+
+
+@pytest.mark.parametrize("dies_at", [1, 2, 3, 4, 5, 6, 7, 8])
+def test_a_batch_that_a_killed_target_has_taken_is_not_sent_again(dies_at: int) -> None:
+    source, _ = clusters(3, Fate())
+    target = Restarted("new", Fate(), refuses=["shareq.made.up"])
+    target.dies_at = dies_at
+    moved(source, target)
+    assert target.dies_at < 0
+    check_same(source, target)

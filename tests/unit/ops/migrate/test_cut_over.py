@@ -1,4 +1,4 @@
-"""The cut-over has to do with what came since the last pass, not with how much there is: counted, not timed."""
+"""The work of a cut-over depends on the records since the last pass, not on the topic's size; counted, not timed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Counts(NamedTuple):
 
 
 class World:
-    """A topic with transactions, whose offsets at both clusters are not alike, and groups in the midst of it."""
+    """A topic with transactions, whose offsets differ between the clusters, and groups in the middle of it."""
 
     def __init__(self, batches: int) -> None:
         random = Random(batches)
@@ -51,7 +51,7 @@ class World:
         self.at_cut_over: list[Counts] = []
 
     def go_on(self, by: int) -> None:
-        """Let the share group do something in each partition."""
+        """Let the share group consume some records in each partition."""
         starts = {each: at + by for each, at in self.middles.items()}
         self.old.states["packers"] = {
             each: ShareState(start, (StateRange(start + 2, start + 3, 2, 1),)) for each, start in starts.items()
@@ -83,7 +83,7 @@ class World:
 
 
 def cut_over(batches: int) -> tuple[Counts, Counts]:
-    """Return the work of a run, and that of its cut-over."""
+    """Return the work of a run and of its cut-over."""
     world = World(batches)
     rows = world.run()
     assert {row.outcome for row in rows} == {"moved", "verified"}
@@ -98,7 +98,7 @@ def cut_over(batches: int) -> tuple[Counts, Counts]:
 def test_a_cut_over_is_as_long_whatever_the_topics_have() -> None:
     for batches in (40, 160):
         whole, last = cut_over(batches)
-        assert whole.batches > 2 * PARTITIONS * batches  # what is counted is all that is read
+        assert whole.batches > 2 * PARTITIONS * batches  # the count includes everything that is read
         assert last.batches <= MOST_BATCHES
         assert last.calls <= MOST_CALLS
 

@@ -1,4 +1,4 @@
-"""Chains of offsets with one key, in both forms, beside a model that looks at every offset."""
+"""Chains of offsets with one key, in both forms, compared with a model that checks every offset."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEYS = (0, 1, 2, -(2**63), 2**63 - 1)
 
 
 class Status:
-    """The status of a run: finished, or available."""
+    """The status of a run: finished or available."""
 
     def __init__(self, name: str, *, finished: bool = False, available: bool = False) -> None:
         self.name, self.finished, self.available = name, finished, available
@@ -53,7 +53,7 @@ def finish(chains: Any, *runs: tuple[int, int]) -> list[int]:
 
 
 def link(chains: Any, keys: dict[int, int]) -> list[int]:
-    """The new heads; statuses of the others are checked."""
+    """Link the offsets, check the statuses of waiting ones, and return the new heads."""
     first, last = (min(keys), max(keys)) if keys else (0, -1)
     statuses = [FREE] * min(last - first + 1, 10_000)
     if len(statuses) < last - first + 1:
@@ -65,7 +65,7 @@ def link(chains: Any, keys: dict[int, int]) -> list[int]:
 
 
 def chance_runs(rng: Random, everything: list[int]) -> list[tuple[int, int, Status]]:
-    """Some of the offsets, as disjoint runs; mostly ascending, and over holes as well."""
+    """Return some of the offsets as disjoint runs, mostly ascending, some of them over holes."""
     cuts = sorted(rng.sample(everything, min(len(everything), 2 * rng.randint(0, 6))))
     runs = [
         (low, rng.choice((low, high - 1)) if high > low + 1 else low, rng.choice((DONE, DONE, ARCHIVED, FREE, HELD)))
@@ -128,7 +128,7 @@ def test_offsets_that_become_heads_and_are_finished_at_once(form: ModuleType) ->
 
 
 def test_what_is_finished_out_of_turn_frees_no_more_than_the_one_that_comes_next(form: ModuleType) -> None:
-    """The order of what is finished may differ from that of the log."""
+    """Free the next offset only, even if offsets finish in another order than the log's."""
     chains = form.KeyChains()
     assert link(chains, {0: 7, 1: 8, 2: 7, 3: 7}) == [0, 1]
     assert finish(chains, (2, 2)) == []
@@ -140,7 +140,7 @@ def test_what_is_finished_out_of_turn_frees_no_more_than_the_one_that_comes_next
 
 @pytest.mark.parametrize("hole", [2_000, 2**40])
 def test_a_hole_of_the_log_takes_neither_memory_nor_time(form: ModuleType, hole: int) -> None:
-    """A compacted log may have one of any size between two records."""
+    """Handle holes of any size, as a compacted log may have between two records."""
     chains = form.KeyChains()
     assert link(chains, {0: 7, 1: 8, hole: 7, hole + 1: 9, 2 * hole: 8, 2 * hole + 2: 7}) == [0, 1, hole + 1]
     assert chains.entries() <= 8
@@ -157,7 +157,7 @@ def test_a_hole_of_the_log_takes_neither_memory_nor_time(form: ModuleType, hole:
 
 
 def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
-    """They leave with one slow key in front of them, and without."""
+    """Drop holes, with and without one slow key before them."""
     for slow in (False, True):
         chains, at = form.KeyChains(), 0
         if slow:
@@ -174,7 +174,7 @@ def test_holes_leave_with_what_is_finished(form: ModuleType) -> None:
 
 
 def test_keys_of_unfinished_offsets_stay_known_when_those_that_ended_are_forgotten(form: ModuleType) -> None:
-    """A few of many keys go on; one of them has the lowest offset that there is."""
+    """Keep the keys of a few unfinished offsets, one of which is the lowest."""
     chains, slow = form.KeyChains(), {0: 7, 500: 8, 1_000: 9}
     every = {offset: slow.get(offset, 10_000 + offset) for offset in range(3_000)}
     assert link(chains, every) == [*every]
@@ -184,7 +184,7 @@ def test_keys_of_unfinished_offsets_stay_known_when_those_that_ended_are_forgott
 
 
 def test_of_what_is_finished_as_much_stays_as_of_the_rest(form: ModuleType) -> None:
-    """Two thousand offsets are unfinished all the time, as others come and go."""
+    """Bound the finished entries by the unfinished ones, of which there are always two thousand."""
     chains, most = form.KeyChains(), 0
     for at in range(0, 30_000, 100):
         assert len(link(chains, {at + each: at + each for each in range(100)})) == 100
@@ -206,5 +206,5 @@ def test_a_filled_list_begins_where_it_says(form: ModuleType) -> None:
     [([1, 2, 3], 1), ([1, 2, 3] * 4, 2), ([1, 2, 3, 3, 2, 1], 4), ([1, 1, 1], 2), ([1, 2, 1, 2, 3, 3], 4), ([], 0)],
 )
 def test_neighbours_that_come_after_neighbours_are_one_part(form: ModuleType, keys: list[int], parts: int) -> None:
-    """They become available together where those before them are finished together."""
+    """Join them in one part if their predecessors are neighbours, which are finished together."""
     assert form.KeyChains().link(list(range(len(keys))), list(keys), [], 0, WAITS)[1] == parts

@@ -1,4 +1,4 @@
-"""The choice of a pass's form: compiled from the sources as they are, or the sources."""
+"""The choice of a pass's form: compiled from the current sources, or the sources."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shareq.protocol.passes import FOLDER, compiled_folder, search_path, sources
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder of two sources, with one for what is compiled of them as they are."""
+    """Return a folder of two sources, with a folder for their compiled form."""
     monkeypatch.delenv("SHAREQ_PURE", raising=False)
     (tmp_path / "__init__.py").write_text("# this one is not compiled\n")
     (tmp_path / "one.py").write_text("ANSWER = 42\n")
@@ -52,5 +52,5 @@ def test_the_sources_run_where_that_is_asked_for(
 @pytest.mark.skipif(wants_python() or not (FOLDER / "compiled").is_dir(), reason="nothing was compiled here")
 @pytest.mark.parametrize("name", [source.stem for source in sources(FOLDER)])
 def test_what_is_compiled_is_of_these_sources(name: str) -> None:
-    """Otherwise `make` has to set up the environment again, and tests of both forms are of one."""
+    """Require it; otherwise `make` must set up the environment again, and tests of both forms run only one."""
     assert compiled(name) is not None

@@ -1,4 +1,4 @@
-"""Passes over a status for each offset, in both forms, beside models that look at every one, and beside `runs`."""
+"""Passes over a status per offset, in both forms, compared with models that check every offset, and with `runs`."""
 
 from __future__ import annotations
 

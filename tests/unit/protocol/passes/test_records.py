@@ -1,8 +1,9 @@
-"""The walk over records, compiled and as Python: both find the same, and what `decode_records` finds."""
+"""The walk over records, compiled and in Python: equal results, and the same as `decode_records`."""
 
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from shareq.protocol.passes import records as records_walk
 from shareq.protocol.passes.records import CANNOT_TELL, KEYLESS, NOT_FOUND, OUT_OF_ORDER, OUT_OF_TIME, UNREADABLE
 from shareq.protocol.records.batch import HEADER_SIZE, RecordData, build_batch, decode_records
-from shareq.protocol.records.record_codec import read_records
+from shareq.protocol.records.record_codec import Record, read_columns
 from tests.support.kafka.raw_batches import raw_headers, raw_record
 from tests.support.pass_forms import FORMS, RecordWalk
 
@@ -40,7 +41,7 @@ def test_sound_records(form: RecordWalk, data: list[RecordData]) -> None:
 def test_damaged_records_are_readable_to_both_or_to_neither(
     form: RecordWalk, data: list[RecordData], rng: Random
 ) -> None:
-    """Whatever the walk lets pass can be decoded."""
+    """Decode everything that the walk accepts."""
     payload = bytearray(build_batch(data, timestamp_ms=0)[HEADER_SIZE:])
     for _ in range(rng.randint(1, 3)):
         payload[rng.randrange(len(payload))] = rng.randrange(256)
@@ -48,10 +49,39 @@ def test_damaged_records_are_readable_to_both_or_to_neither(
     found, newest = form.walk(damaged, 0, len(data), *ALWAYS)
     assert (found, newest if found != UNREADABLE else 0) == _pure(damaged, len(data))
     if found != UNREADABLE:
-        decoded = read_records(damaged, 0, len(data), 0, 0, None)
+        decoded = list(map(Record, *read_columns(damaged, 0, len(data), 0, 0, None)))
         assert newest == max(record.timestamp for record in decoded)
         assert bool(found & KEYLESS) == any(record.key is None for record in decoded)
         assert bool(found & OUT_OF_ORDER) == ([record.offset for record in decoded] != list(range(len(decoded))))
+
+
+@given(batches, st.randoms(use_true_random=False))
+@settings(max_examples=200, deadline=None)
+def test_columns_are_what_was_written(form: RecordWalk, data: list[RecordData], rng: Random) -> None:
+    batch = bytes(build_batch(data, timestamp_ms=0))
+    base = data[0].timestamp_ms or 0
+    written = [(100 + at, each.timestamp_ms, each.key, each.value, each.headers) for at, each in enumerate(data)]
+
+    def read(append_time: int | None, low: int, high: int) -> list[Any]:
+        found = form.columns(batch, HEADER_SIZE, len(data), 100, base, append_time, low, high, "replace")
+        assert found is not None
+        return list(zip(*found, strict=True))
+
+    assert read(None, -1, 99) == written
+    assert read(7, -1, 99) == [(one[0], 7, *one[2:]) for one in written]
+    low, high = sorted((rng.randint(-2, 14), rng.randint(-2, 14)))
+    assert read(None, low, high) == written[max(0, low) : max(0, high + 1)]
+
+
+@given(batches, st.randoms(use_true_random=False))
+@settings(max_examples=300, deadline=None)
+def test_columns_are_read_of_what_the_walk_can_read(form: RecordWalk, data: list[RecordData], rng: Random) -> None:
+    payload = bytearray(build_batch(data, timestamp_ms=0)[HEADER_SIZE:])
+    for _ in range(rng.randint(1, 3)):
+        payload[rng.randrange(len(payload))] = rng.randrange(256)
+    damaged = bytes(payload)
+    read = form.columns(damaged, 0, len(data), 0, 0, None, -(2**31), 2**31 - 1, "replace")
+    assert (read is None) == (form.walk(damaged, 0, len(data), *ALWAYS)[0] == UNREADABLE)
 
 
 def _pure(data: bytes, count: int) -> tuple[int, int]:
@@ -93,7 +123,7 @@ def test_what_is_found(form: RecordWalk, data: bytes, count: int, found: int) ->
 
 
 def test_times(form: RecordWalk) -> None:
-    """Both ends are inside, and so is the time of those that have none."""
+    """Include both ends, and the time that stands for no time."""
     data = b"".join(raw_record(at, key=b"k", time_delta=delta) for at, delta in enumerate((-10, 5, -99)))
     assert form.walk(data, 0, 3, -10, 5, -99) == (0, 5)
     for low, high, no_time in ((-9, 5, -99), (-10, 4, -99), (-10, 5, -98)):
@@ -190,7 +220,7 @@ def record(delta: int) -> bytes:
 
 
 def test_what_comes_before_the_first_wanted_record_is_passed_over_or_walked(form: RecordWalk) -> None:
-    """The result is the same, whether offsets are missing before it or not."""
+    """Get the same result with and without missing offsets before the wanted record."""
     for deltas in ([0, 1, 2, 3, 4], [0, 2, 3, 4], [1, 2, 4], [4], [0, 1, 2, 3]):
         data = b"".join(map(record, deltas))
         for first in range(6):

@@ -1,4 +1,4 @@
-"""Passes over runs, in both forms, beside models that look at every offset."""
+"""Passes over runs, in both forms, compared with models that check every offset."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_what_is_accepted_makes_a_row_longer_that_ends_before_it(
 
 
 def cost(form: ModuleType, plain: list[Status], base: int, taken: int = 0, passed: int = 0) -> tuple[int, int]:
-    """Offsets and waiting runs in front, of the choice from all of these."""
+    """Return the offsets and the waiting runs in front when choosing from all of these."""
     parts, count, passed = form.from_front(
         *runs_of(plain, base), base + len(plain), base, base + len(plain), 5, taken, passed, 3, 1.2
     )
@@ -189,7 +189,7 @@ def test_what_a_write_left_pending_is_settled(form: ModuleType, seed: int) -> No
 
 
 def account(rng: Random, base: int) -> list[Row]:
-    """Ascending, disjoint rows, none of which could be one with the next."""
+    """Return ascending, disjoint rows, no two of which could be merged."""
     rows: list[Row] = []
     offset = base
     for _ in range(rng.randint(1, 8)):

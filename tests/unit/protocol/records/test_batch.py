@@ -1,4 +1,4 @@
-"""Record batches of magic 2: building, checking, stamping, decoding; aiokafka and kafka-python as outside judges."""
+"""Record batches of magic 2: building, checking, stamping, decoding; compared with aiokafka and kafka-python."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ batches = st.lists(records, min_size=1, max_size=20)
 
 
 def reseal(batch: bytearray) -> bytearray:
-    """Make the CRC right again after a change."""
+    """Correct the CRC after a change."""
     batch[17:21] = crc32c(memoryview(batch)[21:]).to_bytes(4, "big")
     return batch
 
@@ -254,7 +254,7 @@ def test_what_is_not_exactly_one_sound_batch_is_refused(what: str, batch: bytes,
 
 @pytest.mark.parametrize("sequence", [0, 5, -7])
 def test_without_a_producer_id_the_sequence_means_nothing(sequence: int) -> None:
-    """aiokafka's plain producer writes 0."""
+    """Accept sequence 0, which aiokafka's plain producer writes."""
     assert isinstance(validate_batch(with_field(one(), 53, 4, sequence)), BatchHeader)
 
 
@@ -264,7 +264,7 @@ def test_producers_epochs_and_sequences_count_from_zero() -> None:
 
 
 def test_a_compressed_batch_cannot_claim_offsets_without_end() -> None:
-    """A hundred bytes must not use up two billion offsets."""
+    """Refuse a batch of a hundred bytes that claims two billion offsets."""
     small = build_batch([RecordData(None, b"x" * 30)], timestamp_ms=0, compression=Compression.ZSTD)
     claimed = with_field(with_field(small, 23, 4, 2**31 - 2), 57, 4, 2**31 - 1)
     assert validate_batch(claimed) is ErrorCode.INVALID_RECORD
@@ -302,7 +302,7 @@ def test_a_count_that_is_not_the_records_is_malformed(count: int) -> None:
 
 
 def test_no_headers_may_take_two_bytes() -> None:
-    """No producer is known to write it; it is read all the same."""
+    """Read such a batch, although no producer is known to write it."""
     (record,) = decode_records(raw_batch(raw_record(key=b"k", headers=b"\x80\0")))
     assert (record.key, record.headers) == (b"k", ())
 
@@ -351,7 +351,7 @@ def test_header_properties() -> None:
 def test_a_batch_within_others_is_checked_and_read_in_place(
     written: list[RecordData], codec: Compression, changed: int
 ) -> None:
-    """The bytes around it do not matter; records that are not compressed are not copied."""
+    """Ignore the surrounding bytes, and do not copy uncompressed records."""
     batch = build_batch(written, timestamp_ms=5, compression=codec)
     header = read_header(batch)
     among = bytearray(b"before" + batch + b"more")

@@ -1,4 +1,4 @@
-"""Hashes of the keys of a record batch: both forms of the walk, compressed batches, control batches, damage."""
+"""Hashes of the keys of a record batch, in both forms of the walk, with compressed and control batches and damage."""
 
 from __future__ import annotations
 

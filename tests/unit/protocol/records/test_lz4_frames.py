@@ -1,4 +1,4 @@
-"""lz4 block by block has what the library's reader of whole frames has, and refuses what that refuses."""
+"""Reading lz4 block by block: same content and same errors as the library's reader of whole frames."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SKIPPED = struct.pack("<II", 0x184D2A53, 4) + b"abcd"
 
 
 def content_of(seed: int, size: int) -> bytes:
-    """Some that repeats itself over up to 60 KB, some that does not."""
+    """Return content of which parts repeat over up to 60 KB and others do not."""
     chance = random.Random(seed)
     content = bytearray(chance.randbytes(1_000))
     while len(content) < size:
@@ -69,7 +69,7 @@ def test_blocks_with_checksums_content_sizes_and_no_compression_are_read() -> No
 
 
 def test_what_is_no_frame_is_refused_as_the_library_refuses_it() -> None:
-    """Every byte bent, and every end cut, of small frames."""
+    """Change every byte and cut every end of small frames."""
     content = content_of(4, 3_000)
     data = frame_of(content, checksum=True)
     chance = random.Random(5)
@@ -94,7 +94,7 @@ def test_what_is_no_frame_is_refused_as_the_library_refuses_it() -> None:
 
 
 def test_one_block_at_a_time_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    """64 MB in one go took 85 ms."""
+    """Decompress one block at a time; 64 MB at once took 85 ms."""
     calls: list[int] = []
     into = cramjam.lz4.decompress_into
 

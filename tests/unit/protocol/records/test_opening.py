@@ -1,4 +1,4 @@
-"""A large batch is opened piece by piece, and nothing is found that opening it at once would not find."""
+"""Opening a large batch piece by piece gives the same result as at once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def walked(runs: list[Run]) -> tuple[int, int, int]:
 
 
 def mixed(seed: int) -> list[RecordData]:
-    """Short and long records, some longer than several pieces: by their value, their key, their headers."""
+    """Return short and long records, some longer than several pieces by their value, key or headers."""
     chance = random.Random(seed)
     records = []
     for number in range(2_000):
@@ -65,7 +65,7 @@ def test_pieces_have_what_the_whole_has(codec: Compression) -> None:
 
 @pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name)
 def test_one_long_value_is_never_in_memory(codec: Compression) -> None:
-    """A record of 8 MB that is 300 bytes on the wire."""
+    """Read a record of 8 MB that takes 300 bytes on the wire."""
     payload = payload_of([RecordData(b"k", bytes(8_000_000), (("h", b"x"),))])
     runs = runs_of(codec, payload, 1)
     assert max(run.opened for run in runs) <= PIECE_BYTES

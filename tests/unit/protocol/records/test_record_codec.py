@@ -1,4 +1,4 @@
-"""Records that brokers take and no well-behaved producer sends: each can be read, and written again as it was."""
+"""Records that brokers accept but no correct producer sends: each can be read, and written again unchanged."""
 
 from __future__ import annotations
 

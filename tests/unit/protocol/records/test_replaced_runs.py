@@ -1,4 +1,4 @@
-"""Runs of which single offsets get another status, in both forms, offset by offset."""
+"""Runs in which single offsets change their status, in both forms, offset by offset."""
 
 from __future__ import annotations
 

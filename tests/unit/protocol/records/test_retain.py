@@ -1,4 +1,4 @@
-"""Batches of which records were removed: what is left reads as before, and the batch stands for the same offsets."""
+"""Batches without some of their records: the rest reads as before, and the batch keeps its offset range."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_a_key_longer_than_its_record_is_refused() -> None:
 
 
 def numbered(count: int, codec: Compression = Compression.NONE) -> bytes:
-    """A batch of so many records, of which later ones are older and every third is a tombstone."""
+    """Return a batch of `count` records, in which later ones are older and every third is a tombstone."""
     return batch_of(
         [RecordData(b"%d" % n, None if n % 3 == 0 else b"v%d" % n, (), T0 + count - n) for n in range(count)], codec
     )

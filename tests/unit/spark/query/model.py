@@ -1,6 +1,6 @@
-"""A share partition and a Spark query in a few lines each, to drive `QueryBooks` through everything that can happen.
+"""A short model of a share partition and of a Spark query, to drive `QueryBooks` through all possible events.
 
-Nothing here is shared with the product: a broker that locks offset by offset, and the order in which Spark calls.
+It shares no code with the product: a broker that locks offset by offset, and Spark's order of calls.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Record:
 
 @dataclass(slots=True)
 class ModelBroker:
-    """One share partition. Sessions are numbers; a session that is gone holds nothing."""
+    """One share partition. Sessions are numbers; a closed session holds no locks."""
 
     records: list[Record] = field(default_factory=list)
 
@@ -86,10 +86,10 @@ connection breaks before or after the broker took it.
 
 
 class Query:
-    """One checkpoint with its query, over as many runs of it as it takes, and all that it owes to the contract.
+    """One checkpoint with its query, over any number of runs, with checks of the contract.
 
-    Every ACCEPT that the broker takes is checked: its record must be in a micro-batch that is committed (`ack=commit`),
-    or in the offset log (`ack=log`). Every micro-batch that is run again must hold the same records.
+    Every ACCEPT that the broker takes is checked: its record must be in a committed micro-batch (`ack=commit`), or in
+    the offset log (`ack=log`). A micro-batch that runs again must have the same records.
     """
 
     def __init__(self, ack: str, max_renew_ms: int = 10 * LOCK_MS) -> None:
@@ -106,7 +106,7 @@ class Query:
     # -- runs of the query
 
     def restart(self) -> None:
-        """Kill -9 and a new start: locks are gone, only the two logs and the sink are left."""
+        """Kill the query and start it again: locks are lost, and only the two logs and the sink remain."""
         self.lose_connection()
         self.counters = Counters()
         self.acquisition = QueryBooks(max_renew_ms=self.max_renew_ms, max_delivery_count=None, counters=self.counters)
@@ -118,7 +118,7 @@ class Query:
         self.session += 2  # odd numbers are the other member
 
     def step(self, most: int, fates: Sequence[AckFate], stop_at: int) -> None:
-        """latestOffset, offset log, partitions, sink, commit log; killed and started again after `stop_at` of these."""
+        """Run latestOffset, offset log, partitions, sink and commit log; restart after step `stop_at`."""
         of_begin, of_swallowed, of_logged = fates
         end = self.latest_offset(most, of_begin, of_swallowed)
         if stop_at == 1:
@@ -172,7 +172,7 @@ class Query:
         due = self.acquisition.to_renew(self.now_ms)
         self.acquisition.renewed(self._send(due, "renew", fate), now_ms=self.now_ms)
 
-    # -- what the contract says
+    # -- the contract
 
     def check(self) -> None:
         self.acquisition.sessions(self._session_of)

@@ -1,4 +1,4 @@
-"""The contract of the source, over random histories of a query, its broker and another member of its group."""
+"""The source's contract over random histories of a query, its broker and another member of its group."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Step = tuple[object, ...]
 
 
 def history(seed: int) -> Iterator[Step]:
-    """60 steps: micro-batches that run through or are cut off anywhere, and what happens around them."""
+    """Yield 60 steps: micro-batches that complete or are interrupted anywhere, and events around them."""
     random = Random(seed)
     for kind in random.choices(list(STEPS), list(STEPS.values()), k=60):
         match kind:
@@ -39,7 +39,7 @@ def history(seed: int) -> Iterator[Step]:
 
 @pytest.mark.parametrize("ack", ["commit", "log"])
 def test_nothing_is_lost_and_no_record_is_in_two_micro_batches(ack: str) -> None:
-    """Accepted records are committed (or logged) first; replays are identical; the rest comes in the end."""
+    """Accept records only after the commit (or the log), replay identically, and deliver all in the end."""
     for seed in SEEDS:
         query = Query(ack)
         others: set[int] = set()
@@ -56,7 +56,7 @@ def test_nothing_is_lost_and_no_record_is_in_two_micro_batches(ack: str) -> None
 
 
 def test_the_histories_reach_what_they_are_for() -> None:
-    """Redeliveries that are swallowed, locks that are lost and renewed, and micro-batches that are run again."""
+    """Check that they contain swallowed redeliveries, lost and renewed locks, and repeated micro-batches."""
     totals: dict[str, int] = {}
     assert get_args(AckFate) == tuple(FATES)
     for seed in SEEDS[:50]:
@@ -69,7 +69,7 @@ def test_the_histories_reach_what_they_are_for() -> None:
 
 
 def test_a_record_of_a_lost_connection_may_be_seen_by_another_member_and_only_then() -> None:
-    """The overlap that the contract allows: handed to Spark here, and delivered there after the lock was lost."""
+    """Allow this overlap of the contract: emitted to Spark here, and delivered there after the lock was lost."""
     query = Query("commit")
     others: set[int] = set()
     for step in (("produce", 5), ("batch", 5, ["answered"] * 3, 0), ("connection",), ("other", 9, "accept")):
@@ -101,7 +101,7 @@ def play(query: Query, step: Step, others: set[int]) -> None:
 
 
 def settle(query: Query) -> None:
-    """No more mishaps: time passes, and the query goes on until nothing is left."""
+    """Run without failures until nothing is left."""
     for _ in range(2 + len(query.broker.records)):
         query.now_ms += 2 * LOCK_MS
         query.step(1_000, ["answered"] * 3, 0)

@@ -1,4 +1,4 @@
-"""The runner's side against a broker: what is acquired and acknowledged when Spark asks for offsets; restarts, too."""
+"""The driver against a broker: records acquired and acknowledged when Spark asks for offsets, with restarts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TIMEOUT_S = 30.0
 
 
 class World:
-    """A broker with the topic `t` (two partitions) and the group `g`, and drivers one after the other."""
+    """A broker with topic `t` (two partitions) and group `g`, and successive drivers."""
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
@@ -66,7 +66,7 @@ def world() -> Iterator[World]:
 
 
 def next_batch(driver: Driver, start: SourceOffset, most: int | None = None) -> SourceOffset:
-    """Asked until there is one, as Spark does; through JSON, as through its log."""
+    """Ask for a micro-batch until there is one, as Spark does; pass it through JSON, as its log does."""
     deadline = time.monotonic() + TIMEOUT_S
     while (end := driver.latest(start, most)) is None:
         assert time.monotonic() < deadline
@@ -102,7 +102,7 @@ def test_a_limit_is_kept(world: World) -> None:
 
 
 def test_a_driver_that_goes_on_from_the_log_recognises_what_it_had(world: World) -> None:
-    """The first one ends with its locks; the second accepts what comes back, and emits only what is new."""
+    """Accept redelivered records and emit only new ones after the first driver ended with its locks."""
     world.produce(20)
     driver = world.driver()
     first = next_batch(driver, INITIAL)
@@ -161,7 +161,7 @@ def test_locks_are_renewed_in_the_background(world: World) -> None:
 
 
 def test_a_background_that_broke_off_fails_the_query(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it locks would otherwise end one by one, and only other members would show it."""
+    """Fail it: locks would otherwise expire one by one, noticed only by other members."""
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
     driver = world.driver()
     monkeypatch.setattr(driver, "_keep_alive", lambda: 1 // 0)
@@ -181,7 +181,7 @@ def test_available_now_ends_with_what_was_there(world: World) -> None:
 
 
 def test_available_now_does_not_end_with_the_first_empty_poll(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records that another member gives back while the run asks for them belong to the run."""
+    """Include records that another member releases while the run asks for them."""
     monkeypatch.setattr(available_now, "ENOUGH", 1000)  # more than one, and slow machines do not matter
     world.produce(10)
     other = world.driver()
@@ -213,7 +213,7 @@ def test_available_now_with_nothing_there_ends_at_once(world: World) -> None:
 
 
 def run_out(driver: Driver, start: SourceOffset, most: int | None = None) -> list[int]:
-    """Return how many records each micro-batch has until the run ends."""
+    """Return the number of records of each micro-batch until the run ends."""
     records = []
     while (end := driver.latest(start, most)) is not None:
         records.append(end.records)
@@ -222,7 +222,7 @@ def run_out(driver: Driver, start: SourceOffset, most: int | None = None) -> lis
 
 
 def test_available_now_does_not_end_with_what_it_only_recognises(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run that goes on from a checkpoint gets what it had, late: that is no reason to leave what is behind it."""
+    """Continue after late redeliveries of a checkpoint's records, behind which new records may follow."""
     world.produce(20)
     driver = world.driver()
     first = next_batch(driver, INITIAL)
@@ -267,7 +267,7 @@ def test_available_now_gets_again_what_it_lost_before_it_was_in_a_micro_batch(wo
     driver = world.driver()
     driver.prepare_available_now()
     driver._start_once()
-    driver._fill(None)  # the connection is lost in the midst of `latest`, and a renewal finds out
+    driver._fill(None)  # the connection is lost during `latest`, and a renewal notices it
     assert driver.report()["locksHeld"] == 10
     world.broker.kill()
     world.broker.start()

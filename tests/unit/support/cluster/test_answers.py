@@ -1,4 +1,4 @@
-"""Numbers in the simulated cluster's answers of which the transcripts of Apache Kafka have only whether they differ."""
+"""Numbers in the simulated cluster's answers that Apache Kafka's transcripts record only as equal or different."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OLD, _NEW = (7, 0), (7, 1)
 
 
 class _Broker:
-    """One broker, and a topic."""
+    """One broker with a topic."""
 
     def __init__(self) -> None:
         self.world = ClusterWorld(ClusterSettings(brokers=(1,)))

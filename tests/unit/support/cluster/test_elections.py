@@ -1,4 +1,4 @@
-"""The simulated cluster when leaders change: what is kept, what is lost, and who hears of it when."""
+"""Leader changes in the simulated cluster: kept records, lost records, and when brokers learn of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.cluster.world import ClusterWorld
 
 
 def batch_of(value: bytes, *, producer: tuple[int, int] | None = None, sequence: int = -1, key: bytes = b"k") -> bytes:
-    """A batch of one record, of a producer id and epoch if they are given."""
+    """Return a batch of one record, with a producer id and epoch if they are given."""
     producer_id, epoch = producer or (-1, -1)
     return bytes(
         build_batch(
@@ -41,7 +41,7 @@ def batch_of(value: bytes, *, producer: tuple[int, int] | None = None, sequence:
 
 
 class Orders:
-    """A topic of one partition that brokers 1 to 3 have, and a link to them."""
+    """A topic of one partition on brokers 1 to 3, and a link to them."""
 
     def __init__(self, settings: ClusterSettings | None = None) -> None:
         self.world = ClusterWorld(settings)
@@ -65,7 +65,7 @@ class Orders:
         return fetched(self.world.ask(self.leader if to is None else to, request, purpose=Purpose.BEHIND))
 
     def offsets(self) -> list[int]:
-        """The first offset of each batch that readers see."""
+        """Return the first offset of each visible batch."""
         return [header.base_offset for _, header in batch_headers(bytes(self.fetch().records or b""))]
 
     def end_of(self, epoch: int) -> tuple[int, int]:
@@ -100,7 +100,7 @@ def test_a_clean_election_keeps_everything() -> None:
 
 
 def test_what_was_not_replicated_may_be_kept_or_lost_and_its_producer_cannot_know() -> None:
-    """DelayedProduce: a waiting request is answered NOT_LEADER_OR_FOLLOWER when its broker leads no more."""
+    """Answer NOT_LEADER_OR_FOLLOWER to a waiting request whose broker no longer leads (DelayedProduce)."""
     for keep_to, end in ((None, 2), (1, 1)):
         orders = Orders()
         orders.produce(batch(b"a"))
@@ -148,7 +148,7 @@ def test_replication_takes_its_time() -> None:
 
 
 def test_an_unclean_election_loses_what_was_confirmed_and_epochs_show_it() -> None:
-    """KIP-320: a reader that asks where its epoch ends learns that it is ahead of the log."""
+    """Show a reader that asks for the end of its epoch that it is ahead of the log (KIP-320)."""
     orders = Orders()
     for value in (b"a", b"b", b"c"):
         orders.produce(batch(value))
@@ -182,7 +182,7 @@ def test_a_truncation_takes_producers_back_to_what_is_left() -> None:
 
 
 def test_a_leader_that_has_not_heard_confirms_nothing() -> None:
-    """Followers copy from the new leader: the old one's high watermark stands still."""
+    """Keep the old leader's high watermark: followers copy from the new one."""
     orders = Orders()
     orders.produce(batch(b"a"))
     old, new = orders.leader, orders.followers[0]
@@ -278,7 +278,7 @@ def test_without_replicas_that_live_there_is_no_leader() -> None:
 
 
 def test_a_paused_leader_handles_what_lies_in_its_sockets_by_what_it_knew() -> None:
-    """A zombie: it is resumed after another leads, and its requests come before the news."""
+    """Handle the requests before the metadata change when a zombie is resumed."""
     orders = Orders()
     orders.produce(batch(b"a"))
     old = orders.leader
@@ -422,7 +422,7 @@ def test_transactional_ids_go_on_under_another_coordinator() -> None:
 
 
 def test_the_cleaner_keeps_last_values_at_their_offsets_and_what_producers_wrote_last() -> None:
-    """Cleaner.discardBatch: the last batch of a producer stays, without its records, so that its sequence is known."""
+    """Keep a producer's last batch without its records, so that its sequence is known (Cleaner.discardBatch)."""
     orders = Orders()
     producer = (7, 0)
     for sequence, key in enumerate((b"a", b"b", b"a")):

@@ -1,4 +1,4 @@
-"""The simulated cluster's link: order, timeouts, what is lost and what is not sent."""
+"""The simulated cluster's link: order, timeouts, lost and unsent requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulated cluster answers scripts of requests as Apache Kafka has, by its transcripts of two releases."""
+"""The simulated cluster answers scripted requests like Apache Kafka in its transcripts of two releases."""
 
 from __future__ import annotations
 

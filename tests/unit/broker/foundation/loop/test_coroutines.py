@@ -1,4 +1,4 @@
-"""Coroutines without a loop of their own: at once where they need not wait, else when what they wait for comes."""
+"""Coroutines without a loop of their own: they run at once, or continue when the awaited result arrives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shareq.broker.foundation.turn_budget import PAUSE, TURN_ELEMENTS, TurnBudge
 
 @dataclass
 class Loop:
-    """A loop's turns, and the faults that were reported."""
+    """A loop's turns, and the reported faults."""
 
     clock: VirtualClock = field(default_factory=VirtualClock)
     faults: list[Exception] = field(default_factory=list)
@@ -184,7 +184,7 @@ def test_a_generator_that_pauses_can_be_awaited() -> None:
 
 
 def test_a_coroutine_that_cancels_itself_ends_at_its_next_suspension() -> None:
-    """A coroutine does so whose client's connection it closes."""
+    """Cancel it, as when a coroutine closes its own client's connection."""
     loop, pending, seen = Loop(), [Pending[int](), Pending[int]()], list[str]()
     driven: list[Driven[None]] = []
 
@@ -241,7 +241,7 @@ EVENTS = st.lists(
 
 
 class Programs:
-    """Coroutines that take the steps of these programs, and what became of them. The first one's client may go away."""
+    """Coroutines that run the steps of these programs, and their results. The first one's client may disconnect."""
 
     def __init__(self, programs: list[list[Step]]) -> None:
         self.loop = Loop()
@@ -294,7 +294,7 @@ class Programs:
         self.look()
 
     def look(self) -> None:
-        """Each program took its steps in order, and ended once if it did."""
+        """Check that each program ran its steps in order, and ended at most once."""
         for at, program in enumerate(self.programs):
             assert self.taken[at] == program[: len(self.taken[at])]
             assert self.ended[at] <= 1
@@ -310,7 +310,7 @@ class Programs:
         assert len(self.loop.turns) == 0
 
     def judge(self, at: int) -> None:
-        """The answer has come, unless the program has a fault."""
+        """Check that the answer arrived, unless the program has a fault."""
         fails = FAULT in self.programs[at]
         if at in self.driven and not (at == 0 and self.cancelled):
             assert self.driven[at].result.done is not fails

@@ -1,4 +1,4 @@
-"""Long work goes in turns: one each tick, one piece of work after the other, and others in between."""
+"""Long work runs in turns: one per tick, one piece of work after the other, with other requests in between."""
 
 from __future__ import annotations
 
@@ -109,8 +109,9 @@ def test_the_collector_rests_from_the_first_turn_to_the_last() -> None:
 
 
 def test_the_collector_waits_for_what_a_work_leaves_behind() -> None:
-    """A request of 190,000 acknowledgements, whose answer is made in a work of its own: looking at all of it between
-    the two held the loop for 29 ms.
+    """Delay the collection until the answer is made in a work of its own.
+
+    A collection between the two held the loop for 29 ms after a request of 190,000 acknowledgements.
     """
     kept: list[list[int]] = []
     clock = VirtualClock()
@@ -148,7 +149,7 @@ def test_the_collector_looks_at_what_stays_when_nothing_more_waits() -> None:
 
 
 def test_what_a_turn_begins_goes_on_right_behind_its_work() -> None:
-    """Otherwise as many long requests as wait would be in memory at a time, read and not answered."""
+    """Run it next; otherwise all waiting long requests would be in memory at once, read but not answered."""
     clock, done = VirtualClock(), list[str]()
     turns = Turns(clock.call_soon)
 

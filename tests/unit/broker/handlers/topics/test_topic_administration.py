@@ -1,4 +1,4 @@
-"""CreateTopics, DeleteTopics, CreatePartitions: what is done, what is refused and in which order, in every version."""
+"""CreateTopics, DeleteTopics and CreatePartitions: effects, refusals and their order, in every version."""
 
 from __future__ import annotations
 
@@ -321,7 +321,7 @@ def test_growth_assigned_to_this_broker(two_partitions: World) -> None:
 
 @pytest.mark.parametrize("name", ["__share_group_state", "__consumer_offsets", "__transaction_state"])
 def test_a_coordinators_topic_does_not_grow(name: str, world: World) -> None:
-    """Another number of partitions would make the coordinator look for their content in the wrong ones."""
+    """Refuse it: with another number of partitions the coordinator would look for its records in the wrong ones."""
     world.internal_topics.ensure(name)
     code, message = grow(world, CreatePartitionsTopic(name, 51, None))[name]
     assert code == ErrorCode.INVALID_PARTITIONS

@@ -1,4 +1,4 @@
-"""A segment of which nothing survives is replaced like any other: else what was deleted would come back."""
+"""Segments of which no record survives are replaced like all others; otherwise deleted records would return."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.worlds.log_world import LogWorld, read_all, values_of
 
 
 def put(world: LogWorld, key: bytes, value: bytes | None) -> None:
-    """One batch, which fills a segment."""
+    """Append one batch that fills a segment."""
     now = world.clock.wall_ms()
     info = world.log.append(
         build_batch([RecordData(key, value)], timestamp_ms=now), origin=Origin.COORDINATOR, now_wall_ms=now

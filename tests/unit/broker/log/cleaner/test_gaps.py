@@ -1,4 +1,4 @@
-"""Reading a compacted log: from any offset, by time, by size, before and after a restart."""
+"""Reads of a compacted log: from any offset, by time and by size, before and after a restart."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from shareq.broker.foundation.loop.coroutines import result_of
 from shareq.broker.foundation.turn_budget import unpaused
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.partition_log import Found, PartitionLog
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import decode_records
 from tests.support.worlds.cleaner import COMPACTED, append, clean
@@ -17,7 +18,7 @@ KEYS = 6
 
 
 def compacted_world(*, producer: bool = False) -> LogWorld:
-    """Several cleaned segments, with gaps between their batches, inside them, and between the segments."""
+    """Return cleaned segments with gaps between their batches, inside them, and between the segments."""
     world = LogWorld(COMPACTED._replace(segment_bytes=500))
     sequence = 0
     for number in range(90):
@@ -35,9 +36,9 @@ def compacted_world(*, producer: bool = False) -> LogWorld:
 
 
 def read_at(log: PartitionLog, offset: int, max_bytes: int = 1, upto: int | None = None) -> list[int]:
-    """The offsets that a read gives, from `offset` on."""
+    """Return the offsets of a read from `offset` on."""
     result = log.read(offset, max_bytes, upto=log.high_watermark if upto is None else upto)
-    assert not isinstance(result, ErrorCode)
+    assert isinstance(result, ReadResult)
     return [
         record.offset
         for span in result.batches
@@ -63,13 +64,13 @@ def test_a_read_from_any_offset_gives_what_comes_next(restarted: bool) -> None:
 
 
 def test_walking_from_the_start_meets_no_dead_end() -> None:
-    """Every read gives a batch, perhaps an empty one, until the high watermark: no reader waits in a gap for ever."""
+    """Return a batch from every read up to the high watermark, perhaps an empty one: no reader may wait in a gap."""
     world = compacted_world()
     for upto in range(1, world.log.high_watermark + 1, 7):
         offset = 0
         while offset < upto:
             result = world.log.read(offset, 100, upto=upto)
-            assert not isinstance(result, ErrorCode)
+            assert isinstance(result, ReadResult)
             if not result.batches:
                 break  # the next batch reaches beyond `upto`
             assert result.batches[0].last_offset >= offset
@@ -86,7 +87,7 @@ def test_available_bytes_are_those_of_the_batches_that_are_left() -> None:
         at = offset
         while at < log.high_watermark:
             result = log.read(at, 1, upto=log.high_watermark)
-            assert not isinstance(result, ErrorCode)
+            assert isinstance(result, ReadResult)
             data += len(result.records)
             at = result.batches[-1].last_offset + 1
         assert log.available_bytes(offset, log.high_watermark) == data
@@ -108,7 +109,7 @@ def test_records_are_found_by_time(producer: bool, restarted: bool) -> None:
 
 
 def test_the_newest_record_is_found_though_a_newer_batch_was_emptied() -> None:
-    """An empty batch keeps its time, for its producer; it holds no record of that time."""
+    """Ignore the time of an empty batch, which it keeps only for its producer."""
     world = LogWorld(COMPACTED)
     append(world, (b"a", b"v"))
     world.clock.advance(1_000)
@@ -119,7 +120,7 @@ def test_the_newest_record_is_found_though_a_newer_batch_was_emptied() -> None:
     clean(world)
     for _ in range(2):
         emptied = world.log.read(1, 1, upto=2)
-        assert not isinstance(emptied, ErrorCode)
+        assert isinstance(emptied, ReadResult)
         assert [span.producer_id for span in emptied.batches] == [5]
         assert decode_records(emptied.records) == []
         first = read_all(world.log)[0]
@@ -142,7 +143,7 @@ def test_the_log_start_may_lie_in_a_gap() -> None:
 
 
 def test_the_end_of_the_log_stays_though_its_last_records_went() -> None:
-    """All of the last sealed segment is superseded by nothing but time: tombstones whose time is over."""
+    """Keep the end although only expired tombstones filled the last sealed segment."""
     world = LogWorld(COMPACTED._replace(delete_retention_ms=0, min_cleanable_dirty_ratio=0.0))
     append(world, (b"stays", b"v"))
     for number in range(40):

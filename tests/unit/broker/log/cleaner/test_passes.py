@@ -1,4 +1,4 @@
-"""Whole passes over real segments: random histories, with transactions, restarts and little memory, lose nothing."""
+"""Complete passes over real segments with random histories, transactions, restarts and little memory lose nothing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from shareq.broker.log.cleaner import survivors as survivors_module
 from shareq.broker.log.cleaner.schedule import CleanerSettings
 from shareq.broker.log.cleaner.survivors import SUBJECT_BYTES, Rule, latest_value, share_state, survivors
 from shareq.broker.log.partition_log import AppendInfo, Origin, PartitionLog
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records import retain
 from shareq.protocol.records.batch import Compression, Record, RecordData, build_batch, decode_records
@@ -25,14 +26,14 @@ LONG_MS = 10**7
 
 
 def committed(log: PartitionLog) -> list[Record]:
-    """Return the records that a read_committed reader sees of the whole log."""
+    """Return the records of the whole log as a read_committed reader sees them."""
     upto = log.last_stable_offset
     aborted = log.aborted_transactions(log.log_start_offset, upto)
     records: list[Record] = []
     offset = log.log_start_offset
     while offset < upto:
         result = log.read(offset, 700, upto=upto)
-        assert not isinstance(result, ErrorCode)
+        assert isinstance(result, ReadResult)
         assert result.batches, f"nothing at {offset} of {log}"
         for span in result.batches:
             offset = span.last_offset + 1
@@ -46,7 +47,7 @@ def committed(log: PartitionLog) -> list[Record]:
 
 
 class History:
-    """A random log, and what is known of it. `committed` are its records but those of aborted transactions."""
+    """A random log. `committed`: its records, without those of aborted transactions."""
 
     def __init__(self, seed: int, rule: Rule, *, transactions: bool) -> None:
         self.rng = Random(seed)
@@ -135,7 +136,7 @@ class History:
             self.committed = sorted(self.committed + records)
 
     def restart(self) -> None:
-        """Restart, now and then without the producers' snapshots: they are found again in what is left of the log."""
+        """Restart, sometimes without producer snapshots, which are then rebuilt from the remaining log."""
         if self.rng.random() < 0.5:
             self.world.restart()
         else:
@@ -170,7 +171,7 @@ class History:
                 assert (known.epoch, known.batches[-1].last_sequence) == (0, next_sequence - 1)
 
     def clean_everything(self) -> None:
-        """Clean until nothing is dirty any more; twice, with the time of all tombstones over."""
+        """Clean until nothing is dirty; twice, with all tombstones expired."""
         self.world.settings = self.world.settings._replace(min_cleanable_dirty_ratio=0.0)
         self.world.logs.reload_settings()
         for _ in range(3):
@@ -228,7 +229,7 @@ def test_cleaning_again_changes_no_byte(seed: int) -> None:
 
 
 def test_the_history_is_not_a_trivial_one() -> None:
-    """The histories meet every kind of event that a history may meet."""
+    """Check that the histories contain every kind of event."""
     kinds = set()
     for seed in range(1, 12, 2):
         history = History(seed, latest_value, transactions=True)
@@ -243,11 +244,11 @@ def test_the_history_is_not_a_trivial_one() -> None:
 
 
 def cleaned_in_slices(monkeypatch: pytest.MonkeyPatch, seed: int, rule: Rule, records: int) -> dict[str, bytes]:
-    """The files of a history of which so many records are gone through at a time."""
+    """Return the files of a history that is processed `records` records at a time."""
     for module in (retain, rewrite, cleaning):
         monkeypatch.setattr(module, "SLICE_RECORDS", records)
     monkeypatch.setattr(survivors_module, "_SUBJECTS", records)
-    monkeypatch.setattr(schedule, "PAUSE_MS", 0)  # so that all that is noted of times is the same
+    monkeypatch.setattr(schedule, "PAUSE_MS", 0)  # so that all recorded times are equal
     history = History(seed, rule, transactions=seed % 2 == 1)
     history.run(100)
     history.clean_everything()

@@ -1,4 +1,4 @@
-"""The schedule of the cleaner: when logs are cleaned, which one, up to where, and what ends a pass."""
+"""The cleaner's schedule: when, which log, up to which offset, and the end of a pass."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_segment_that_is_not_on_stable_storage_supersedes_nothing(world: LogWo
 
 def test_little_dirt_is_left_until_it_is_worth_it() -> None:
     world = LogWorld(COMPACTED._replace(min_cleanable_dirty_ratio=0.6))
-    append(world, *[(b"once%d" % at, b"x") for at in range(60)])  # nothing of it ever goes
+    append(world, *[(b"once%d" % at, b"x") for at in range(60)])  # none of its records is ever removed
     fill(world, 1)
     world.clock.advance(MINUTE)
     assert world.logs.cleaner.passes == 1
@@ -170,7 +170,7 @@ def test_the_cleaner_can_be_off(world: LogWorld) -> None:
 
 def test_after_the_backoff_it_looks_again(world: LogWorld) -> None:
     world.cleaner = CleanerSettings(backoff_ms=5_000)
-    world.restart()  # from here on it waits that long
+    world.restart()  # from now on it waits for this time
     world.settings = world.settings._replace(min_cleanable_dirty_ratio=1.0)
     world.logs.reload_settings()
     fill(world, 3 * PER_SEGMENT)
@@ -193,7 +193,7 @@ def coordinator_logs(world: LogWorld) -> LogManager:
 
 
 def test_a_coordinators_active_segment_is_sealed_when_most_of_the_log_is_in_it() -> None:
-    """Its log, with segments of 100 MiB, would otherwise be read for seconds at a start."""
+    """Seal it, because a log in segments of 100 MiB would take seconds to read at start."""
     world = LogWorld(COMPACTED._replace(segment_bytes=100 << 20))
     logs = coordinator_logs(world)
     log = logs.get(TOPIC, 0)
@@ -284,7 +284,7 @@ def test_nothing_of_an_open_transaction_is_judged_nor_what_comes_after(world: Lo
 
 
 def busy_world() -> LogWorld:
-    """Return a world in the middle of a pass: its segment is written and not yet on stable storage."""
+    """Return a world in the middle of a pass, with its segment written but not yet durable."""
     world = LogWorld(COMPACTED)
     world.cleaner = NEVER
     fill(world, 4 * PER_SEGMENT)
@@ -321,7 +321,7 @@ def test_a_topic_deleted_in_the_middle_of_a_pass(caplog: pytest.LogCaptureFixtur
 
 
 def test_a_deleted_topic_whose_segment_cannot_be_synced_is_not_left_alone() -> None:
-    """It would stay among the logs that cannot be cleaned, and so would one of its name that is made later."""
+    """Forget it: otherwise it would be excluded from cleaning, as would a new topic of its name."""
     world = busy_world()
     world.topics.images[TOPIC] = TopicImage(TOPIC, bytes(16), 3)
     world.logs.delete_topic(TOPIC, TOPIC_ID)
@@ -404,7 +404,7 @@ def test_appends_and_reads_go_on_between_the_steps_of_a_pass() -> None:
 
 
 def test_a_small_batch_of_many_records_is_a_step_of_its_own(world: LogWorld) -> None:
-    """Compressed, thousands of records take a few kilobytes; reading their keys takes as long as ever."""
+    """Handle it in one step: thousands of compressed records take few kilobytes, but reading their keys takes long."""
     world.cleaner = NEVER
     for _ in range(9):
         append(world, *[(b"k", b"v")] * 2_000, compression=Compression.ZSTD)
@@ -423,7 +423,7 @@ def test_a_small_batch_of_many_records_is_a_step_of_its_own(world: LogWorld) -> 
 def test_a_batch_of_many_records_is_gone_through_in_slices(
     monkeypatch: pytest.MonkeyPatch, settled: bool, world: LogWorld
 ) -> None:
-    """45,000 records are 50 ms each time: to read, to judge, to write. In a tick there is a slice of them."""
+    """Process one slice per tick: reading, checking and writing 45,000 records take 50 ms each."""
     world.cleaner = NEVER
     count = 15 * SLICE_RECORDS
     keys = [b"%d" % number for number in range(count)]
@@ -460,7 +460,7 @@ def test_a_batch_of_many_records_is_gone_through_in_slices(
 def test_a_large_batch_is_opened_and_compressed_in_pieces(
     monkeypatch: pytest.MonkeyPatch, codec: Compression, records: int, world: LogWorld
 ) -> None:
-    """4 MB of gzip are 150 ms to compress: in a tick there is a piece, whatever the number of records."""
+    """Process one piece per tick, however many records it has: compressing 4 MB of gzip takes 150 ms."""
     world.cleaner = NEVER
     size = 4_000_000 // records
     append(world, *[(b"%d" % number, b"v" * size) for number in range(records)], compression=codec)
@@ -470,7 +470,7 @@ def test_a_large_batch_is_opened_and_compressed_in_pieces(
     opened_bytes = 0
 
     class Counted:
-        """A compressor of cramjam's that counts what it is given."""
+        """A compressor of cramjam's that counts its input."""
 
         def __init__(self, compressor: Any) -> None:
             self._compressor = compressor
@@ -512,7 +512,7 @@ def test_a_large_batch_is_opened_and_compressed_in_pieces(
 
 
 def test_a_pass_keeps_up_with_a_log_that_grows_fast() -> None:
-    """A step takes eight times what was appended since: the pass ends before the log has grown by an eighth of it."""
+    """Process eight times what was appended since, so that the pass ends before the log grows by an eighth."""
     world = LogWorld(COMPACTED._replace(segment_bytes=400_000, index_interval_bytes=4096))
     payload = b"x" * 10_000
     most = 0
@@ -542,7 +542,7 @@ def test_what_it_may_read_in_a_second() -> None:
 def test_a_damaged_segment_is_left_alone_until_the_next_start(
     caplog: pytest.LogCaptureFixture, world: LogWorld
 ) -> None:
-    """A rewrite would lose what is behind the damage."""
+    """Leave it: a rewrite would lose the records behind the damage."""
     world.cleaner = NEVER
     fill(world, 4 * PER_SEGMENT)
     segment = world.log.segments[1]
@@ -562,7 +562,7 @@ def test_a_damaged_segment_is_left_alone_until_the_next_start(
 def test_a_batch_that_says_to_lie_behind_its_segment_is_damage(
     bit: int, caplog: pytest.LogCaptureFixture, world: LogWorld
 ) -> None:
-    """Its base offset is outside its CRC; the last batch of a segment has none behind it that would show it."""
+    """Report damage: the base offset is not covered by the CRC, and no later batch in the segment contradicts it."""
     world.cleaner = NEVER
     fill(world, 4 * PER_SEGMENT)
     segment = world.log.segments[1]

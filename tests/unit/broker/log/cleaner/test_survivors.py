@@ -1,4 +1,4 @@
-"""The records that stay: the two rules by scenario, and what must hold of any rule over any log."""
+"""Records that survive cleaning: both rules by example, and invariants of any rule over any log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def log_of(*records: tuple[bytes | None, bool]) -> list[Reported]:
 
 
 def left(rule: Rule, *records: tuple[bytes | None, bool], over: int = -1) -> list[int]:
-    """Offsets that stay; the time of tombstones up to `over` has passed."""
+    """Return the offsets that stay when tombstones up to `over` have expired."""
     return [r.offset for r in survivors(log_of(*records), rule, ends_are_over=lambda offset: offset <= over)]
 
 
@@ -37,7 +37,7 @@ def test_a_value_after_a_tombstone_stays() -> None:
 
 
 def test_a_record_without_key_belongs_to_nothing() -> None:
-    """Apache Kafka: Cleaner.shouldRetainRecord."""
+    """Drop it, as Apache Kafka does (Cleaner.shouldRetainRecord)."""
     assert left(latest_value, (None, True), (b"", True)) == [1]
 
 
@@ -47,7 +47,7 @@ def test_long_keys_are_distinguished() -> None:
 
 
 def test_updates_never_supersede_each_other() -> None:
-    """A ShareUpdate is a change; the last one alone would lose what the others say."""
+    """Keep all: a ShareUpdate is a change, so the last one alone would lose the others."""
     assert left(share_state, (SNAPSHOT + A, True), *[(UPDATE + A, True)] * 3) == [0, 1, 2, 3]
 
 
@@ -74,14 +74,14 @@ def test_a_snapshot_tombstone_removes_all_and_then_itself() -> None:
 
 
 def test_an_update_after_the_tombstone_stays() -> None:
-    """It replays as a state with epoch 0, with the tombstone before it or without."""
+    """Keep it: it replays as a state with epoch 0, with or without the tombstone."""
     records = ((SNAPSHOT + A, True), (SNAPSHOT + A, False), (UPDATE + A, True))
     assert left(share_state, *records, over=1) == [2]
 
 
 @pytest.mark.parametrize("key", [None, b"", b"\0", b"\0\2rest", UPDATE + A])
 def test_what_nobody_can_judge_stays(key: bytes | None) -> None:
-    """Unknown types are of a later release; an update without a value means nothing."""
+    """Keep records of unknown types, which later releases write, and updates without a value, which mean nothing."""
     has_value = key != UPDATE + A
     assert left(share_state, (key, has_value), (SNAPSHOT + A, True), (key, has_value), over=9) == [0, 1, 2]
 
@@ -119,7 +119,7 @@ logs = st.one_of(
 
 
 def replayed(records: list[Reported], rule: Rule) -> dict[bytes, list[int]]:
-    """Return the state of each subject, and the changes since: what any replay can come to."""
+    """Return each subject's state and its changes since, which determine the result of any replay."""
     states: dict[bytes, list[int]] = {}
     for record in records:
         role, subject = rule(record.key, record.has_value)
@@ -150,7 +150,7 @@ def test_compacting_again_changes_nothing(log: tuple[Rule, list[tuple[bytes | No
 def test_several_passes_with_little_room_come_to_the_same_as_one(
     log: tuple[Rule, list[tuple[bytes | None, bool]]], passes: list[tuple[int, int]]
 ) -> None:
-    """Each pass: so many batches of so many records at most. No pass loses anything, and together they do all."""
+    """Lose nothing in passes of limited batches and records, and reach the same result together."""
     rule, records = log
     everything = log_of(*records)
     kept, first_dirty = everything, 0

@@ -1,4 +1,4 @@
-"""The files of a clean stop, and what the next start believes of them."""
+"""The files of a clean shutdown, and which of them the next start accepts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_no_damaged_file_is_believed() -> None:
 
 @pytest.mark.parametrize("from_format_1", [True, False])
 def test_an_empty_file_is_a_clean_stop_in_format_1_alone(from_format_1: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """A power loss often leaves only the name of a file; format 1 wrote no more than that."""
+    """Reject it in later formats: a power loss often leaves an empty file, which was all that format 1 wrote."""
     world = many_logs(1)
     world.logs.close(clean=False)
     world.fs.write_atomic(MARKER, b"")
@@ -88,7 +88,7 @@ def test_many_segments_are_synced_with_one_call_and_nothing_else_is_written() ->
 
 
 def test_where_that_call_fails_the_stop_is_not_clean(caplog: pytest.LogCaptureFixture) -> None:
-    """Nobody knows whose bytes are lost by it: Linux reports it once, and not through files that were not open then."""
+    """Check all logs at start: Linux reports the error once, and not for files that were closed then."""
     world = many_logs(MANY_FILES)
     synced = {log.partition: log.stable.synced_offset for log in world.logs.logs()}
     world.fs.fail = lambda kind, _path: OSError(errno.EIO, "broken") if kind == "sync_all" else None

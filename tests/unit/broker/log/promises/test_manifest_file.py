@@ -1,4 +1,4 @@
-"""The manifest as a file, on its own: what is written when, and how a write or a sync that failed is made up for."""
+"""The manifest file on its own: the times of its writes, and recovery from failed writes and syncs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def row(synced: int) -> LogRow:
 
 
 class Rig:
-    """A manifest that has begun with one log."""
+    """A manifest that begins with one log."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -43,7 +43,7 @@ class Rig:
         return bytes(self.fs.content(PATH))
 
     def added(self) -> bytes:
-        """Return the bytes behind those it began with."""
+        """Return the bytes appended to the initial ones."""
         content = self.content()
         assert content.startswith(self.begun)
         return content[len(self.begun) :]
@@ -100,7 +100,7 @@ def test_nothing_is_written_before_it_begins() -> None:
 def test_a_sync_that_failed_has_the_file_rewritten_a_second_later_though_nothing_changes(
     caplog: pytest.LogCaptureFixture, rig: Rig
 ) -> None:
-    """No later sync writes what one could not."""
+    """Rewrite the file: no later sync writes what a failed one could not."""
     rig.write(1)
     rig.fail("sync", "write")
     rig.clock.advance(1_000)
@@ -152,7 +152,7 @@ def test_an_end_before_the_sync_leaves_no_timer(rig: Rig) -> None:
 
 
 def again(rig: Rig, rows: dict[tuple[str, int], LogRow]) -> ManifestFile:
-    """The manifest of the next start, which finds these logs; the last one has ended."""
+    """Close the manifest, and return that of the next start, which finds these logs."""
     rig.manifest.close(clean=True)
     manifest = ManifestFile(rig.fs, rig.clock, "data")
     manifest.begin(manifest.load(), rows)
@@ -202,7 +202,7 @@ def test_a_file_that_is_none_is_logged_and_replaced(caplog: pytest.LogCaptureFix
 
 
 def test_lines_that_a_loss_of_power_tore_are_no_damage_after_it(caplog: pytest.LogCaptureFixture, rig: Rig) -> None:
-    """Unsynced lines may be there in part after another boot; in the same boot that is damage."""
+    """Accept torn unsynced lines after a reboot; without one they are damage."""
     rig.write(1)
     rig.write(2)
     rig.manifest.close(clean=False)
@@ -222,13 +222,13 @@ def test_lines_that_a_loss_of_power_tore_are_no_damage_after_it(caplog: pytest.L
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> int:
-    """Make so many bytes behind a snapshot enough for the next."""
+    """Lower the number of bytes after which a new snapshot is written, and return it."""
     monkeypatch.setattr(manifest_file, "LEAST_APPENDED_BYTES", 1_000)
     return 1_000
 
 
 def fill(rig: Rig, size: int) -> None:
-    """Have so many bytes written, and not one line more than that takes."""
+    """Write lines until more than `size` bytes are appended."""
     number, before = 100, rig.manifest._appended
     while rig.manifest._appended - before <= size:
         number += 1

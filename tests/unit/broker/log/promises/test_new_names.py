@@ -1,4 +1,4 @@
-"""Names of files and folders that have to be on stable storage before anything in them counts, in their order."""
+"""Files and folders whose names must be durable before their content counts, and the order of their syncs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOPIC_ID = bytes(range(16))
 
 
 def test_a_folder_is_named_by_its_two_files_the_manifest_and_the_data_folder() -> None:
-    """The folder's own entries before the entry that leads to it."""
+    """Sync the folder's own entries before the entry that leads to it."""
     assert names_of(FOLDER) == NewNames(
         [f"{FOLDER}/partition.metadata", f"{FOLDER}/leader-epoch-checkpoint", f"{DATA}/log-manifest"], [FOLDER, DATA]
     )

@@ -1,4 +1,4 @@
-"""The part of a log on stable storage, without any file: segments here have no file system behind them."""
+"""The durable part of a log, without files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOPIC_ID = bytes(range(16))
 
 
 class Log:
-    """Segments of ten offsets and 100 bytes each, as they are just after they were written."""
+    """Segments of ten offsets and 100 bytes each, just written."""
 
     def __init__(self, *bases: int, start: int = 0) -> None:
         self.segments = SegmentList()

@@ -1,7 +1,7 @@
-"""Dying at every single disk operation, in both crash models.
+"""Crashes at every single disk operation, in both crash models.
 
-Design: what was answered survives a process kill always, and a power cut when every message is flushed; torn bytes are
-cut off, never served; the broker starts again by itself.
+Answered records survive a killed process always, and a power cut if every message is flushed; torn bytes are cut off
+and never served; the broker restarts without help.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OTHER_ID = bytes(range(16, 32))
 
 @dataclass(slots=True)
 class Reported:
-    """The knowledge of one partition's clients."""
+    """The answers that clients of one partition have received."""
 
     appended: dict[int, bytes] = field(default_factory=dict)  # offset -> value, answered or not
     answered: dict[int, bytes] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Reported:
 
 
 class Workload:
-    """Appends, reads, prefix truncations and clean restarts; the same for the same seed."""
+    """Appends, reads, prefix truncations and clean restarts, determined by the seed."""
 
     def __init__(self, seed: int, *, flush_every_message: bool) -> None:
         self.rng = Random(seed)
@@ -96,7 +96,7 @@ class Workload:
         return self.world.start()
 
     def check(self) -> None:
-        """Everything that was answered is there, and nothing that was never appended."""
+        """Check that all answered records exist, and none that was never appended."""
         for partition, reported in enumerate(self.reported):
             log = self.log(partition)
             assert reported.log_start <= log.log_start_offset <= max(reported.asked_start, reported.log_start)
@@ -110,7 +110,7 @@ class Workload:
             self.check_producer(partition)
 
     def check_producer(self, partition: int) -> None:
-        """Sent again, the last answered batch is a duplicate: an idempotent producer never makes two of it."""
+        """Send the last answered batch again; an idempotent producer must get a duplicate, not a second copy."""
         reported, log = self.reported[partition], self.log(partition)
         if reported.last_batch is None:
             return
@@ -127,7 +127,7 @@ class Workload:
             assert producer.batches[-1].last_offset > last  # one that was not answered survived too
 
     def go_on(self) -> None:
-        """The log takes appends again, and a clean restart changes nothing."""
+        """Append again, and check that a clean restart changes nothing."""
         for partition, reported in enumerate(self.reported):
             producer = self.log(partition).producers.get(partition + 1)
             end = self.log(partition).log_end_offset
@@ -145,7 +145,7 @@ class Workload:
         self.check()
 
     def lose_power_after_reading(self) -> None:
-        """Lose power after reading: what readers saw after a restart was durable by then, whatever had synced it."""
+        """Lose power after reading: records that readers saw after a restart must have been durable by then."""
         for partition, reported in enumerate(self.reported):
             reported.answered |= {record.offset: record.value or b"" for record in read_all(self.log(partition))}
         self.die(CrashModel.POWER_LOSS)
@@ -153,7 +153,7 @@ class Workload:
 
 
 def steps_of(seed: int, rounds: int, *, flush_every_message: bool) -> range:
-    """The disk operations of the workload, those that make the empty data folder apart."""
+    """Return the disk operations of the workload, without those that create the empty data folder."""
     workload = Workload(seed, flush_every_message=flush_every_message)
     first = workload.world.fs.steps + 1
     workload.run(rounds)
@@ -192,7 +192,7 @@ def test_power_lost_at_every_disk_operation_while_every_message_is_flushed(seed:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_dying_again_and_again_during_recovery(seed: int, model: CrashModel) -> None:
-    """A start that dies leaves the next one as good a chance."""
+    """Crash during a start; the next start must succeed just as well."""
     rng = Random(seed)
     steps = steps_of(seed, 12, flush_every_message=True)
     workload = Workload(seed, flush_every_message=True)
@@ -217,7 +217,7 @@ def test_dying_again_and_again_during_recovery(seed: int, model: CrashModel) -> 
 
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_a_deleted_topic_never_comes_back_under_its_name(model: CrashModel) -> None:
-    """Metadata is committed first; whatever the crash leaves of the folders, the new topic of that name is empty."""
+    """Create the topic empty, whatever the crash leaves of the old folders: the metadata is committed first."""
     step = 0
     while True:
         step += 1

@@ -1,4 +1,4 @@
-"""Bytes that a start takes out of a log are kept beside it: whole, durably, and each time under a name of its own."""
+"""Bytes that a start removes from a log are kept beside it: complete, durable, and under a new name each time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BYTES = bytes(range(200))
 
 
 def disk() -> tuple[MemFs, Segment]:
-    """A disk with one segment of 200 bytes that is on stable storage."""
+    """Return a disk with one durable segment of 200 bytes."""
     fs = MemFs(VirtualClock().call_soon, Random(1))
     fs.make_dirs(FOLDER)
     fs.write_atomic(LOG, BYTES)

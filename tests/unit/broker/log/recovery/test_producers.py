@@ -1,4 +1,4 @@
-"""The producer snapshots that a start believes, keeps and removes."""
+"""The producer snapshots that a start loads, keeps and removes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def load(fs: MemFs, end: int, *snapshots: int) -> ProducerStates:
 
 
 def test_snapshots_from_behind_the_end_are_removed() -> None:
-    """The log was cut: what comes to stand there is other records, of which such a snapshot would say nothing."""
+    """Remove them: after a truncation other records take their offsets, which such a snapshot does not know."""
     fs = disk(3, 5, 6, 9)
     load(fs, 5, 3, 5, 6, 9)
     assert left(fs, 3, 5, 6, 9) == [3, 5]

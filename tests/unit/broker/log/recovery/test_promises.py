@@ -1,4 +1,4 @@
-"""Starting again on less than was promised: lost files and pages, and what the manifest and the checkpoints know."""
+"""Starts after acknowledged data was lost: missing files and pages, as known from manifest and checkpoints."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from shareq.broker.log.folders import DamagedFolderError
 from shareq.broker.log.partition_log import AppendInfo
 from shareq.broker.log.promises.checkpoints import format_offsets, parse_offsets
 from shareq.broker.log.promises.manifest import parse_manifest, row_line
+from shareq.broker.log.segments.reader import ReadResult
 from shareq.broker.log.settings import LogSettings
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.records.batch import Record, decode_records
@@ -24,7 +25,7 @@ from tests.support.worlds.recovered_log import FIRST_LOG, FOLDER, MANIFEST, SIZE
 @pytest.mark.parametrize("missing", [0, 4, 8])
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_missing_segment_costs_its_records(missing: int, clean: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """It used to start without a word."""
+    """Report the loss; such a start was once silent."""
     world = world_of(10)
     world.logs.close(clean=True)
     world.clock.drop_everything()
@@ -50,7 +51,7 @@ def test_a_missing_segment_costs_its_records(missing: int, clean: bool, caplog: 
 
 def read_until_refused(world: LogWorld, offset: int) -> list[Record]:
     records: list[Record] = []
-    while not isinstance(result := world.log.read(offset, 10_000, upto=world.log.high_watermark), ErrorCode):
+    while isinstance(result := world.log.read(offset, 10_000, upto=world.log.high_watermark), ReadResult):
         for span in result.batches:
             records += decode_records(result.records[span.position : span.position + span.size])
         offset = result.batches[-1].last_offset + 1
@@ -79,7 +80,7 @@ def test_a_missing_folder_costs_its_records(caplog: pytest.LogCaptureFixture) ->
 
 
 def test_a_flipped_bit_in_the_log_start_checkpoint_brings_no_deleted_record_back() -> None:
-    """It used to bring back the deleted records of all topics."""
+    """Keep deleted records deleted; one flipped bit once brought back those of all topics."""
     path = f"{DATA}/log-start-offset-checkpoint"
     for at in range(len(format_offsets({(TOPIC, 0): 5}))):
         world = world_of(10)
@@ -103,7 +104,7 @@ def test_without_either_record_of_log_starts_nothing_starts() -> None:
 
 @for_each("seed", range(40))
 def test_lost_pages_of_the_unsynced_tail_never_stop_a_start(seed: int) -> None:
-    """11 of 100 starts used to be refused: sound batches followed what was lost."""
+    """Start anyway; 11 of 100 starts were once refused because sound batches followed the lost pages."""
     rng = Random(seed)
     world = LogWorld(LogSettings(segment_bytes=60_000), flush_every_message=True, seed=seed)
     world.fs.loses_pages = True
@@ -162,7 +163,7 @@ def test_damage_below_the_synced_offset_is_kept_after_a_power_loss() -> None:
 
 
 def test_damage_below_the_synced_offset_does_not_take_what_follows_it_into_the_promise() -> None:
-    """Unanswered bytes may be anything after a loss of power: that is no damage, and their offset is free."""
+    """Reuse the offsets of unanswered bytes, which may be anything after a power loss."""
     world = LogWorld(flush_every_message=True)
     for at in range(3):
         world.produce(b"%d" % at)
@@ -177,7 +178,7 @@ def test_damage_below_the_synced_offset_does_not_take_what_follows_it_into_the_p
 
 
 def test_a_log_that_the_manifest_does_not_know_yet_has_promised_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """Its first line is synced within a second; until then a loss of power may take any page of the log."""
+    """Expect no more than that: the first line is synced within a second, and any page may be lost before."""
     world = LogWorld(flush_every_message=True)
     world.clock.advance(2_000)
     world.fs.held_syncs = []
@@ -199,7 +200,7 @@ def test_a_log_that_the_manifest_does_not_know_yet_has_promised_nothing(caplog: 
 
 
 def test_what_is_sealed_and_synced_is_promised_though_the_manifest_is_behind() -> None:
-    """The recovery point stands for whole segments, and is on stable storage before the manifest is."""
+    """Trust the recovery point, which covers whole segments and is durable before the manifest."""
     world = killed(world_of(10))
     behind = parse_manifest(bytes(world.fs.content(MANIFEST)))
     assert behind is not None
@@ -209,7 +210,7 @@ def test_what_is_sealed_and_synced_is_promised_though_the_manifest_is_behind() -
 
 
 def test_the_sequence_in_a_damaged_header_is_not_believed(world: LogWorld) -> None:
-    """The batch that has this sequence would be answered as known, with the offset of the damaged one, and be lost."""
+    """Reject it: the batch that really has this sequence would be treated as a duplicate, and be lost."""
     world.append(batch_of(b"a", producer_id=7, producer_epoch=0, base_sequence=0))
     world.produce(b"b")
     killed(world)
@@ -221,7 +222,7 @@ def test_the_sequence_in_a_damaged_header_is_not_believed(world: LogWorld) -> No
 
 
 def test_what_comes_behind_missing_segments_is_promised() -> None:
-    """No sync could have brought there what is missing beyond the synced offset."""
+    """Count the later records as synced: no sync stores them while records before them are missing."""
     world = world_of(10)
     manifest = bytes(world.fs.content(MANIFEST))
     killed(world)
@@ -238,7 +239,7 @@ def test_what_comes_behind_missing_segments_is_promised() -> None:
 
 
 def test_a_lost_batch_before_others_of_its_producer_is_known_as_before(world: LogWorld) -> None:
-    """Stored now, it would be behind what was sent after it."""
+    """Treat it as a duplicate: stored now, it would follow batches that were sent after it."""
     for sequence in range(2):
         world.append(idempotent(b"%d" % sequence, sequence))
         world.tick()

@@ -1,4 +1,4 @@
-"""Starting again: what is trusted, what is checked, and what is made again or removed."""
+"""Restarts: files that are trusted, checked, rebuilt or removed."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def without_a_snapshot(step: str, path: str) -> OSError | None:
 
 
 def a_log_without_snapshots() -> LogWorld:
-    """Three batches of producer 4, then nine of producer 3; the first segments are sealed."""
+    """Return a log with three batches of producer 4, then nine of producer 3; its first segments are sealed."""
     world = LogWorld(LogSettings(segment_bytes=400))
     world.fs.fail = without_a_snapshot
     for producer_id, batches in ((4, 3), (3, 9)):
@@ -216,7 +216,7 @@ def test_a_segment_with_a_wrong_name_costs_what_it_hides() -> None:
 
 
 def test_a_log_that_apache_kafka_wrote_is_taken_over() -> None:
-    """The folder lacks our index files, and has leader epochs and a metadata file without a final newline."""
+    """Accept a folder without our index files, with leader epochs and a metadata file without a final newline."""
     world = world_of(10)
     world.logs.close(clean=True)
     world.fs.write_atomic(f"{FOLDER}/leader-epoch-checkpoint", b"0\n2\n0 0\n4 7\n")
@@ -229,7 +229,7 @@ def test_a_log_that_apache_kafka_wrote_is_taken_over() -> None:
 
 
 def test_a_batch_that_was_lost_is_stored_when_its_producer_sends_it_again(world: LogWorld) -> None:
-    """It would be answered as known, though nobody can read it any more."""
+    """Store it; as a duplicate it would stay lost."""
     for sequence in range(3):
         world.append(idempotent(b"%d" % sequence, sequence))
         world.tick()
@@ -250,7 +250,7 @@ def test_a_batch_that_was_lost_is_stored_when_its_producer_sends_it_again(world:
 
 
 def test_an_empty_segment_that_is_removed_is_not_synced() -> None:
-    """The file was cut to nothing while the broker was dead, and power is lost once more while it starts."""
+    """Leave a file unsynced that was cut to nothing while the broker was down, before another power loss."""
     world = LogWorld(flush_every_message=True)
     world.produce(b"0")
     world.clock.advance(2_000)

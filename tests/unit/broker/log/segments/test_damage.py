@@ -1,4 +1,4 @@
-"""Reading around damage: what the damage did not hit is given, with its right offset; nothing else is."""
+"""Reading around damage: undamaged records are returned at their own offsets, and nothing else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def reader(data: bytes | bytearray) -> ReadAt:
 
 
 def log_of(rng: Random, count: int, *, gaps: bool) -> tuple[bytearray, list[tuple[int, int, int]], int]:
-    """A log, the position and the offsets (last one exclusive) of each batch, and where it ends."""
+    """Return a log, the position and offsets (last one exclusive) of each batch, and the log's end."""
     data, batches, offset = bytearray(), [], BASE
     for _ in range(count):
         if gaps and rng.random() < 0.3:
@@ -42,7 +42,7 @@ def walk_of(data: bytes | bytearray, *, gaps: bool, limit: int | None) -> tuple[
 @pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("kind", ["flip", "zeros", "base offset"])
 def test_one_fault_costs_what_it_hit(kind: str, gaps: bool) -> None:
-    """One flipped bit in a BaseOffset used to cut off all that followed."""
+    """Lose only the damaged batch; one flipped bit in a BaseOffset once cut off everything after it."""
     for seed in range(300):
         rng = Random(seed)
         data, batches, end = log_of(rng, rng.randint(1, 12), gaps=gaps)
@@ -72,7 +72,7 @@ def test_one_fault_costs_what_it_hit(kind: str, gaps: bool) -> None:
 
 
 def assert_complete(walk: SoundWalk, found: list[tuple[int, int, int]], *, gaps: bool, end: int) -> None:
-    """Check that, without gaps, each offset is in a batch or in a damaged range, and in one alone."""
+    """Check that, without gaps, each offset is in exactly one batch or damaged range."""
     spans = sorted([(first, after) for _, first, after in found] + [(lost[0], lost[1]) for lost in walk.damaged])
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
     if not gaps:
@@ -100,7 +100,7 @@ def test_a_misplaced_first_batch_of_a_compacted_log_does_not_hide_the_others() -
 
 
 def test_the_batch_behind_lost_ones_does_not_begin_where_they_did() -> None:
-    """Zeros over some batches and the next one's BaseOffset: it used to be given at the offset of the first of them."""
+    """Keep its own offset although zeros cover earlier batches and its BaseOffset; it once got the first lost one's."""
     data, batches, _ = log_of(Random(1), 6, gaps=False)
     moved = batches[2][0]
     data[batches[0][0] : moved] = bytes(moved)
@@ -145,7 +145,7 @@ def test_only_the_beginning_of_a_batch_is_a_write_that_was_cut_off() -> None:
 @pytest.mark.parametrize("field", [23, 57])  # the last offset delta, the number of records
 @pytest.mark.parametrize("bit", [0, 1, 6])
 def test_a_header_is_not_believed_to_have_more_records_than_its_bytes(field: int, bit: int) -> None:
-    """Otherwise the log end offset would be millions ahead of every record."""
+    """Reject it; otherwise the log end offset would be millions ahead of every record."""
     batch = build_batch([RecordData(b"k", b"v")] * 3, timestamp_ms=1)
     batch[field] ^= 1 << bit
     assert believed_end(lambda position, size: bytes(batch[position : position + size]), len(batch), 0, 0) == 3

@@ -1,4 +1,4 @@
-"""Index files have no checksums of their own: a flipped bit in one must change no answer."""
+"""Flipped bits in index files, which have no checksums of their own, must change no answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_flipped_bit_is_noticed(data: st.DataObject) -> None:
 
 
 def world_with_a_sealed_segment() -> LogWorld:
-    """Four batches, an hour apart, in the first segment; a fifth in the next. An index entry for each."""
+    """Return four batches an hour apart in the first segment and a fifth in the next, each with an index entry."""
     world = LogWorld(LogSettings(segment_bytes=800, index_interval_bytes=1, retention_ms=10 * HOUR_MS))
     for _ in range(5):
         world.produce(bytes(100))
@@ -69,7 +69,7 @@ def test_an_older_index_is_rebuilt() -> None:
 
 
 def test_retention_does_not_believe_a_flipped_timestamp() -> None:
-    """It would delete records long before their time."""
+    """Reject the timestamp, which would delete records long before their time."""
     world = world_with_a_sealed_segment()
     times = world.fs.content(TIMES)
     for at in range(2, len(times), 12):
@@ -80,7 +80,7 @@ def test_retention_does_not_believe_a_flipped_timestamp() -> None:
 
 @pytest.mark.parametrize("content", [None, b"", b"index 00000000\n", b"\0" * 40])
 def test_without_checksums_the_indexes_are_believed(content: bytes | None) -> None:
-    """Data folders of earlier releases have none."""
+    """Accept indexes of earlier releases' data folders, which have no checksums."""
     world = world_with_a_sealed_segment()
     if content is None:
         world.fs.remove(CHECKSUMS)

@@ -1,4 +1,4 @@
-"""A batch that no producer could have sent, as logs of others may have: looking for a time does not open it."""
+"""Batches too large for any producer, as imported logs may have: a lookup by time does not open them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TIME = 1_700_000_000_000
 
 
 def appended(world: LogWorld, records: list[RecordData]) -> None:
-    """Append a batch without the checks that a client's has to pass."""
+    """Append a batch without the checks of client batches."""
     batch = bytes(build_batch(records, timestamp_ms=TIME, compression=Compression.ZSTD))
     world.log.append(batch, origin=Origin.COORDINATOR, now_wall_ms=TIME)
     world.clock.run_until_idle()

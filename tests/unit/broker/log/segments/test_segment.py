@@ -1,4 +1,4 @@
-"""The credibility of a segment's bytes."""
+"""Checks of a segment's bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def batch_at(offset: int, *values: bytes) -> bytes:
 
 
 def log_of(*sizes: int, base: int = 0) -> tuple[bytes, list[int]]:
-    """A log of one-record batches with values of those sizes, and where each batch starts."""
+    """Return a log of one-record batches with values of these sizes, and each batch's position."""
     data, starts = b"", []
     for at, size in enumerate(sizes):
         starts.append(len(data))
@@ -106,13 +106,13 @@ def test_several_damaged_batches_do_not_hide_the_sound_one_behind_them() -> None
 
 
 def test_a_torn_batch_that_holds_a_batch_as_its_value_is_a_torn_tail() -> None:
-    """Otherwise a producer of batches in records could keep a broker from starting."""
+    """Cut it off; otherwise a producer that sends batches as record values could stop a broker's start."""
     inner = batch_at(1_000, b"inner")
     outer = batch_at(0, b"before", inner, b"after" * 100)
     at = outer.index(inner)
     torn = outer[: at + len(inner) + 20]
     assert valid_batch_after(reader(torn), len(torn), 0, 0) is None
-    # The same bytes where the header makes no sense cannot be explained by a torn write.
+    # No torn write explains the same bytes behind an invalid header.
     damaged = b"\xff" * 8 + torn[8:]
     assert valid_batch_after(reader(damaged), len(damaged), 0, 0) == at
 

@@ -1,4 +1,4 @@
-"""`.txnindex` files, byte by byte, and looking aborted transactions up."""
+"""`.txnindex` files, byte by byte, and lookups of aborted transactions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from random import Random
 
 import pytest
 
+from shareq.broker.log.aborted_transactions import AbortedTransactions, transaction_marker
 from shareq.broker.log.segments.txn_index import AbortedTransaction, entries_from_bytes, entries_to_bytes
-from shareq.broker.log.transactions import AbortedTransactions, transaction_marker
 from shareq.protocol.records.batch import RecordData, build_batch
 from shareq.protocol.records.control import ControlRecord, ControlType, build_end_transaction_marker
 
@@ -20,7 +20,7 @@ ENTRIES = [
 
 
 def test_bytes_are_apache_kafkas() -> None:
-    """AbortedTxn: version, producer id, first offset, last offset, last stable offset; big-endian, 34 bytes."""
+    """Write AbortedTxn: version, producer id, first offset, last offset, last stable offset; big-endian, 34 bytes."""
     assert entries_to_bytes(ENTRIES[:1]) == struct.pack(">hqqqq", 0, 7, 100, 120, 121)
     assert len(entries_to_bytes(ENTRIES)) == 3 * 34
     assert entries_to_bytes([]) == b""
@@ -45,7 +45,7 @@ def test_what_cannot_be_of_the_segment_is_no_good(entry: tuple[int, ...]) -> Non
 
 
 def test_the_first_transaction_of_the_first_producer_may_be_empty() -> None:
-    """0 is a producer id and an offset like any other; a marker may be all that is left of its transaction."""
+    """Accept producer id 0 and offset 0, and a transaction of which only the marker is left."""
     first = AbortedTransaction(0, 0, 0, 0)
     assert entries_from_bytes(entries_to_bytes([first]), 0, 1) == [first]
 
@@ -75,7 +75,7 @@ def test_what_a_control_batch_says_of_a_transaction() -> None:
 def random_entries(rng: Random, count: int) -> list[AbortedTransaction]:
     """Return entries like those of a log with a few producers.
 
-    The stable offset is where the oldest that is still open begins.
+    The stable offset is the first offset of the oldest open transaction.
     """
     began: dict[int, int] = {}
     entries: list[AbortedTransaction] = []

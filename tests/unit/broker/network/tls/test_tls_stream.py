@@ -1,4 +1,4 @@
-"""TLS between a socket and its connection: handshakes that fail, ends of all kinds, and answers that nobody takes."""
+"""TLS between a socket and its connection: failed handshakes, all kinds of ends, and unread answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
 
 
 def echo(frame: bytes) -> Reply:
-    """A frame again; the text `large` stands for LARGE bytes, `bad` for a request that closes the connection."""
+    """Return the frame; the text `large` stands for LARGE bytes, `bad` for a request that closes the connection."""
     if frame == b"bad":
         raise CloseConnection("a bad request")
     body = bytes(LARGE) if frame == b"large" else frame
@@ -118,7 +118,7 @@ def test_a_client_without_tls_is_one_line_in_the_log(
         "with security.protocol=PLAINTEXT or SASL_PLAINTEXT?"
     )
     assert (host.authentications.failed, host.authentications.succeeded) == (1, 0)
-    peer.stream.data_received(data)  # what was under way
+    peer.stream.data_received(data)  # the exchange in progress
     peer.stream.connection_lost(None)
     assert len(host.listener) == 0
     assert host.clock.next_timer_ms() is None
@@ -279,7 +279,7 @@ def test_close_notify_is_answered_and_answers_go_first(host: TlsHost) -> None:
 
 
 def test_a_client_that_sends_no_more_gets_what_was_answered(host: TlsHost) -> None:
-    """Half closed: TCP's end without close_notify."""
+    """Send the answer after TCP's half-close without close_notify."""
     peer = connected(host, room=SLICE_BYTES)
     peer.send(framed(b"large"))
     peer.stream.eof_received()
@@ -320,7 +320,7 @@ def test_an_answer_is_encrypted_as_far_as_the_client_takes_it(host: TlsHost) -> 
 
 
 def test_a_large_answer_leaves_turns_to_others(host: TlsHost) -> None:
-    """This holds also if the socket takes all of it at once."""
+    """Write it in turns even if the socket would accept all of it at once."""
     peer = connected(host)
     before = len(peer.socket.sent)
     peer.send(framed(b"large"))

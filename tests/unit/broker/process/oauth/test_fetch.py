@@ -1,4 +1,4 @@
-"""Reading the issuer's keys from a file or a server: right, wrong, too large, redirected, not to be trusted."""
+"""Reading the issuer's keys from a file or a server: valid, invalid, too large, redirected, untrusted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_file(tmp_path: Path) -> None:
 
 
 class Site:
-    """An https: server. `answer` handles each request; `seen` are their paths."""
+    """An https: server. `answer` handles each request; `seen`: the requested paths."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
         self.seen: list[str] = []

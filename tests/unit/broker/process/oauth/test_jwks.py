@@ -1,4 +1,4 @@
-"""Keys that verify tokens, and tokens that none of them has signed: another algorithm, none, a shared secret."""
+"""Keys that verify tokens, and tokens that no key signed: another algorithm, none, a shared secret."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_token_without_a_signature(keys: KeySet, kid: str | None) -> None:
 @pytest.mark.parametrize("secret", ["pem", "der", "jwk"])
 @pytest.mark.parametrize("kid", ["rsa", None])
 def test_a_public_key_is_no_shared_secret(keys: KeySet, secret: str, kid: str | None) -> None:
-    """Algorithm confusion: the token is signed with HMAC, and the key is what everybody knows."""
+    """Refuse a token signed by HMAC with the public key as secret (algorithm confusion)."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     public = RSA.private.public_key()
@@ -204,7 +204,7 @@ def test_without_what_it_verifies_with(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_longest_token_takes_no_time(keys: KeySet) -> None:
-    """The token fills `sasl.server.max.receive.size`, with a name of a key that is there."""
+    """Refuse quickly a token that fills `sasl.server.max.receive.size` and names an existing key."""
     header = part(json.dumps({"alg": "RS256", "kid": "rsa"}).encode())
     began = time.process_time()
     with pytest.raises(TokenRefused):

@@ -1,4 +1,4 @@
-"""The times at which an issuer's keys are read again; the earlier keys stay when that fails."""
+"""The times at which an issuer's keys are fetched again; after a failure the earlier keys stay."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DOWN = NotRead("Connection refused")
 
 
 class Rig:
-    """Keys whose document comes when the test gives it. `reads` counts how often it was asked for."""
+    """Keys whose document the test provides. `reads`: the number of fetches."""
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
@@ -129,7 +129,7 @@ def test_an_unknown_key_has_them_read_again() -> None:
 
 
 def test_strangers_cannot_have_them_read_all_the_time() -> None:
-    """However many names of keys they make up; and what they ask for hides no key that really is new."""
+    """Limit fetches, however many key names strangers invent, without missing a key that is really new."""
     rig = Rig()
     rig.give(jwks(FIRST))
     for _ in range(100):

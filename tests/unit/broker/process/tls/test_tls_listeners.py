@@ -1,4 +1,4 @@
-"""Stores of listeners: what is read of them, what is refused in one line, and how they are renewed."""
+"""Key and trust stores of listeners: reading, refusals in one line, and renewal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Pki:
         self.client = self.authority.sign("client")
 
     def signed_again(self, folder: Path, name: str = "server", *names: str) -> Signed:
-        """Another certificate of that name, in a folder of its own."""
+        """Sign another certificate of that name in a folder of its own."""
         folder.mkdir(exist_ok=True)
         return Authority(folder).sign(name, *(names or ("DNS:localhost", "DNS:broker.example")))
 
@@ -54,14 +54,14 @@ def pki(tmp_path_factory: pytest.TempPathFactory) -> Pki:
 
 
 def listeners_of(**given: object) -> tuple[TlsListeners, BrokerConfig]:
-    """Return the listeners of one listener, SSL. Underscores stand for dots in names."""
+    """Return the configuration of one listener, SSL. Underscores stand for dots in names."""
     texts = {name.replace("_", "."): str(text) for name, text in given.items()}
     config = BrokerConfig.load({"listeners": "SSL://127.0.0.1:0", "ssl.keystore.type": "PEM", **texts})
     return TlsListeners(config, VirtualClock()), config
 
 
 def shown_by(listeners: TlsListeners, *, client: Signed | None = None) -> bytes:
-    """The certificate in DER that the listener shows to a client."""
+    """Return the certificate, in DER, that the listener shows to a client."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     server = listeners.port("SSL").context.wrap_bio(incoming, outgoing, server_side=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -103,7 +103,7 @@ def test_pem_in_one_file_in_texts_and_with_a_locked_key(pki: Pki, tmp_path: Path
 
 @pytest.mark.parametrize("kind", ["PKCS12", "JKS"])
 def test_pkcs12_also_where_the_type_is_the_default(pki: Pki, kind: str) -> None:
-    """Java reads what the file is, whatever of the two the type says."""
+    """Detect the format of the file, as Java does, whichever of the two types is configured."""
     given = {"ssl_keystore_type": kind, "ssl_keystore_location": pki.p12(pki.server)}
     listeners, _ = listeners_of(**given, ssl_keystore_password=STORE_PASSWORD)
     assert shown_by(listeners) == der(pki.server)
@@ -239,7 +239,7 @@ def test_a_renewed_file_is_read_again(pki: Pki, tmp_path: Path, caplog: pytest.L
 
 
 def ended(folder: Path) -> Signed:
-    """A certificate of the server that has ended."""
+    """Return an expired certificate of the server."""
     folder.mkdir(exist_ok=True)
     signed = Authority(folder).sign("server", "DNS:localhost", "DNS:broker.example")
     command = "openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days -1 -extfile server.ext -out server.pem"

@@ -1,4 +1,4 @@
-"""OAUTHBEARER as a dialogue: the words are Apache Kafka's, and no token is in any of them."""
+"""The dialogue of OAUTHBEARER in Apache Kafka's words, none of which contain a token."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_good_token_is_all_it_takes() -> None:
 
 @pytest.mark.parametrize("word", [b"\x01", b"", first_message(SECRET)])
 def test_a_refused_token_is_over_after_one_more_word(word: bytes) -> None:
-    """A second token is none the less for being right: each try is a connection."""
+    """Refuse a second token even if it is right: each attempt needs a connection."""
     exchange = OauthExchange(check)
     assert exchange.respond(first_message("other")) == b'{"status":"invalid_token"}'
     assert exchange.refusal == "OAUTHBEARER: the token is refused: it has expired"

@@ -1,4 +1,4 @@
-"""Names of certificates as Java writes them. Java itself judges in `tests/interop/test_tls_names.py`."""
+"""Names of certificates as Java writes them. `tests/interop/test_tls_names.py` compares them with Java."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""ssl.principal.mapping.rules: the documented grammar, against a model; and what cannot be used.
+"""ssl.principal.mapping.rules: the documented grammar, compared with a model; and refused rules.
 
-Apache Kafka's own class judges in `tests/interop/test_tls_names.py`.
+`tests/interop/test_tls_names.py` compares them with Apache Kafka's own class.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VALUE = st.text("abcXYZ1 /", min_size=1, max_size=5)
 
 @dataclass(frozen=True)
 class Part:
-    """`KEY=` and a group, any value, or a certain one."""
+    """A part of a pattern: `KEY=` and a group, any value, or a certain one."""
 
     key: str
     kind: str
@@ -33,7 +33,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule; DEFAULT if `parts` is None. `pieces` are texts, and numbers of groups."""
+    """A rule; DEFAULT if `parts` is None. `pieces`: texts, and numbers of groups."""
 
     parts: tuple[Part, ...] | None
     pieces: tuple[str | int, ...]
@@ -74,7 +74,7 @@ def rules(draw: st.DrawFn, name: tuple[tuple[str, str], ...]) -> Rule:
     keys = draw(st.just([key for key, _ in name]) | st.lists(st.sampled_from(KEYS), min_size=1, max_size=3))
     parts = tuple(Part(key, draw(kind), draw(value)) for key in keys)
     groups = sum(part.kind == "group" for part in parts)
-    # A digit behind a group would belong to its number.
+    # A digit after a group would be read as part of its number.
     pieces = draw(st.lists(st.text("ab@\\/$ .", min_size=1, max_size=3) | st.integers(0, groups), max_size=4))
     return Rule(parts, tuple(pieces), draw(st.sampled_from(("", "L", "U"))))
 

@@ -1,4 +1,4 @@
-"""Acknowledgements of one type each, without an object for each."""
+"""Acknowledgements of one type each, kept without an object for each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Acknowledging: what each type does, in which order it is checked, and what one error undoes (KIP-932, KIP-1222).
+"""Acknowledging: the effect of each type, the order of the checks, and rollback after an error (KIP-932, KIP-1222).
 
 Behaviour follows Apache Kafka 4.3.1.
 """
@@ -32,7 +32,7 @@ INVALID_REQUEST, INVALID_RECORD_STATE = ErrorCode.INVALID_REQUEST, ErrorCode.INV
 
 
 def holding(first: int = 0, last: int = 9, *, start: int = 0, size: int = 10, renew: bool = True) -> SharePartition:
-    """A share partition of which m1 holds first..last as one batch."""
+    """Return a share partition in which m1 holds first..last as one batch."""
     partition = share_partition(start=start, renew=renew)
     fetch(partition, batches(first, last, size), batch_size=last - first + 1)
     return partition
@@ -134,7 +134,7 @@ def test_accepting_part_of_a_batch_leaves_the_rest_with_its_owner_and_deadline()
 
 
 def test_renew_restarts_the_lock_and_writes_nothing() -> None:
-    """KIP-1222: the full lock duration again, nothing persisted."""
+    """Restart the full lock duration and persist nothing (KIP-1222)."""
     partition = share_partition(lock_ms=100)
     fetch(partition, spans((0, 9)))
     outcome = ack(partition, 0, 9, RENEW, now_ms=60)
@@ -176,7 +176,7 @@ def test_as_many_types_as_offsets_or_one() -> None:
 
 
 def test_acknowledging_below_the_start_offset_succeeds_and_does_nothing(partition: SharePartition) -> None:
-    """A second accept of finished records is no error once the start offset has passed them."""
+    """Accept finished records again without an error once the start offset has passed them."""
     settle(partition, 0, 9, ACCEPT)
     assert error_of(partition, 0, 9, ACCEPT) is ErrorCode.NONE
     assert error_of(partition, 0, 9, REJECT, member="m2") is ErrorCode.NONE
@@ -237,7 +237,7 @@ def test_one_range_may_span_batches_and_natural_holes() -> None:
 
 
 def test_a_range_that_begins_in_a_hole_is_checked_against_the_batch_before_it() -> None:
-    """A quirk of Apache Kafka's lookup: the batch before must be the member's own, unless it is kept by offset."""
+    """Check, as Apache Kafka's lookup does, that the batch before is the member's own, unless it is kept by offset."""
     partition = share_partition()
     fetch(partition, spans((0, 9)), "m2")
     fetch(partition, spans((20, 29)), at=10)
@@ -255,14 +255,14 @@ def test_a_range_that_begins_in_a_hole_behind_an_own_batch_leaves_that_kept_by_o
     settle(partition, 0, 9, RELEASE)
     assert rows_of(settle(partition, 45, 49, ACCEPT)) == [(45, 49, 2, 1)]
     fetch(partition, spans((0, 9)), "m2")
-    # 0-9 now belongs to m2; a range from the hole behind it would fail if it were still kept as one
+    # 0-9 now belongs to m2; if it were still one batch, a range that begins in the hole behind it would fail
     fetch(partition, spans((50, 59)))
     assert error_of(partition, 12, 12, ACCEPT) is INVALID_REQUEST
 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_types_per_offset_make_a_batch_kept_by_offset_even_if_all_are_equal(whole: bool) -> None:
-    """Distinguished by the quirk of ranges that begin in a hole."""
+    """Show the difference by the special case of ranges that begin in a hole."""
     partition = share_partition()
     fetch(partition, spans((0, 9)), "m2")
     fetch(partition, spans((20, 29)), at=10)
@@ -298,7 +298,7 @@ def test_one_bad_range_undoes_the_others_of_the_request(partition: SharePartitio
 
 
 def test_the_same_offset_twice_in_one_request_fails(partition: SharePartition) -> None:
-    """Ranges that share their boundary pass the request's validation and fail here."""
+    """Refuse here the ranges that share a boundary: the request's validation lets them pass."""
     outcome = partition.acknowledge("m1", [AckBatch(0, 3, [ACCEPT]), AckBatch(3, 5, [ACCEPT])], 0)
     assert outcome.error is INVALID_RECORD_STATE
     assert states(partition) == "0-9 Acquired(1) m1"

@@ -1,4 +1,4 @@
-"""The counters of a share partition: nothing counts that a failed write takes back."""
+"""The counters of a share partition; they leave out whatever a failed write undoes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.support.models.share_partition import (
 
 
 def counts(counters: SharePartitionCounters) -> dict[str, int]:
-    """Records acknowledged by type, those of at least one."""
+    """Return the number of acknowledged records by type, without the types that have none."""
     return {kind.name: counters.acknowledged[kind] for kind in AcknowledgeType if counters.acknowledged[kind]}
 
 

@@ -40,7 +40,7 @@ REJECTED, EXCEEDED = Cause.CLIENT_REJECT, Cause.DELIVERY_COUNT_EXCEEDED
 
 
 def with_queue(**kwargs: object) -> SharePartition:
-    """A share partition whose group has a dead-letter queue."""
+    """Return a share partition whose group has a dead-letter queue."""
     partition = share_partition(**kwargs)  # type: ignore[arg-type]
     partition.settings = partition.settings._replace(dead_letters=True)
     return partition
@@ -102,7 +102,7 @@ def test_a_part_of_the_letters_may_be_done_before_the_rest(partition: ShareParti
 
 
 def test_a_failed_write_of_done_letters_leaves_them_archived_in_memory(partition: SharePartition) -> None:
-    """KIP-1191 as of 4.4.0: a leader that loads the state again writes the letters again."""
+    """Keep them archived in memory: a leader that loads the state again writes the letters again (KIP-1191, 4.4.0)."""
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 4, REJECT)
     written(partition, partition.on_dead_letters_done(0, 4), FAILED)
@@ -118,7 +118,7 @@ def test_a_rejection_that_cannot_be_written_is_taken_back_and_has_no_letter(part
 
 
 def test_a_rejection_that_cannot_be_written_and_whose_last_lock_has_run_out_is_dead_all_the_same() -> None:
-    """Here Apache Kafka 4.4.0 archives without a letter."""
+    """Write a letter for such a record. Apache Kafka 4.4.0 archives it without one."""
     partition = with_queue(max_deliveries=2, lock_ms=100)
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 4, RELEASE)
@@ -234,7 +234,7 @@ def test_a_load_finds_the_dead_again_and_guesses_why_they_died() -> None:
 
 
 def test_a_load_finds_the_dead_again_in_a_group_without_a_queue_too() -> None:
-    """The queue was taken away meanwhile: the records must not stay in flight for ever."""
+    """Find dead records even if the queue was removed meanwhile: they must not stay in flight for ever."""
     partition = share_partition(persisted=[(0, 4, 3, 1)])
     assert partition.unfinished_dead_letters() == (DeadLetter(0, 4, 1, REJECTED),)
 
@@ -249,7 +249,7 @@ def test_without_a_queue_nothing_is_archiving() -> None:
 
 
 def test_the_queue_counts_at_the_transition() -> None:
-    """`settings` may change between two transitions of the same records."""
+    """Use the setting at the time of each transition; it may change between two."""
     partition = share_partition()
     fetch(partition, spans((0, 4)))
     settle(partition, 0, 1, REJECT)

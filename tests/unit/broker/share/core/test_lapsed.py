@@ -1,4 +1,4 @@
-"""Members that let locks run out."""
+"""Members whose acquisition locks have expired."""
 
 from __future__ import annotations
 

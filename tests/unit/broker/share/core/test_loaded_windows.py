@@ -1,4 +1,4 @@
-"""Whatever state was persisted: once it is loaded, every record that is not finished is handed out, at any limit."""
+"""Any persisted state, once loaded, has every unfinished record delivered, at any limit."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shareq.protocol.share import AcquireMode, RecordState
 from tests.support.models.share_partition import ACCEPT, Span, batches, share_partition, write_of
 
 CASES: Final = 300
-ENOUGH: Final = 3  # fetches in a row that bring nothing: a read may be shorter than what nobody is to get
+ENOUGH: Final = 3  # successive empty fetches: a read may be shorter than a range of finished records
 
 Row = tuple[int, int, int, int]  # first offset, last offset (inclusive), state, delivery count
 
 
 def random_state(rng: Random, start: int, limit: int) -> tuple[list[Row], set[int], int]:
-    """Persisted batches from `start` on, with holes where records were held; the offsets that are not finished; and
-    where the log ends (exclusive).
+    """Return persisted batches from `start` on, with holes for the records that were held; the unfinished offsets; and
+    the log end (exclusive).
     """
     rows: list[Row] = []
     due: set[int] = set()
@@ -39,7 +39,7 @@ def random_state(rng: Random, start: int, limit: int) -> tuple[list[Row], set[in
 
 
 def drain(rng: Random, partition: SharePartition, log: list[Span]) -> list[int]:
-    """The offsets that one member is handed until nothing comes; it accepts each."""
+    """Return the offsets that one member, which accepts each, gets until no more are delivered."""
     mode, max_records = rng.choice(list(AcquireMode)), rng.choice((1, 5, 500))
     got: list[int] = []
     empty = 0

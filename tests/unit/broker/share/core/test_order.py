@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from shareq.broker.share.core.acquire import enter_until
 from shareq.broker.share.core.effects import WakeFetches
+from shareq.broker.share.core.in_flight_limit import enter_until
 from shareq.broker.share.core.partition import SharePartition
 from shareq.broker.share.core.window.batch import InFlightBatch
 from shareq.broker.share.core.window.delivery_status import DeliveryStatus
@@ -34,7 +34,7 @@ A, B, C = 11, 22, 33
 
 
 class Ordered:
-    """A share partition with order by key over a log of these keys, in record batches of `size`."""
+    """A share partition with order by key over a log of the given keys, in record batches of `size`."""
 
     def __init__(
         self, keys: Sequence[int | None], *, size: int = 5, limit: int = 2_000, max_deliveries: int = 5
@@ -46,7 +46,7 @@ class Ordered:
         self.asked: list[tuple[int, int] | None] = []
 
     def fetch(self, member: str = "m1", *, most: int = 500, mode: int = RECORDS, at_ms: int = 0) -> list[int]:
-        """The offsets that a fetch of everything from the next fetch offset on gets."""
+        """Return the offsets acquired by a fetch that reads everything from the next fetch offset on."""
         core, offset = self.core, self.core.next_fetch_offset()
         read = [span for span in batches(0, len(self.keys) - 1, self.size) if span.last_offset >= offset]
         if not read or not core.can_acquire():
@@ -145,7 +145,7 @@ def test_no_new_record_batch_is_opened_for_its_keys_at_the_limit() -> None:
 
 
 def test_at_the_limit_a_read_ends_with_the_window() -> None:
-    """Records behind the window could not enter."""
+    """Read no further than the window: records behind it could not enter."""
     world = Ordered([A] * 30, size=2, limit=6)
     assert world.core.next_read(AcquireMode.RECORD_LIMIT, 500)[1] == 5
     assert world.fetch() == [0]
@@ -201,7 +201,7 @@ def test_the_modes_hand_out_by_record_and_by_what_is_in_flight_together() -> Non
 
 
 def test_of_a_batch_in_flight_no_more_is_handed_out_than_was_read() -> None:
-    """It may be of several record batches, and a read begin at any of them."""
+    """Acquire only the record batches that were read, although the in-flight batch spans several."""
     world = Ordered(list(range(10)), size=5)
     read = [Span(0, 4), Span(5, 9)]
     keys = key_hashes(dict(enumerate(range(10))))
@@ -220,7 +220,7 @@ def test_a_batch_that_keeps_failing_is_handed_out_in_parts_also_by_what_is_in_fl
 
 
 def test_a_read_reaches_behind_a_single_record_whose_key_is_not_known() -> None:
-    """It is held since before there was an order."""
+    """Read beyond a record that was acquired before order by key was enabled, so that its key is unknown."""
     world = Ordered([A, B, C, A], size=1)
     world.core.settings = world.core.settings._replace(order_by_key=False)
     assert world.core.next_fetch_offset() == 0
@@ -234,7 +234,7 @@ def test_a_read_reaches_behind_a_single_record_whose_key_is_not_known() -> None:
 
 @pytest.mark.parametrize(("limit", "last"), [(4, 4), (5, 4), (6, 9), (11, 12)])
 def test_what_enters_ends_with_the_record_batch_that_reaches_the_limit(limit: int, last: int) -> None:
-    """The window may end inside of a record batch: nothing of the batch enters without room."""
+    """Admit no part of a record batch when the window is full, even if the window ends inside the batch."""
     window = InFlightWindow()
     window.batches.add(InFlightBatch(0, 4, DeliveryStatus(RecordState.ACQUIRED, 1, "m1")))
     window.end_offset = 4
@@ -253,7 +253,7 @@ def test_records_without_keys_stay_ranges() -> None:
 
 
 def test_what_a_read_has_not_any_more_waits_for_nothing_and_keeps_nothing_waiting() -> None:
-    """Compacted away while it was available: the next record of its key goes."""
+    """Deliver the next record of a key when compaction removed the available one before it."""
     world = Ordered([A, B, A, A])
     assert world.fetch() == [0, 1]
     settle(world.core, 0, 1, RELEASE)
@@ -280,7 +280,7 @@ def test_a_read_goes_beyond_the_window_while_there_is_room(limit: int, until: in
 
 @pytest.mark.parametrize("hole", [3_000, 1 << 40])
 def test_a_hole_of_a_compacted_log_takes_no_memory_for_its_offsets(hole: int) -> None:
-    """Chains had an entry for each offset of it."""
+    """Use no memory for the offsets of a hole; chains once had an entry for each of them."""
     core = SharePartition(KEY, 1, settings(limit=2_000)._replace(order_by_key=True))
     core.load(1, 0, (), log_start_offset=0, log_end_offset=2 * hole)
     acquired = []

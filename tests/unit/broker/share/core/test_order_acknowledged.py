@@ -1,4 +1,4 @@
-"""Order by key: the acknowledgements of a request that are whole runs are taken in one pass, as one by one."""
+"""Order by key: acknowledgements of whole runs are applied in one pass, with the same result as one by one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RECORDS_IN_ALL = 120
 
 
 class Life:
-    """Two members fetch and acknowledge at random; `seen` is all that came of it."""
+    """Two members that fetch and acknowledge at random; `seen` records everything that results."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -90,7 +90,7 @@ class Life:
 
     @staticmethod
     def _given(acks: list[AckBatch]) -> list[AckBatch] | AckRanges:
-        """Return the acknowledgements as a request brings them."""
+        """Return the acknowledgements in the form in which a request brings them."""
         if len(acks) < 4 or any(len(ack.acknowledge_types) > 1 for ack in acks):
             return acks
         return AckRanges([number for first, last, types in acks for number in (first, last, types[0])])

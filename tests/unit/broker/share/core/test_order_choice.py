@@ -1,4 +1,4 @@
-"""Order by key: how much of what is available one fetch is handed, where records that wait part it into ranges."""
+"""Order by key: how much one fetch delivers when waiting records split the available ones into ranges."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.models.share_partition import ACCEPT, BATCHES, KEY, RECORDS, 
 
 
 class Log:
-    """A share partition over record batches of `size` with these keys."""
+    """A share partition over record batches of `size` with the given keys."""
 
     def __init__(self, keys: list[int], size: int) -> None:
         self.keys, self.size = keys, size
@@ -33,7 +33,9 @@ class Log:
 
 
 def test_ends_of_parts_that_make_no_record_cheaper_are_left() -> None:
-    """A run of a hundred, then single ones: a range each, and one for each that waits."""
+    """Deliver a run of a hundred, but not the single records behind it: each makes two ranges, its own and a waiting
+    one.
+    """
     log = Log([*range(1, 101), *(key for each in range(200, 260) for key in (1, each))], 500)
     assert log.fetch() == [(0, 99)]
     assert log.fetch()[:2] == [(101, 101), (103, 103)]
@@ -47,7 +49,7 @@ def test_single_records_are_handed_out_together_while_the_fetch_costs_more() -> 
 
 
 def test_it_goes_on_over_batches_that_are_in_flight_together() -> None:
-    """It goes on as if they were one; the first that is left ends it."""
+    """Treat batches in flight together as one; the first part that is left out ends the fetch."""
     log = Log([*range(1, 101), *(key for each in range(200, 260) for key in (1, each))], 50)
     assert log.fetch() == [(0, 49), (50, 99)]
 
@@ -55,7 +57,7 @@ def test_it_goes_on_over_batches_that_are_in_flight_together() -> None:
 @pytest.mark.parametrize(("front", "goes_on"), [(FETCH_IN_RANGES, True), (FETCH_IN_RANGES + 1, False)])
 @pytest.mark.parametrize("waits", [False, True])
 def test_what_waits_in_front_of_all_costs_nothing(front: int, *, goes_on: bool, waits: bool) -> None:
-    """The first run is thus free, whether a record of another fetch lies before it or not."""
+    """Charge nothing for the first run, even if a record that another fetch acquired lies before it."""
     parted = [key for each in range(200, 260) for key in (10, each)]
     keys = [*([5, 5] if waits else []), *range(10, 10 + front), *parted]
     log = Log(keys, 500)

@@ -1,4 +1,4 @@
-"""Order by key over random lives, before a judge who looks at each record. A failing seed prints its life."""
+"""Order by key in random lives, checked record by record. A failing seed prints its life."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def live(seed: int, steps: int, *, failures: bool = True, switching: bool = Fals
 
 @pytest.mark.parametrize("first_seed", range(0, 100, 50))
 def test_random_lives_keep_the_order_of_each_key(first_seed: int) -> None:
-    """Every acknowledgement, expiry, limit, delay, dead letter, session end, crash, compaction, transaction."""
+    """Mix every acknowledgement, expiry, limit, delay, dead letter, session end, crash, compaction and transaction."""
     for seed in range(first_seed, first_seed + 50):
         live(seed, steps=120, failures=seed % 2 == 0)
 

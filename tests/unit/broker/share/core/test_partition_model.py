@@ -1,6 +1,6 @@
-"""The share-partition core against the offset-by-offset model, over random lives.
+"""The share-partition core against the offset-by-offset model, in random lives.
 
-A failing seed prints what led to it.
+A failing seed prints the steps that led to the failure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def live(seed: int, steps: int) -> None:
 
 @pytest.mark.parametrize("first_seed", range(0, 200, 50))
 def test_random_lives_agree_with_the_model(first_seed: int) -> None:
-    """KIP-932, in-flight records; every rule at once, in any order."""
+    """Apply every rule for in-flight records (KIP-932), in any order."""
     for seed in range(first_seed, first_seed + 50):
         live(seed, steps=60)
 
@@ -33,5 +33,5 @@ def test_long_lives_agree_with_the_model(seed: int) -> None:
 
 
 def test_a_failed_write_splits_a_batch_that_the_log_start_has_cut_and_whose_lock_has_expired() -> None:
-    """Found by seed 25706: below the start offset archived, above it available, and so no longer one batch."""
+    """Repeat seed 25706: archived below the start offset and available above it, the batch must be split."""
     live(25706, steps=150)

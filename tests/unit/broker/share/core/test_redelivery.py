@@ -1,4 +1,4 @@
-"""Records that failed wait before they are delivered again: `shareq.redelivery.backoff.*`."""
+"""Failed records wait before they are delivered again (`shareq.redelivery.backoff.*`)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_records_that_begin_to_wait_are_counted_once_that_is_durable() -> None:
 def delaying(
     *, max_deliveries: int = 5, limit: int = 2_000, lock_ms: int = 30_000, backoff: RedeliveryBackoff = BACKOFF
 ) -> SharePartition:
-    """A share partition at offset 0 whose records wait."""
+    """Return a share partition at offset 0 with a redelivery backoff."""
     partition = share_partition()
     plain = settings(max_deliveries=max_deliveries, limit=limit, lock_ms=lock_ms)
     partition.settings = plain._replace(redelivery=backoff)
@@ -66,7 +66,7 @@ def partition() -> SharePartition:
 
 
 def waits(partition: SharePartition) -> list[tuple[int, int, int]]:
-    """Return the ranges that wait: first and last offset (inclusive), until when."""
+    """Return the waiting ranges: first and last offset (inclusive) and the end of the wait."""
     return [
         (run.first_offset, run.last_offset, run.not_before_ms)
         for run in partition.snapshot()
@@ -249,7 +249,7 @@ def test_a_refused_request_leaves_no_wait(partition: SharePartition) -> None:
 
 
 def test_many_waits_in_one_write_are_all_looked_at(partition: SharePartition) -> None:
-    """The heap is rebuilt on the way: what is not settled by then must not be lost."""
+    """Lose no wait when the heap is rebuilt midway."""
     fetch(partition, batches(0, 1_999), batch_size=1, max_records=2_000)
     evens = [AckBatch(offset, offset, [RELEASE]) for offset in range(0, 2_000, 2)]
     outcome = partition.acknowledge("m1", evens, 0)

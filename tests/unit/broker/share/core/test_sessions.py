@@ -34,7 +34,7 @@ def sessions() -> ShareSessions:
 
 @dataclass(frozen=True)
 class Result:
-    """A partition's fetch result."""
+    """The fetch result of one partition."""
 
     topic_id: bytes
     partition: int
@@ -58,7 +58,7 @@ def request(
     connection: object = 1,
     names: dict[bytes, str] | None = None,
 ) -> ShareFetchContext | ErrorCode:
-    """A ShareFetch."""
+    """Send a ShareFetch to the sessions."""
     known = NAMES if names is None else names
     partitions = [ListedPartition(topic_id, partition, known.get(topic_id)) for topic_id, partition in listed]
     return sessions.open_or_update(group, member, epoch, partitions, forgotten, has_acks=acks, connection_id=connection)
@@ -72,7 +72,7 @@ def accepted(answer: ShareFetchContext | ErrorCode) -> ShareFetchContext:
 def opened(
     sessions: ShareSessions, *partitions: int, member: str = "m1", group: str = "g", connection: object = 1
 ) -> ShareFetchContext:
-    """A ShareFetch with epoch 0."""
+    """Open a session with a ShareFetch of epoch 0."""
     return accepted(request(sessions, 0, ids(*partitions), member=member, group=group, connection=connection))
 
 
@@ -81,7 +81,7 @@ def fetched(context: ShareFetchContext) -> list[PartitionId]:
 
 
 def kept(context: ShareFetchContext, results: Sequence[Result]) -> list[int]:
-    """Partitions that the response names."""
+    """Return the partitions named by the response."""
     selected = context.select(results)
     assert not isinstance(selected, ErrorCode), selected
     return [result.partition for result in selected]
@@ -123,7 +123,7 @@ def test_the_epoch_wraps_to_one(sessions: ShareSessions) -> None:
 
 @pytest.mark.parametrize("epoch", [1, 5, FINAL_EPOCH, -7])
 def test_without_a_session_only_epoch_zero_works(epoch: int, sessions: ShareSessions) -> None:
-    """Every client comes with its old epoch after a broker restart, and then opens again."""
+    """Reject the old epoch with which every client comes after a broker restart, before it opens a new session."""
     assert request(sessions, epoch) is ErrorCode.SHARE_SESSION_NOT_FOUND
     assert sessions.update("g", "m1", epoch) is ErrorCode.SHARE_SESSION_NOT_FOUND
 
@@ -185,7 +185,7 @@ def test_members_and_groups_have_their_own_sessions(sessions: ShareSessions) -> 
 
 
 def test_a_full_cache_refuses_new_sessions_and_evicts_none() -> None:
-    """group.share.max.share.sessions"""
+    """Enforce group.share.max.share.sessions."""
     sessions = ShareSessions(2)
     opened(sessions, 0)
     opened(sessions, 0, member="m2", connection=2)
@@ -214,13 +214,13 @@ def test_listed_partitions_join_and_forgotten_ones_leave(sessions: ShareSessions
 
 
 def test_a_partition_that_is_listed_and_forgotten_ends_up_outside(sessions: ShareSessions) -> None:
-    """Clients carry acknowledgements for a partition that way after it left their assignment."""
+    """Forget it: clients send acknowledgements that way for a partition that left their assignment."""
     opened(sessions, 0)
     assert fetched(accepted(request(sessions, 1, ids(0, 4), ids(0, 4)))) == []
 
 
 def test_listing_a_partition_again_keeps_its_place_and_its_topic_name(sessions: ShareSessions) -> None:
-    """An id that was unknown when it was added stays unknown until it is forgotten."""
+    """Keep an id unknown if it was unknown when it was added, until it is forgotten."""
     accepted(request(sessions, 0, [*ids(0), *ids(0, topic_id=TOPIC_B)]))
     known = {TOPIC_A: "renamed", TOPIC_B: "b"}
     context = accepted(request(sessions, 1, [*ids(0, topic_id=TOPIC_B), *ids(0)], names=known))
@@ -231,7 +231,7 @@ def test_listing_a_partition_again_keeps_its_place_and_its_topic_name(sessions: 
 
 
 def test_the_same_partition_twice_in_one_request_is_one(sessions: ShareSessions) -> None:
-    """librdkafka names a topic id twice."""
+    """Accept a topic id named twice, as librdkafka does."""
     assert fetched(opened(sessions, 0, 1, 0)) == ids(0, 1)
     assert fetched(accepted(request(sessions, 1, ids(2, 2)))) == ids(0, 1, 2)
 
@@ -285,7 +285,7 @@ def test_a_partition_with_records_goes_to_the_end_of_the_order(sessions: ShareSe
 
 
 def test_a_preview_changes_neither_debts_nor_order(sessions: ShareSessions) -> None:
-    """A preview is for a response that a quota then empties."""
+    """Change nothing in a preview, which is for a response that a quota then empties."""
     opened(sessions, 0)
     context = accepted(request(sessions, 1, ids(1)))
     results = [Result(TOPIC_A, 0, b"x"), Result(TOPIC_A, 1)]
@@ -343,7 +343,7 @@ def test_reopening_on_the_same_connection_stays_bound_to_it(sessions: ShareSessi
 
 
 def test_a_group_is_empty_when_the_connection_of_its_closed_session_goes(sessions: ShareSessions) -> None:
-    """The final epoch releases the records; the group's state leaves memory with the connection."""
+    """Remove the group's state with the connection; the final epoch had only released the records."""
     opened(sessions, 0)
     sessions.close("g", "m1")
     assert sessions.on_disconnect(1) == Disconnected((), ("g",))
@@ -408,7 +408,7 @@ def test_all_sessions_of_a_connection_end_with_it() -> None:
     ("owner", "group"), [("good", "g"), ("good", "evil"), ("greedy", "g")], ids=["user", "its group", "group"]
 )
 def test_the_greediest_gives_way_to_others(owner: str, group: str) -> None:
-    """Another user, also in the same group; another group of the same user, or on the same machine."""
+    """Make room for another user, even in the same group, and for another group of the same user or machine."""
     sessions = ShareSessions(200)
     for connection in (1, 2):
         filled(sessions, "greedy", "evil", connection, 100)

@@ -1,9 +1,9 @@
 """KIP-932's worked example ("Operation / State changes / Cumulative state"), step by step, with both crash points.
 
-Offsets 100-120 of one partition, one record per record batch, three consumers. After every step: start offset, the
-first offset behind the window (the KIP's end offset is exclusive), what is in flight, and the persisted state,
-normalised: batches below the start offset dropped, the start offset advanced over finished ones in front. The KIP and
-Apache Kafka 4.3.1 differ in which bytes a write carries, never in that.
+Offsets 100-120 of one partition, one record per record batch, three consumers. After each step the test compares the
+start offset, the first offset behind the window (the KIP's end offset is exclusive), the records in flight, and the
+persisted state in normal form: without batches below the start offset, and with the start offset advanced over finished
+records in front. The KIP and Apache Kafka 4.3.1 write different bytes, but always the same normal form.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LOCK_MS = 1_000
 
 
 class Example:
-    """The share partition of group G1 and what its coordinator has stored."""
+    """The share partition of group G1, and its coordinator's stored state."""
 
     def __init__(self) -> None:
         self.persisted = Persisted(start=100)
@@ -42,7 +42,7 @@ class Example:
     def acknowledge(
         self, member: str, first: int, last: int, kind: int
     ) -> tuple[int, int, list[tuple[int, int, int, int]]]:
-        """Return the write's content: (start offset, delivery complete count, batches)."""
+        """Acknowledge, and return the write: (start offset, delivery complete count, batches)."""
         effects = ack(self.partition, first, last, kind, member=member).effects
         return self._store(effects)
 
@@ -57,7 +57,7 @@ class Example:
         return write.start_offset, write.delivery_complete_count, rows_of(write)
 
     def now(self) -> tuple[int, int, str]:
-        """Start offset, exclusive end offset, what is in flight."""
+        """Return the start offset, the exclusive end offset and the records in flight."""
         partition = self.partition
         in_flight = states(partition)
         return partition.start_offset, partition.end_offset + 1 if in_flight else partition.end_offset, in_flight
@@ -70,14 +70,14 @@ class Example:
         return start, rows  # type: ignore[return-value]
 
     def restarted(self) -> SharePartition:
-        """The leader after a crash right now."""
+        """Return the leader after a crash at this moment."""
         partition = SharePartition(KEY, 4, settings(lock_ms=LOCK_MS))
         partition.load(7, self.persisted.start, self.persisted.batches(), log_start_offset=0, log_end_offset=LOG_END)
         return partition
 
 
 def until_120_is_fetched(example: Example) -> None:
-    """The rows up to and including "fetch 110 and 120", each compared with the table."""
+    """Apply the rows up to and including "fetch 110 and 120", and compare each with the table."""
     partition = example.partition
     assert example.now() == (100, 100, "")  # start
     assert example.normalised() == (100, [])
@@ -156,7 +156,7 @@ def test_every_row_of_the_table() -> None:
 
 
 def test_a_crash_after_120_was_fetched_delivers_again_what_was_not_written() -> None:
-    """Persisted are 110 Available(1) and 119 Acknowledged(1): 110 returns with count 2, 111-118 and 120 with 1."""
+    """Redeliver 110 with count 2, and 111-118 and 120 with 1: only 110 Available(1), 119 Acknowledged(1) are stored."""
     example = Example()
     until_120_is_fetched(example)
     partition = example.restarted()
@@ -181,7 +181,7 @@ def test_a_crash_after_the_last_row_delivers_only_120_again() -> None:
 
 
 def test_the_same_deliveries_from_one_record_batch_in_record_limit_mode() -> None:
-    """KIP-1206: MaxRecords 3, 6 and 1 cut one record batch of ten."""
+    """Cut one record batch of ten by MaxRecords 3, 6 and 1 (KIP-1206)."""
     partition = share_partition(start=110)
     log = batches(110, 119, 10)
     assert fetch(partition, log, C1, max_records=3, mode=RECORDS) == [(110, 112, 1)]

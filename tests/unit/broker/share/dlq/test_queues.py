@@ -1,4 +1,4 @@
-"""Writing dead letters on fakes of its ports: retries, what cannot be read, what is cut off (KIP-1191)."""
+"""Writing dead letters on fakes of its ports: retries, unreadable records, interruptions (KIP-1191)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ LONG_MS = 60_000
 
 
 class Topics:
-    """`QueueTopics`. `answers` are what the next appends are answered; `loses` the errors that the accepted ones end
-    with. `holds`: they end with `finish`. `asks`: what is to be found or created is put into `asked`; else it is said
-    at once, `unknown` being why it cannot be found.
+    """A `QueueTopics`. `answers`: results of the next appends; `loses`: errors with which accepted appends end.
+
+    `holds`: accepted appends end with `finish`. `asks`: topics to find or create are put into `asked`; otherwise the
+    result comes at once, with `unknown` as the reason why a topic cannot be found.
     """
 
     retriable = frozenset({NOT_LEADER, ErrorCode.REQUEST_TIMED_OUT})
@@ -110,13 +111,13 @@ class Rig:
         self.rig.clock.run_until_idle()
 
     def come(self, missing_from: int | None) -> None:
-        """Have the records up to there be fetched, and announced."""
+        """Fetch and announce the records up to this offset."""
         self.rig.source().missing_from = missing_from
         self.rig.manager.on_high_watermark(self.rig.source())
         self.pass_time(0)
 
     def letters(self) -> list[tuple[int, bytes | None]]:
-        """Source offset and value of each letter, in their order."""
+        """Return source offset and value of each letter, in order."""
         return [
             (int(header_of(record, "__dlq.errors.offset") or b""), record.value)
             for _, batch in self.topics.appended
@@ -129,7 +130,7 @@ class Rig:
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
-        """Letters, failed appends, records without letters, retries."""
+        """Return the numbers of letters, failed appends, records without letters, and retries."""
         counters = self.queues.groups["g"]
         return counters.records, counters.failed_requests, counters.without_letter, counters.retries
 
@@ -350,7 +351,7 @@ def test_records_that_come_are_copied_at_once(keeps: bool) -> None:
 
 
 def test_records_that_come_without_news_are_copied_within_a_second() -> None:
-    """The leader of a state that was removed gets none."""
+    """Copy them although the leader of a removed state gets no notification."""
     rig = Rig()
     rig.rig.source().missing_from = 0
     rig.reject()
@@ -443,7 +444,7 @@ def test_more_dead_come_behind_those_that_are_being_written() -> None:
 
 
 def test_a_share_partition_that_is_led_elsewhere_takes_its_waiting_dead_with_it() -> None:
-    """They are owed by its state, which the next leader reads."""
+    """Drop them here: the state owes them, and the next leader reads it."""
     rig = Rig(keeps=True)
     rig.topics.answers = [NOT_LEADER]
     rig.reject()
@@ -453,7 +454,7 @@ def test_a_share_partition_that_is_led_elsewhere_takes_its_waiting_dead_with_it(
 
 
 def test_letters_go_on_when_the_state_that_owes_them_is_removed() -> None:
-    """No later leader would find them."""
+    """Write them, because no later leader would find them."""
     rig = Rig(keeps=True)
     rig.topics.answers = [NOT_LEADER]
     rig.reject()

@@ -1,4 +1,4 @@
-"""The rules of dead letters: the queue, the retry of a failed write, the text of a letter; the pure part (KIP-1191)."""
+"""The rules of dead letters, without I/O: the queue, the retry of a failed write, the text of a letter (KIP-1191)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def topic(name: str, *, takes_letters: bool = True) -> QueueTopic:
     [
         ("", None, OPEN, "Configured DLQ topic name in share group: g is empty."),
         ("__x", topic("__x"), OPEN, "Configured DLQ topic name in share group: g cannot start with __, topic: __x."),
-        # The flag is asked before the prefix, and the broker's permission to create, too.
+        # The flag is checked before the prefix, as is the broker's permission to create.
         (
             "z",
             topic("z", takes_letters=False),
@@ -52,7 +52,7 @@ def topic(name: str, *, takes_letters: bool = True) -> QueueTopic:
 def test_the_first_rule_that_is_broken_is_named(
     name: str, found: QueueTopic | None, policy: QueuePolicy, text: str
 ) -> None:
-    """The texts are Apache Kafka's, which people search for."""
+    """Use Apache Kafka's texts, which people search for."""
     assert refusal("g", name, found, policy) == text
 
 
@@ -106,7 +106,7 @@ def test_a_kept_letter_has_the_sources_time_if_it_has_one(timestamp: int, kept: 
 
 
 def test_a_kept_letter_without_copies_keeps_earlier_deaths_alone() -> None:
-    """Otherwise circles could not be found."""
+    """Keep them, because loops could not be found otherwise."""
     headers: Headers = (("own", b"1"), ("__dlq.errors.topic", b"s"))
     letter = kept_letter(ORIGIN, LETTER, 5, Record(5, 77, b"k", b"v", headers), 1_000, copies=False)
     assert (letter.key, letter.value) == (None, None)

@@ -1,4 +1,4 @@
-"""The invariants of any classic group, whichever members come, leave, sleep and repeat themselves, over restarts."""
+"""Invariants of any classic group while members join, leave, fall silent and retry, across restarts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ clients = st.integers(0, len(INSTANCES) - 1)
 
 @dataclass
 class Client:
-    """The beliefs of one client."""
+    """The knowledge of one client."""
 
     instance: str | None
     member_id: str = ""
@@ -40,7 +40,7 @@ class Client:
 
 
 class ClassicGroups(RuleBasedStateMachine):
-    """Five clients, two of them static, with real clients' habits and without."""
+    """Five clients, two of them static, that sometimes behave like real clients and sometimes not."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class ClassicGroups(RuleBasedStateMachine):
     def group(self) -> ClassicGroup | None:
         return self.world.log.shard.classic.group(GROUP)
 
-    # -- what clients do
+    # -- actions of clients
 
     @rule(number=clients, offered=st.sampled_from(PROTOCOLS), version=st.sampled_from([0, 3, 4, 8, 9]))
     def join(self, number: int, offered: dict[str, bytes], version: int) -> None:
@@ -68,7 +68,7 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @rule(number=clients)
     def start_again(self, number: int) -> None:
-        """The client has forgotten what it received."""
+        """Replace the client by one without any memory."""
         self.clients[number] = Client(INSTANCES[number])
 
     @rule(number=clients, late=st.booleans())
@@ -110,7 +110,7 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @rule(number=clients)
     def behave(self, number: int) -> None:
-        """All clients do for some time what real ones do."""
+        """Let all clients behave like real ones for some time."""
         for _ in range(4):
             for client in self.clients:
                 if any(each is client and join.waits for each, join in self.joins):
@@ -136,7 +136,7 @@ class ClassicGroups(RuleBasedStateMachine):
     @precondition(lambda self: self.group is not None)
     @rule()
     def restart(self) -> None:
-        """Restart: what was written counts, and waiting clients have lost their connections."""
+        """Restart with the written state only; waiting clients lose their connections."""
         assert self.group is not None
         written = self.group.generation if self.is_written(self.group) else None
         self.world.log.reload()
@@ -150,7 +150,7 @@ class ClassicGroups(RuleBasedStateMachine):
     def is_written(group: ClassicGroup) -> bool:
         return group.state in (ClassicState.STABLE, ClassicState.EMPTY)
 
-    # -- what they receive
+    # -- their answers
 
     def receive(self) -> None:
         arrived = [each for each in self.joins if not each[1].waits]
@@ -164,7 +164,7 @@ class ClassicGroups(RuleBasedStateMachine):
                 assert sync.response.assignment in (f"{generation}:{member_id}".encode(), b"", *self.handed_down())
 
     def handed_down(self) -> list[bytes]:
-        """A static member that came back has the assignment of its old id."""
+        """Return the assignments of static members, which a member that returns inherits from its old id."""
         group = self.group
         return [] if group is None else [group.members[each].assignment for each in group.static_members.values()]
 
@@ -182,7 +182,7 @@ class ClassicGroups(RuleBasedStateMachine):
             assert response.leader == response.member_id
             assert response.member_id in client.others or response.skip_assignment
 
-    # -- what must hold
+    # -- invariants
 
     @invariant()
     def generations_go_up(self) -> None:
@@ -228,7 +228,7 @@ class ClassicGroups(RuleBasedStateMachine):
 
     @invariant()
     def who_waits_is_waited_for(self) -> None:
-        """Every request without an answer is one that the group knows of, and time will end it."""
+        """Check that the group knows every request without an answer, and will answer it in time."""
         group = self.group
         tokens = {join.token for _, join in self.joins} | {sync.token for _, _, sync in self.syncs}
         known = set() if group is None else {*group.joining.values(), *group.syncing.values()}
@@ -252,7 +252,7 @@ class ClassicGroups(RuleBasedStateMachine):
             assert [m.assignment for m in loaded.members.values()] == [m.assignment for m in group.members.values()]
 
     def teardown(self) -> None:
-        """Let everybody fall silent: the group falls empty, and nobody waits."""
+        """Let all clients fall silent: the group becomes empty, and no request waits."""
         for _ in range(8):
             self.world.log.advance(NEW_MEMBER_JOIN_TIMEOUT_MS)
         self.receive()

@@ -1,4 +1,4 @@
-"""Classic groups: how one is described, which protocol it has, what it counts and logs, and when it has no room."""
+"""Classic groups: description, choice of protocol, counters, log lines, and lack of room."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_group_that_is_no_classic_one_is_dead_and_from_version_6_on_an_error(v
 
 
 def test_the_common_protocol_with_most_votes_is_the_groups() -> None:
-    """Not the one whose name comes last."""
+    """Choose by votes, not the last name."""
     group = ClassicGroup("g", 0)
     group.add(member_of("one", "a", "b"), "consumer")
     group.add(member_of("two", "a", "b"), "consumer")
@@ -136,7 +136,7 @@ def test_a_join_that_another_one_replaces_is_answered_with_the_members_id(world:
 
 
 class Room(AmpleRoom):
-    """A log room of so many bytes for sure; `asked` has what was asked to fit, and `fitting` the answer."""
+    """A log with room for a fixed number of bytes. `asked`: sizes that were to fit; `fitting`: the answer."""
 
     def __init__(self, room_bytes: int, *, fitting: bool) -> None:
         self.sure = room_bytes

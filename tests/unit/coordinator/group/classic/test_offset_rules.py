@@ -22,7 +22,7 @@ def subscription(*topics: str, version: int = 0) -> bytes:
 
 
 def commit(group: ClassicGroup, member: str = "", generation: int = -1, instance: str | None = None) -> list[ErrorCode]:
-    """Outside a transaction, and in one."""
+    """Return the errors of a commit outside a transaction and in one."""
     return [commit_error(group, member, instance, generation, transactional=each) for each in (False, True)]
 
 
@@ -69,7 +69,7 @@ def test_what_consumers_subscribe_to(world: ClassicWorld) -> None:
 
 @pytest.mark.parametrize("metadata", [b"", b"\x00", b"\x00\x00", b"\x00\x00\x00\x00\x00\x09\x00\x01a", b"\x00\x00\xff"])
 def test_metadata_that_is_no_subscription(metadata: bytes, world: ClassicWorld) -> None:
-    """Any bytes may come; they only mean nothing."""
+    """Accept any bytes, which just mean no subscription."""
     world.stable(protocols={"range": metadata})
     assert world.group.subscribed_topics is None
     assert read_topics(world.group) is None

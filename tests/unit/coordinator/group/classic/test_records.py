@@ -1,4 +1,4 @@
-"""A classic group on `__consumer_offsets`: bytes by hand from Apache Kafka 4.3.1's layout; older versions are read."""
+"""A classic group on `__consumer_offsets`: bytes by hand from Apache Kafka 4.3.1's layout, and older versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of one classic group, as raw as their requests."""
+"""Members of one classic group that send raw requests."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ M = TypeVar("M", bound=Message)
 
 @dataclass
 class Asked(Generic[M]):
-    """A JoinGroup or SyncGroup that was sent."""
+    """A JoinGroup or SyncGroup request that was sent."""
 
     world: ClassicWorld
     token: int
@@ -55,7 +55,7 @@ class Asked(Generic[M]):
 
 
 class ClassicWorld:
-    """A shard with one group that the tests are about, its log, and time. Ids of new members count up: client-1."""
+    """A shard with the group under test, its log and clock. New members get the ids client-1, client-2, ..."""
 
     def __init__(self, settings: ClassicGroupSettings | None = None) -> None:
         self.time = Time()
@@ -79,7 +79,7 @@ class ClassicWorld:
 
     @property
     def written(self) -> GroupMetadataValue:
-        """The value of the last operation's only record."""
+        """Return the value of the last operation's only record."""
         (record,) = self.log.last
         assert isinstance(record.value, GroupMetadataValue)
         return record.value
@@ -106,7 +106,7 @@ class ClassicWorld:
         return Asked(self, self.tokens)
 
     def first_join(self, **options: object) -> tuple[str, Asked[JoinGroupResponse]]:
-        """Both rounds of a dynamic member; its id and the second."""
+        """Send both JoinGroups of a dynamic member; return its id and the second request."""
         first = self.join(**options)  # type: ignore[arg-type]
         assert first.error is ErrorCode.MEMBER_ID_REQUIRED
         member_id = first.response.member_id
@@ -145,7 +145,7 @@ class ClassicWorld:
         return [ErrorCode(member.error_code) for member in response.members]
 
     def stable(self, count: int = 1, *, statics: Sequence[str] = (), **options: object) -> list[str]:
-        """A group with so many members, each assigned its own number; their ids, the leader's first.
+        """Create a group of `count` members, each assigned its own number; return their ids, the leader's first.
 
         `statics`: instance ids of the first ones.
         """

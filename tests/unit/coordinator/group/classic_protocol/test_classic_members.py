@@ -27,7 +27,7 @@ def world() -> MixedWorld:
 
 
 def mixed(policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL) -> tuple[MixedWorld, str]:
-    """A group with a member of each protocol at rest: "new" and the one whose id is returned, two partitions each."""
+    """Return a stable group with two partitions for each member: "new", and a classic one, whose id is returned."""
     world = MixedWorld(policy=policy)
     world.join("new")
     world.log.advance(INTERVAL_MS)
@@ -64,7 +64,7 @@ def test_old_clients_and_static_members_join_in_one_round(
 
 
 def test_partitions_are_given_up_before_others_get_them(world: MixedWorld) -> None:
-    """A cooperative member first keeps what stays, and joins again when it has given up the rest."""
+    """Let a cooperative member keep what stays, and join again after it has revoked the rest."""
     (one,) = world.stable_classic(ALL)
     world.join("new")
     assert world.beat_classic(one, 1) is AGAIN
@@ -245,7 +245,7 @@ def test_a_silent_member_is_out_after_its_session_timeout() -> None:
 
 
 def alive(world: MixedWorld, member_id: str, ms: int) -> None:
-    """Heartbeats, and nothing else."""
+    """Send heartbeats only."""
     for _ in range(ms // 1_000):
         if world.kind != "consumer" or member_id not in world.group.members:
             return
@@ -356,7 +356,7 @@ def test_who_does_not_leave_changes_nothing() -> None:
 
 
 def test_members_that_may_not_be_a_classic_group_share_what_the_last_other_had() -> None:
-    """Nobody but them notices that partitions are free, so they have to join again."""
+    """Make them join again, because no other member notices that partitions are free."""
     world, member_id = mixed(MigrationPolicy.UPGRADE)
     world.leave("new")
     assert world.kind == "consumer"

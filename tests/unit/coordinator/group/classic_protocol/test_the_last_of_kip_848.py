@@ -1,4 +1,4 @@
-"""A JoinGroup that makes a classic group of a consumer group; and what a refused SyncGroup does not begin."""
+"""A JoinGroup that turns a consumer group into a classic one, and a refused SyncGroup that has no effect."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whatever members do: no partition with two of them, epochs that only grow, and in the end everything assigned.
+"""Invariants of consumer groups: one owner per partition, growing epochs, and finally a complete assignment.
 
-The members here are as careless as clients may be: they heartbeat late, lose answers (and then say everything again),
-and give up what they have to in their own time, but only own what they were assigned.
+The members are as careless as clients may be: they send heartbeats late, lose answers and then send a full request, and
+revoke partitions slowly; but they own only partitions that they were assigned.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Owned = set[tuple[str, int]]
 
 
 class Client:
-    """The knowledge of a client: its epoch, what it owns, and what it was assigned. `lost`: an answer did not come."""
+    """A client's epoch, owned partitions and assignment. `lost`: an answer did not arrive."""
 
     def __init__(self, instance: str | None, topics: tuple[str, ...] = ()) -> None:
         self.instance = instance
@@ -115,7 +115,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """Members that follow their answers come to rest, each partition of a subscribed topic with one of them."""
+        """Let members follow their answers until each partition of a subscribed topic has one owner."""
         for _ in range(12):
             self.world.log.advance(INTERVAL_MS)
             self.forget_fenced()
@@ -128,7 +128,7 @@ class Groups(RuleBasedStateMachine):
             return
         active = [name for name in group.members if name in self.clients and self.clients[name].epoch > 0]
         if set(active) != set(group.members):
-            return  # a member is away, with what it had
+            return  # a member is absent, with its partitions
         assert group.state_name == "Stable"
         wanted = {
             (topic.name, partition)
@@ -188,14 +188,14 @@ class Groups(RuleBasedStateMachine):
             client.owned |= client.reported if client.owned <= client.reported else set()
 
     def obey(self, client: Client, progress: int) -> None:
-        """Give up some of what is to go; only when all of it is gone, take what is new."""
+        """Revoke some partitions, and take new ones only when all revocations are done."""
         for each in sorted(client.owned - client.reported)[:progress]:
             client.owned.discard(each)
         if client.owned <= client.reported:
             client.owned = set(client.reported)
 
     def forget_fenced(self) -> None:
-        """A client that was not heard of gives everything up by itself."""
+        """Let a client that was fenced abandon all its partitions."""
         group = self.world.log.shard.consumer.group("g")
         for name, client in self.clients.items():
             if group is None or name not in group.members:

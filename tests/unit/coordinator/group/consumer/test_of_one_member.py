@@ -1,4 +1,4 @@
-"""One consumer group and its members: who has what, the text of an answer, and the making of a target."""
+"""One consumer group and its members: owners of partitions, the text of an answer, and target assignments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T, U = topic_id_of("t"), topic_id_of("u")
 
 
 def test_partitions_that_two_members_claim_are_the_later_ones_until_it_goes() -> None:
-    """Only a damaged log says so."""
+    """Prefer the later owner; only a damaged log claims a partition for two."""
     group = ConsumerGroup("g")
     group.replay_current("a", CurrentAssignment(1, 0, assigned={T: {0: 1}}))
     group.replay_current("b", CurrentAssignment(1, 0, assigned={T: {0: 1}}))
@@ -98,7 +98,7 @@ def test_from_version_1_on_members_bring_their_ids(version: int, error: ErrorCod
 
 
 def test_what_is_wrong_with_a_pattern_is_reported_and_nothing_else(capfd: pytest.CaptureFixture[str]) -> None:
-    """RE2 itself would write it to the standard error stream."""
+    """Keep RE2 from writing the error to standard error."""
     with pytest.raises(patterns.InvalidRegularExpression, match="missing"):
         patterns.compiled("(a")
     assert capfd.readouterr() == ("", "")
@@ -121,7 +121,7 @@ def test_what_a_pattern_matched_is_written_with_its_time() -> None:
 
 
 def test_a_member_of_the_classic_protocol_matches_no_patterns_for_others() -> None:
-    """Members may not know of all that it may know of."""
+    """Match no patterns for members that may not see all topics that this one sees."""
     world = MixedWorld(Topics(foo=1))
     world.visible = lambda topic: topic != "fsecret"
     world.join("new", None, regex="f.*")

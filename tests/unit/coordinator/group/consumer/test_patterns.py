@@ -1,4 +1,4 @@
-"""The matches of patterns are known without matching everything again, and the work is shared out over heartbeats."""
+"""Matching topics to patterns incrementally, with the work spread over heartbeats."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_matches_are_those_of_all_topics_and_only_new_topics_are_matched(
 
 
 def many(patterns: int, topics: int) -> tuple[ConsumerWorld, list[str]]:
-    """A group of as many members, each with a pattern of its own that all topics match."""
+    """Return a group of `patterns` members, each with a pattern of its own that all topics match."""
     world = ConsumerWorld(Topics(**{f"topic-{number}": 1 for number in range(topics)}))
     members = [f"m{number}" for number in range(patterns)]
     for member_id in members:
@@ -145,7 +145,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_in_the_end_patterns_match_what_exists_and_may_be_known_of(steps: Sequence[tuple[str, str]]) -> None:
-    """Topics come and go, rights change, members too: results are those of matching everything again."""
+    """Change topics, ACLs and members; the results must equal those of matching everything again."""
     world = ConsumerWorld(Topics(a=1, b=1))
     hidden: set[str] = set()
     world.visible = lambda topic: topic not in hidden
@@ -185,7 +185,7 @@ def _apply(world: ConsumerWorld, hidden: set[str], regexes: dict[str, str], what
 
 
 def _wait(world: ConsumerWorld, regexes: dict[str, str], ms: int) -> None:
-    """Everybody heartbeats on the way, and at the end."""
+    """Pass the time while all members send heartbeats, also at the end."""
     while ms:
         step = min(ms, 40_000)
         ms -= step

@@ -1,4 +1,4 @@
-"""Records of consumer groups, byte by byte, and those of other brokers."""
+"""Records of consumer groups, byte by byte, and records written by other brokers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_bytes_of_each_type() -> None:
         "00 00 00 00 00 03 01 00 08 00 00 00 00 00 00 00 07",
     )
     assert encoded(partition_metadata_tombstone("g")) == ("00 04 00 01 67", "")
-    # It ends with a null for what a classic member would have: left out, that would be one without protocols.
+    # The final null stands for classic metadata; without it the member would be a classic one without protocols.
     member = ConsumerMember("m", "i", None, "c", "/h", ("t",), None, 5, "range")
     assert encoded(member_record("g", member)) == (
         "00 05 00 01 67 00 01 6d",
@@ -79,7 +79,7 @@ def replayed(value: ConsumerGroupCurrentMemberAssignmentValue) -> CurrentAssignm
 
 
 def test_without_assignment_epochs_a_partition_is_the_members_since_its_epoch() -> None:
-    """Brokers before Apache Kafka 4.3 wrote it so."""
+    """Read records without assignment epochs, as brokers before Apache Kafka 4.3 wrote them."""
     value = ConsumerGroupCurrentMemberAssignmentValue(5, 4, 0, [TopicPartitions(T, [1], [])])
     assert replayed(value).assigned == {T: {1: 5}}
     away = ConsumerGroupCurrentMemberAssignmentValue(-2, 4, 0, [TopicPartitions(T, [1], None)])

@@ -1,4 +1,4 @@
-"""Members of one consumer group, as raw as their requests."""
+"""Members of one consumer group that send raw requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Parts = Mapping[str, set[int]]
 
 
 class ConsumerWorld:
-    """A shard with one group that the tests are about, its log, topics and time."""
+    """A shard with the group under test, its log, topics and clock."""
 
     def __init__(self, topics: Topics | None = None, limits: ConsumerGroupLimits | None = None) -> None:
         self.time = Time()
@@ -93,7 +93,7 @@ class ConsumerWorld:
         rebalance_ms: int = -1,
         group_id: str = GROUP,
     ) -> ConsumerGroupHeartbeatResponse:
-        """One heartbeat at the member's epoch, or another one."""
+        """Send one heartbeat, by default at the member's epoch."""
         request = ConsumerGroupHeartbeatRequest(
             group_id=group_id,
             member_id=member_id,
@@ -122,7 +122,7 @@ class ConsumerWorld:
         return topic.topic_id
 
     def reported(self, response: ConsumerGroupHeartbeatResponse) -> dict[str, set[int]] | None:
-        """The assignment of an answer by topic name; None: unchanged."""
+        """Return the assignment of an answer by topic name, or None if it is unchanged."""
         assert response.error_code == ErrorCode.NONE, response.error_message
         if response.assignment is None:
             return None
@@ -137,7 +137,7 @@ class ConsumerWorld:
         return {self.name(t): set(partitions) for t, partitions in self.group.current_of(member_id).assigned.items()}
 
     def settle(self, *member_ids: str, rounds: int = 6) -> None:
-        """Heartbeats of members that do at once what their answers demand."""
+        """Send heartbeats of members that do at once what their answers ask for."""
         for _ in range(rounds):
             self.log.advance(INTERVAL_MS)
             for member_id in member_ids:

@@ -1,4 +1,4 @@
-"""A consumer group becomes a classic group when the last member of KIP-848's protocol goes."""
+"""A consumer group becomes a classic group when its last member with KIP-848's protocol leaves."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGAIN = ErrorCode.REBALANCE_IN_PROGRESS
 def mixed(
     policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL, *, instance: str | None = None, classic_max: int = 100
 ) -> tuple[MixedWorld, str, str]:
-    """Three members at rest: "new", with this instance id, and two of the classic protocol."""
+    """Return a stable group of three: "new", with this instance id, and two members of the classic protocol."""
     world = MixedWorld(policy=policy, classic_max=classic_max)
     world.join("new", instance=instance)
     world.log.advance(INTERVAL_MS)
@@ -99,7 +99,7 @@ def test_what_it_writes_takes_the_consumer_group_away_and_leaves_the_classic_one
 
 
 def test_after_a_crash_in_the_rebalance_everybody_joins_again() -> None:
-    """The partitions of the member that has gone would be nobody's otherwise."""
+    """Require all to join again; otherwise the partitions of the member that left would have no owner."""
     world, one, two = mixed()
     generation = world.group.group_epoch
     world.leave("new")
@@ -123,7 +123,7 @@ def test_members_that_do_not_join_again_are_out() -> None:
 
 
 def test_the_consumer_groups_timers_are_gone() -> None:
-    """Time that a member had to join again does not run on when it is a consumer group for the second time."""
+    """Stop the timers; a deadline for rejoining must not continue when it becomes a consumer group again."""
     world, one, two = mixed()
     world.join("newer")
     assert world.beat_classic(one, world.group.current_of(one).member_epoch) is AGAIN
@@ -149,7 +149,7 @@ def test_the_consumer_groups_timers_are_gone() -> None:
 @pytest.mark.parametrize("policy", [MigrationPolicy.DISABLED, MigrationPolicy.UPGRADE])
 def test_the_policy_may_be_against_it(policy: MigrationPolicy) -> None:
     world, one, two = mixed() if policy is MigrationPolicy.DISABLED else mixed(policy)
-    if policy is MigrationPolicy.DISABLED:  # it was another one when they joined
+    if policy is MigrationPolicy.DISABLED:  # it was a different one when they joined
         world.log.shard.consumer.conversions.policy = policy
     world.leave("new")
     assert world.kind == "consumer"
@@ -222,7 +222,7 @@ def test_with_another_subscription_they_rebalance() -> None:
 
 
 def test_while_partitions_are_on_their_way_they_rebalance(world: MixedWorld) -> None:
-    """Otherwise a member would have by its target what another one has not given up."""
+    """Rebalance; otherwise a member would get a partition that another one has not yet revoked."""
     (one,) = world.stable_classic({"foo": {0, 1, 2, 3}})
     world.join("new", instance="i")
     assert world.has(one) == {"foo": {0, 1, 2, 3}}

@@ -1,7 +1,7 @@
-"""Consumers that come with one protocol, go, and come again with the other: in the end everything is assigned once.
+"""Consumers that come with one protocol, leave, and return with the other: finally all is assigned exactly once.
 
-Clients here are cooperative ones: they hold on to what they have while they join again, and give up what they are not
-assigned. A leader of a classic group lets everybody keep what it holds, and deals out the rest.
+The clients are cooperative: they keep their partitions while they rejoin, and revoke those that they are not assigned.
+The leader of a classic group lets all members keep what they own, and distributes the rest.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ class Modern:
             self.world.leave(self.member_id, instance=self.instance)
 
     def broker_restarted(self) -> None:
-        """Do nothing: it waits for nothing."""
+        """Do nothing: it waits for no answer."""
 
 
 class Classic:
-    """A consumer with the classic protocol. `waiting`: the token of a request without answer."""
+    """A consumer with the classic protocol. `waiting`: the token of a request without an answer."""
 
     classic = True
 
@@ -154,7 +154,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule(name=NAMES, classic=st.booleans(), static=st.booleans(), goes=st.sampled_from(["leaves", "dies", "rolls"]))
     def start(self, name: str, classic: bool, static: bool, goes: str) -> None:
-        """The client of that name comes again, with either protocol, when the one before has gone somehow."""
+        """Start a client of that name with either protocol, after the earlier one has left or died."""
         before = self.clients.pop(name, None)
         if before is not None and goes == "leaves":
             before.leave()
@@ -202,7 +202,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule()
     def settle(self) -> None:
-        """Clients that go on come to rest, after those that have gone without a word are known to."""
+        """Let the remaining clients become stable after the sessions of dead ones have expired."""
         for _ in range(90):
             self.world.log.advance(INTERVAL_MS)
             for client in self.clients.values():
@@ -233,7 +233,7 @@ class Groups(RuleBasedStateMachine):
         assert all(group.owner(*place) is not None for place in recorded)
 
     def _state(self) -> object:
-        """Return the records' state of the group."""
+        """Return the group's state as its records describe it."""
         shard = self.world.log.shard
         classic, modern = shard.classic.group("g"), shard.consumer.group("g")
         if modern is not None:

@@ -1,4 +1,4 @@
-"""Groups with members of both protocols as offsets and administrators see them."""
+"""Groups with members of both protocols, as seen by offset commits and by administrators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAY_MS = 86_400_000
 
 
 def mixed() -> tuple[MixedWorld, str, int]:
-    """A group of "new" and a classic member with the id and generation that are returned."""
+    """Return a group of "new" and a classic member, with that member's id and generation."""
     world = MixedWorld()
     world.join("new")
     world.log.advance(INTERVAL_MS)

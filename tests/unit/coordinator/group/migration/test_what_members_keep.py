@@ -1,4 +1,4 @@
-"""Members' own facts when their group changes its kind, or when they join one of the other protocol."""
+"""The metadata that members keep when their group changes its type, or when they change the protocol."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ALL = {"foo": {0, 1, 2, 3}}
 
 
 class Room(AmpleRoom):
-    """`fitting`: whether these records fit."""
+    """A room for records that fit if `fitting` is true."""
 
     def __init__(self, fitting: Callable[[Sequence[CoordinatorRecord]], bool]) -> None:
         self.fitting = fitting
@@ -37,7 +37,7 @@ def no_classic_group(records: Sequence[CoordinatorRecord]) -> bool:
 
 
 def alone(metadata: bytes, share: bytes, topics: Topics | None = None) -> tuple[MixedWorld, str]:
-    """A Stable classic group of one member with this subscription and assignment."""
+    """Return a Stable classic group of one member with this subscription and assignment."""
     world = MixedWorld(topics)
     offered = {"range": metadata}
     member_id = world.joined(world.ask_join(protocols=offered)).member_id
@@ -49,7 +49,7 @@ def alone(metadata: bytes, share: bytes, topics: Topics | None = None) -> tuple[
 
 
 def mixed(*, classic_max: int = 100, consumer_max: int = 100) -> tuple[MixedWorld, str]:
-    """A consumer group of "new" and of a classic member with the id that is returned, both at rest."""
+    """Return a stable consumer group of "new" and a classic member, and that member's id."""
     world = MixedWorld(classic_max=classic_max, consumer_max=consumer_max)
     world.join("new")
     world.log.advance(INTERVAL_MS)

@@ -1,4 +1,4 @@
-"""One group, and members of both protocols, as raw as their requests."""
+"""One group, and members of both protocols that send raw requests."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def assignment(parts: Parts, *, version: int = 3, user_data: bytes | None = None
 
 
 def parts_of(data: bytes) -> dict[str, set[int]]:
-    """The partitions of an assignment; nothing for none."""
+    """Return the partitions of an assignment; none for empty data."""
     if not data:
         return {}
     return {each.topic: set(each.partitions) for each in read_assignment(data).assigned_partitions}
 
 
 class MixedWorld(ConsumerWorld):
-    """Ids of new classic members count up."""
+    """A group with members of both protocols; ids of new classic members count up."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class MixedWorld(ConsumerWorld):
         version: int = 9,
         session_ms: int = CLASSIC_SESSION_MS,
     ) -> int:
-        """A JoinGroup; the token its answer is found by in `log.answers`."""
+        """Send a JoinGroup; return the token of its answer in `log.answers`."""
         self._token += 1
         self.ids += 1
         offered = {"range": subscription(topics, owned)} if protocols is None else protocols
@@ -128,7 +128,7 @@ class MixedWorld(ConsumerWorld):
         kind: str | None = "consumer",
         protocol: str | None = "range",
     ) -> int:
-        """A SyncGroup; see `ask_join`."""
+        """Send a SyncGroup; return the token as `ask_join` does."""
         self._token += 1
         given = [SyncGroupRequestAssignment(each, data) for each, data in (assignments or {}).items()]
         request = SyncGroupRequest(GROUP, generation, member_id, instance, kind, protocol, given)
@@ -157,7 +157,7 @@ class MixedWorld(ConsumerWorld):
         instance: str | None = None,
         version: int = 9,
     ) -> tuple[str, int, dict[str, set[int]]]:
-        """JoinGroup and SyncGroup in a consumer group: member id, generation, and the partitions it is given."""
+        """Send JoinGroup and SyncGroup in a consumer group; return member id, generation and assigned partitions."""
         token = self.ask_join(member_id, topics, owned, instance=instance, version=version)
         if self.error(token) is ErrorCode.MEMBER_ID_REQUIRED:
             return self.rejoin(self.joined(token).member_id, topics, owned, version=version)
@@ -181,7 +181,7 @@ class MixedWorld(ConsumerWorld):
     # -- groups
 
     def stable_classic(self, *parts: Parts, statics: Sequence[str | None] = ()) -> list[str]:
-        """A Stable classic group whose members have these partitions; their ids. Static ones by their instance ids."""
+        """Create a Stable classic group of members with these partitions; return their ids (static: instance ids)."""
         tokens: list[int] = []
         for number in range(len(parts)):
             instance = statics[number] if number < len(statics) else None
@@ -201,9 +201,9 @@ class MixedWorld(ConsumerWorld):
         return [join.member_id for join in joins]
 
     def rest(self, classic: Mapping[str, dict[str, set[int]]], *modern: str, rounds: int = 8) -> dict[str, Parts]:
-        """Members of a consumer group follow their answers at once; what each of the classic ones has in the end.
+        """Let members of a consumer group apply their answers at once; return the final partitions of the classic ones.
 
-        `classic`: what these own, by member id. They are cooperative ones.
+        `classic`: the partitions that these own, by member id. They are cooperative.
         """
         owned = {member_id: dict(parts) for member_id, parts in classic.items()}
         for _ in range(rounds):

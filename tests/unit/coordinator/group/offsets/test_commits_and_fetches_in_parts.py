@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch of many topics: prepared and answered some at a time, with the result of the whole."""
+"""OffsetCommit and OffsetFetch of many topics in parts, with the same result as at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ IDS = {name: bytes([number]) * 16 for number, name in enumerate("tuvw", 1)}
 
 
 def commit_of(**metadata: Sequence[str]) -> OffsetCommitRequest:
-    """Build a commit of each topic's partitions from 0 on with these metadata, offsets counting up from 10."""
+    """Build a commit of each topic's partitions from 0 on, with this metadata and with offsets counting up from 10."""
     topics = [
         OffsetCommitRequestTopic(
             name, IDS[name], [OffsetCommitRequestPartition(at, 10 + at, 3, text) for at, text in enumerate(texts)]
@@ -134,7 +134,7 @@ def test_a_prepared_commit_is_a_sign_of_life(world: OffsetsWorld) -> None:
 
 
 def fetch_of(topics: Sequence[tuple[str, int]] | None) -> OffsetFetchRequestGroup:
-    """Build a fetch of so many partitions of each topic."""
+    """Build a fetch of the given number of partitions of each topic."""
     named = None if topics is None else [OffsetFetchRequestTopics(n, IDS[n], list(range(size))) for n, size in topics]
     return OffsetFetchRequestGroup("g", "m", 4, named)
 
@@ -179,7 +179,7 @@ def answer_to(part: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
 
 @given(st.lists(st.tuples(st.sampled_from("tuvw"), st.integers(0, 9)), max_size=5), st.integers(1, 12))
 def test_answers_to_parts_are_joined_to_the_answer_to_the_whole(topics: list[tuple[str, int]], most: int) -> None:
-    """A topic that is named twice in a row is one topic if a part ends between."""
+    """Join a topic that is named twice in a row even if a part ends between."""
     group = fetch_of(topics)
     joined = Joined()
     for part in parts_of(group, most):

@@ -1,4 +1,4 @@
-"""The expiry of offsets, and of groups with them: Apache Kafka 4.3.1 (KIP-211, KIP-496)."""
+"""The expiry of offsets and then of their groups, as in Apache Kafka 4.3.1 (KIP-211, KIP-496)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_offsets_of_a_simple_group_expire_with_their_commits(world: OffsetsWorld
 
 
 def test_a_retention_of_its_own(world: OffsetsWorld) -> None:
-    """OffsetCommit 2 to 4 name one; later versions leave it to the broker (KIP-211)."""
+    """Use the request's retention in OffsetCommit 2 to 4, and the broker's in later versions (KIP-211)."""
     world.commit({T0: 5}, retention_ms=CHECK_MS + 1, version=4)
     world.commit({T1: 6}, retention_ms=30 * DAY_MS, version=4)
     world.log.advance(CHECK_MS)
@@ -57,7 +57,7 @@ def test_an_empty_group_keeps_its_offsets_since_it_lost_its_members(world: Offse
 
 
 def test_a_group_whose_record_does_not_say_when_it_became_empty(world: OffsetsWorld) -> None:
-    """Written by a release before 2.1."""
+    """Expire offsets of a group written by a release before 2.1."""
     world.committed({T0: 5})
     world.has_record("g", GroupMetadataValue("consumer", 6, None, None, -1, []))
     world.log.advance(7 * DAY_MS - CHECK_MS)
@@ -67,7 +67,7 @@ def test_a_group_whose_record_does_not_say_when_it_became_empty(world: OffsetsWo
 
 
 def stay_alive(world: OffsetsWorld, ms: int) -> None:
-    """The member commits T0 every half minute; looks for what has expired come in between."""
+    """Commit T0 every half minute, with checks for expired offsets in between."""
     end = world.time.now_ms + ms
     while world.time.now_ms < end:
         world.log.advance(30_000)
@@ -75,7 +75,7 @@ def stay_alive(world: OffsetsWorld, ms: int) -> None:
 
 
 def test_members_keep_what_they_read_and_nothing_else() -> None:
-    """KIP-496: offsets of topics that nobody in the group reads any more expire under its members' feet."""
+    """Expire offsets of topics that no member reads any more, even if the group has members (KIP-496)."""
     world = OffsetsWorld(OffsetSettings(retention_ms=CHECK_MS * 2))
     world.has_members("t")
     world.commit({T1: 5, U0: 6}, generation=5, member="m")
@@ -129,7 +129,7 @@ def test_open_transactions_keep_offsets_and_groups(world: OffsetsWorld) -> None:
 
 
 def test_many_expired_offsets_go_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An append has to fit a batch; what is left follows without another wait."""
+    """Write what fits into one batch; the remaining offsets follow at once."""
     monkeypatch.setattr(group_offsets, "TOMBSTONES_AT_ONCE", 3)
     world = OffsetsWorld()
     for number in range(5):
@@ -157,7 +157,7 @@ def test_the_expired_offsets_of_a_large_group_go_in_portions(monkeypatch: pytest
 
 
 def test_many_offsets_are_looked_at_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """100,000 offsets of which none has expired took 50 ms; each is looked at once in a round."""
+    """Check each offset once in a round; 100,000 of them took 50 ms at once."""
     monkeypatch.setattr(group_offsets, "LOOKED_AT_ONCE", 6)
     looked_at: list[list[str]] = []
 

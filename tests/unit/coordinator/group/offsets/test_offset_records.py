@@ -1,4 +1,4 @@
-"""Committed offsets on `__consumer_offsets`: bytes by hand from Apache Kafka 4.3.1's layouts, and what is read."""
+"""Committed offsets on `__consumer_offsets`: bytes by hand from Apache Kafka 4.3.1's layouts, and their decoding."""
 
 from __future__ import annotations
 

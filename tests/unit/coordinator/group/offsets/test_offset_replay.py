@@ -1,4 +1,4 @@
-"""Committed offsets under everything that happens to them, against a dict; restarts and compaction change nothing."""
+"""Committed offsets under random operations, compared with a dict; restarts and compaction change nothing."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Offsets(RuleBasedStateMachine):
 
     @rule(ms=st.sampled_from([1, 400, 1_000, 4_999]))
     def wait(self, ms: int) -> None:
-        """The model looks when the shard does: at its deadlines, but not between them."""
+        """Expire offsets in the model at the shard's deadlines only."""
         end = self.world.time.now_ms + ms
         while (deadline := self.world.shard.next_deadline_ms()) is not None and deadline <= end:
             self.world.log.advance(deadline - self.world.time.now_ms)

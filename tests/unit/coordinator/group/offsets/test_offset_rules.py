@@ -1,4 +1,4 @@
-"""The commits that a group accepts, by its kind and the version of the request; and those to share groups."""
+"""The commits that a group accepts, by its type and the request's version; and commits to share groups."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def error_of(
     ],
 )
 def test_a_transaction_without_a_group(generation: int, version: int, error: ErrorCode) -> None:
-    """Version 6 of TxnOffsetCommit knows that a group is missing."""
+    """Report the missing group from version 6 of TxnOffsetCommit on."""
     assert error_of(rules.transactional_commit_error, None, commit_of(generation), version) is error
 
 
@@ -70,7 +70,7 @@ def test_a_transaction_need_not_name_the_member_of_a_classic_group(world: Offset
 
 
 def test_a_transaction_of_a_member_of_a_consumer_group() -> None:
-    """A stale epoch is an illegal generation before version 6, and other errors are what they are."""
+    """Report a stale epoch as an illegal generation before version 6, and other errors unchanged."""
     world = ConsumerWorld()
     world.join("m")
     group, topic_id = world.group, world.topic_id("foo")

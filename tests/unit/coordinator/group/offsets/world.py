@@ -1,4 +1,4 @@
-"""A group coordinator's shard whose offsets are committed, fetched and deleted; time, topics and a log."""
+"""A group coordinator's shard with offsets to commit, fetch and delete, and with a clock, topics and a log."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ DAY_MS = 86_400_000
 
 
 def subscription(*topics: str) -> bytes:
-    """A consumer's metadata, version 0: these topics, and no user data."""
+    """Return a consumer's metadata of version 0 with these topics and no user data."""
     names = b"".join(len(name).to_bytes(2, "big") + name.encode() for name in topics)
     return b"\0\0" + len(topics).to_bytes(4, "big") + names + b"\xff\xff\xff\xff"
 
 
 class OffsetsWorld:
-    """Topics t and u of three partitions each."""
+    """A shard with topics t and u of three partitions each."""
 
     def __init__(self, settings: OffsetSettings | None = None) -> None:
         self.topics = Topics(t=3, u=3)
@@ -70,7 +70,7 @@ class OffsetsWorld:
         version: int = 9,
         with_ids: bool = True,
     ) -> dict[At, ErrorCode]:
-        """Commit offsets, or offsets with leader epoch and metadata; the error of each."""
+        """Commit offsets, alone or with leader epoch and metadata; return the error of each."""
         topics = []
         for (name, partition), each in offsets.items():
             offset, epoch, metadata = (each, -1, "") if isinstance(each, int) else each
@@ -91,7 +91,7 @@ class OffsetsWorld:
     def fetch(
         self, at: Sequence[At] | None = None, *, group: str = "g", stable: bool = False, ids: Mapping[str, bytes] = {}
     ) -> Rows:
-        """The rows of the answer; without `at`, of everything that the group has committed."""
+        """Return the rows of the answer; without `at`, of all committed offsets of the group."""
         if at is None:
             at = [(name, partition) for name, rows in self.shard.offsets.store.of(group).items() for partition in rows]
         topics = [OffsetFetchRequestTopics(name, ids.get(name, ZERO_UUID), [partition]) for name, partition in at]
@@ -110,13 +110,13 @@ class OffsetsWorld:
         }
 
     def offsets(self, group: str = "g") -> dict[At, int]:
-        """All offsets of the group, which must be without errors."""
+        """Return all offsets of the group, and check that none has an error."""
         rows = self.fetch(group=group)
         assert {error for _, _, _, error in rows.values()} <= {NONE}
         return {at: row[0] for at, row in rows.items()}
 
     def delete(self, *at: At, group: str = "g") -> ErrorCode | dict[At, ErrorCode]:
-        """The error of each partition, or that of the group."""
+        """Delete offsets; return the error of each partition, or that of the group."""
         prepared = PreparedDeletion(group, partial(self.shard.offsets.store.knows, group), GROUP_SERDE)
         for topic, partition in at:
             prepared.add(topic, (partition,))
@@ -131,7 +131,7 @@ class OffsetsWorld:
         self.log.run(self.shard.topics_deleted({gone.topic_id: name}))
 
     def listed(self) -> list[tuple[str, str, str, str]]:
-        """Id, type, protocol type and state of each group."""
+        """Return id, type, protocol type and state of each group."""
         groups = self.shard.list_groups().response
         return sorted((g.group_id, g.group_type, g.protocol_type, g.group_state) for g in groups)
 
@@ -143,12 +143,12 @@ class OffsetsWorld:
     def has_members(
         self, *topics: str, group: str = "g", protocol_type: str = "consumer", instance: str | None = None
     ) -> None:
-        """The group is found with one member, "m", of generation 5, that subscribes to these topics."""
+        """Create the group with one member, "m", of generation 5, that subscribes to these topics."""
         member = MemberMetadata("m", instance, "c", "/h", 60_000, 45_000, subscription(*topics), b"")
         self.has_record(group, GroupMetadataValue(protocol_type, 5, "range", "m", self.time.wall_ms(), [member]))
 
     def has_no_members_any_more(self, group: str = "g") -> None:
-        """The group is found as it was when its last consumer left, now."""
+        """Create the group as it is after its last consumer left at this moment."""
         self.has_record(group, GroupMetadataValue("consumer", 6, None, None, self.time.wall_ms(), []))
 
     def has_record(self, group: str, value: GroupMetadataValue | None) -> None:

@@ -1,4 +1,4 @@
-"""Members, topics and groups gone, lost or changed by the time that a share group is asked, and what the log says."""
+"""Operations of share groups whose members or topics were removed or changed meanwhile, and the logged lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T, U, GONE = topic_id_of("t"), topic_id_of("u"), topic_id_of("gone")
 
 
 def with_simple_group(world: GroupWorld, group_id: str = "simple") -> None:
-    """A group of classic offsets has that name."""
+    """Create a group of that name with classic offsets only."""
     rows = [OffsetCommitRequestPartition(0, 5, committed_metadata="")]
     request = OffsetCommitRequest(group_id, topics=[OffsetCommitRequestTopic("t", T, rows)])
     world.log.run(commit_decision(world.shard.offsets, request, 9, world.time))
@@ -38,7 +38,7 @@ def test_a_heartbeat_goes_on_after_a_reload_between_its_phases(world: GroupWorld
 
 
 def test_a_late_subscription_takes_away_at_once_what_it_leaves_out() -> None:
-    """It does so also if the new topic is still to be initialised."""
+    """Revoke them at once, even if the new topic is still to be initialised."""
     world = GroupWorld(Topics(t=2, u=2))
     world.join("a", "t")
     plan = world.begin("a", 2, ["u"])

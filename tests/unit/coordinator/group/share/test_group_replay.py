@@ -1,4 +1,4 @@
-"""Replaying what was written gives what there is, and what must hold of any share group."""
+"""Replaying a share group's records restores the same state; invariants of any share group."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def durable(group: ShareGroup | None) -> object:
 
 
 class GroupReplay(RuleBasedStateMachine):
-    """Heartbeats of four members, cut into their phases, among administration, changing topics and restarts."""
+    """Random heartbeats of four members, split into their phases, with administration, topic changes and restarts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,7 +130,7 @@ class GroupReplay(RuleBasedStateMachine):
 
     @invariant()
     def compaction_changes_nothing(self) -> None:
-        """Whatever of the log has been cleaned, replaying it raises nothing and gives the same group."""
+        """Replay the log after any amount of compaction, without an error and with the same group."""
         live = durable(self.world.shard.share_group(GROUP))
         for upto, tombstones_are_over in ((1, True), (2, False), (2, True)):
             end = len(self.world.log.encoded) * upto // 2
@@ -166,14 +166,14 @@ class GroupReplay(RuleBasedStateMachine):
             self.epochs.pop(plan.member_id, None)
 
     def teardown(self) -> None:
-        """Left alone, every member ends with its share of everything it subscribes to."""
+        """Check that all members end with their share of every topic that they subscribe to."""
         world = self.world
         for plan in self.plans:
             world.finish(plan, True)
         group = world.shard.share_group(GROUP)
         if group is None or not group.members:
             return
-        for _ in range(2):  # one to find and initialise what there is, one for everybody to have it
+        for _ in range(2):  # one round to find and initialise partitions, one to assign them
             world.time.now_ms += 12_000
             for member_id in list(group.members):
                 answer = world.beat(member_id, group.current_of(member_id).member_epoch or 0, None)

@@ -1,4 +1,4 @@
-"""Members of share groups whose connection is lost: they keep their partitions for a grace, not for a whole session."""
+"""Members of share groups that lose their connection keep their partitions for a grace period, not a whole session."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SESSION_MS = 45_000
 
 
 def world_with(*member_ids: str, grace_ms: int = GRACE_MS) -> GroupWorld:
-    """Members that have heartbeated now, each over a connection of its own: the first over 1, the second over 2."""
+    """Return a world of members that have just sent heartbeats, the first over connection 1, the second over 2."""
     settings = GroupCoordinatorSettings(ShareGroupLimits(disconnect_grace_ms=grace_ms))
     world = GroupWorld(settings=ShareGroupSettings(session_timeout_ms=SESSION_MS), coordinator=settings)
     for connection_id, member_id in enumerate(member_ids, 1):
@@ -44,7 +44,7 @@ def test_a_member_that_had_to_send_a_heartbeat_leaves_after_the_grace() -> None:
 
 
 def test_a_member_that_sent_its_heartbeat_just_before_is_given_its_interval_first() -> None:
-    """A live client opens another connection only when its next heartbeat is due."""
+    """Wait for the interval: a live client opens another connection only when its next heartbeat is due."""
     world = world_with("a")
     lose(world, 1)
     world.log.advance(HEARTBEAT_MS + GRACE_MS - 1)

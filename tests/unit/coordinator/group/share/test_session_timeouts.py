@@ -1,4 +1,4 @@
-"""Share group members that send no heartbeats."""
+"""Expiry of share group members that send no heartbeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A group coordinator's shard with topics, a log and time; heartbeats as a shell would run them."""
+"""A group coordinator's shard with topics, a log and a clock, to which tests send heartbeats as a shell does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUP = "g"
 
 @dataclass
 class Answer:
-    """A heartbeat's answer, with topic names for ids."""
+    """A heartbeat's answer, with topic names in place of ids."""
 
     error: ErrorCode
     epoch: int
@@ -31,7 +31,7 @@ class Answer:
 
 
 class GroupWorld:
-    """`initializes` is the outcome of initialisations: True, False, or None for "not known yet"."""
+    """A group coordinator's shard. `initializes` is the outcome of initialisations: True, False, or None if unknown."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class GroupWorld:
         client: Client = CLIENT,
         connection_id: int | None = None,
     ) -> Answer:
-        """Both phases without anything in between."""
+        """Run both phases of a heartbeat without anything in between."""
         plan = self.begin(
             member_id, epoch, topics, rack=rack, group_id=group_id, client=client, connection_id=connection_id
         )

@@ -1,4 +1,4 @@
-"""The letters that a redrive is asked to send back: offsets and filters, before anything is sent."""
+"""The letters selected for a redrive by offsets and filters, before anything is sent."""
 
 from __future__ import annotations
 

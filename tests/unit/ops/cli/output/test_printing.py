@@ -1,4 +1,4 @@
-"""Tables, plain and of rich, and JSON."""
+"""Tables, plain and by rich, and JSON."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEEPEST = 4
 
 
 def depth_of(schema: Mapping[str, Any]) -> int:
-    """Return how many objects and arrays are inside of one another; fail where a schema leaves that open."""
+    """Return the nesting depth of objects and arrays; fail if a schema leaves it open."""
     if "anyOf" in schema:
         return max(map(depth_of, schema["anyOf"]))
     kinds = schema["type"] if isinstance(schema.get("type"), list) else [schema.get("type", "string")]
@@ -56,7 +56,7 @@ BARE = Row("", None, False, 2.0, (), {}, ())
 
 @for_each("words", LEAVES)
 def test_rows_of_a_command_nest_as_deep_as_their_type_and_no_deeper(words: str) -> None:
-    """Values of records, which may nest however deep, are text in them: JSON of a row is short and never too deep."""
+    """Print nested values of records as text, so that a row's JSON stays short and shallow."""
     assert depth_of(schema(words, dict(leaves())[words])) <= DEEPEST
 
 

@@ -1,4 +1,4 @@
-"""The line that says how far a command is: on a terminal only, and gone before anything else is printed."""
+"""A command's progress line: shown only on a terminal, and removed before any other output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def streams(monkeypatch: pytest.MonkeyPatch, *, out: bool, err: bool) -> Stream:
-    """Standard output and error, each a terminal or not; that of errors, in which output is, too, if it is one."""
+    """Replace standard output and error, each a terminal or not (two are one stream). Return that of errors."""
     errors = Stream(terminal=err)
     monkeypatch.setattr("sys.stderr", errors)
     monkeypatch.setattr("sys.stdout", errors if out and err else Stream(terminal=out))

@@ -1,4 +1,4 @@
-"""Records that no one would write by hand, in every command that prints records: each is printed, none ends it."""
+"""Malformed records in every command that prints records: each is printed, and none ends the command."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_each_record_is_a_line_of_text_and_of_json(shell: Shell, words: tuple[st
 
 
 def test_an_output_that_cannot_hold_a_character_gets_it_escaped(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The output is that of a terminal of Latin-1."""
+    """Escape it on a terminal with Latin-1."""
     from shareq.ops.cli.main import main
 
     shell.ok("topics", "create", "snow")

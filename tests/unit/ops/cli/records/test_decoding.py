@@ -1,4 +1,4 @@
-"""Keys and values as text: each form, what is not of it, and schemas from a registry."""
+"""Keys and values as text: each format, invalid input, and schemas from a registry."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_avro_by_the_schema_that_a_value_names(registry: str) -> None:
 
 
 def test_avro_nested_too_deep_is_shown_as_it_would_be_without_a_schema(registry: str) -> None:
-    """The decoder runs in a process of its own: a reader without a bound does not raise, it ends the process."""
+    """Decode in a process of its own, because a reader without a depth limit crashes its process."""
     pytest.importorskip("fastavro")
     script = """
 import sys
@@ -163,11 +163,12 @@ def test_avro_without_a_registry_is_one_clear_line() -> None:
 
 
 def test_bad_records_have_a_row_and_a_line_in_every_form() -> None:
-    """Times behind the year 9999 and before 1970, names and keys of any bytes, JSON nested too deep."""
+    """Print times after the year 9999 and before 1970, names and keys of any bytes, deeply nested JSON."""
     bad = list(bad_records(Random(5), 100, 1_800_000_000_000, 1_000))
     times = [-(2**63) + 1, -1, 0, 253_402_300_799_999, 253_402_300_800_000, 2**62]
     bad += [BadRecord(None, None, [(b"\xff", None)], at) for at in times]
-    for record in decode_records(batch_of(bad)):
+    for each in bad:  # in a batch of its own: a time delta of more than 64 bits cannot be written
+        (record,) = decode_records(batch_of([each]))
         row = record_row("t", 0, record)
         json.dumps(to_json(row), ensure_ascii=False).encode()
         line_of(row).encode()

@@ -1,4 +1,4 @@
-"""`shareq share records` and `share describe --plot` with the records API: who has what, since when, and what it is."""
+"""`shareq share records` and `share describe --plot` with the records API: member, time and content."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture(scope="module")
 def shell(broker: Broker) -> Iterator[Shell]:
-    """Group packers: a member has offsets 0 and 2 of ten, and 1 is given back; group sorters has an order by key."""
+    """Create group packers (a member has offsets 0 and 2 of ten and released 1), and sorters with order by key."""
     shell = Shell(broker.bootstrap, SHAREQ_API_URL=str(broker.records_api_url), SHAREQ_API_TOKEN=TOKEN)
     shell.ok("topics", "create", "orders", "ordered")
     lines = "".join(f'{{"n": {number}}}\n' for number in range(10))
@@ -148,7 +148,7 @@ def test_finished_ones_behind_a_gap_are_summed_up(shell: Shell, broker: Broker) 
 
 
 def test_a_full_window_is_said_with_what_it_waits_for(shell: Shell, broker: Broker) -> None:
-    """It explains why the lag of a group grows though its members are at work."""
+    """Explain why a group's lag grows although its members are working."""
     shell.ok("topics", "create", "stuck")
     sets = ("--set", "share.auto.offset.reset=earliest", "--set", "share.partition.max.record.locks=100")
     shell.ok("configs", "alter", "group", "stuck", *sets)

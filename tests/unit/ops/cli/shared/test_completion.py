@@ -1,4 +1,4 @@
-"""Completion in the shells themselves: the script that is printed, and the names it offers."""
+"""Completion in real shells: the printed script, and the names that it offers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SHELLS = [
 
 @pytest.fixture(scope="module", autouse=True)
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Folders of their own for shells: fish makes those that it misses."""
+    """Give shells folders of their own, which fish would otherwise create."""
     with pytest.MonkeyPatch.context() as patch:
         for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
             patch.setenv(name, str(tmp_path_factory.mktemp(name)))
@@ -58,7 +58,7 @@ def environment(bootstrap: str) -> dict[str, str]:
 
 
 def run(shell: str, script: str, bootstrap: str) -> list[str]:
-    """The lines that a script of a shell prints; nothing may come on standard error."""
+    """Return the words that a shell script prints; it must not write to standard error."""
     command = [shell, *WITHOUT_FILES[shell], "-c", script]
     ran = finished(command, env=environment(bootstrap), timeout_s=60)
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -78,7 +78,7 @@ def in_bash(words: str, bootstrap: str) -> list[str]:
 
 
 def in_zsh(words: str, bootstrap: str) -> list[str]:
-    """Return zsh's completions of the last word: the two functions by which a completion offers, replaced."""
+    """Return zsh's completions of the last word, with the two functions replaced by which it offers them."""
     given = words.split(" ")
     script = (
         "autoload -Uz compinit; compinit -u -D\n"
@@ -93,7 +93,7 @@ def in_zsh(words: str, bootstrap: str) -> list[str]:
 
 
 def in_fish(words: str, bootstrap: str) -> list[str]:
-    """Return fish's completions of the last word; behind a tab would be their meaning."""
+    """Return fish's completions of the last word, without the descriptions after a tab."""
     script = f"shareq completion fish | source; complete -C {shlex.quote(words)} | string replace -r '\\t.*' ''; true"
     return run("fish", script, bootstrap)
 
@@ -138,7 +138,7 @@ def test_a_cluster_that_is_not_there_offers_nothing_soon(broker: Broker, shell: 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh (Debian: zsh)")
 def test_a_tab_in_zsh_completes_what_was_typed(broker: Broker, tmp_path: Path) -> None:
-    """The terminal has the printed script as a file of the function path, as the help says: not once only."""
+    """Install the printed script in the function path, as the help says, and complete more than once."""
     typed = tmp_path / "typed"
     (tmp_path / "_shareq").write_text(run_text("shareq completion zsh", broker.bootstrap))
     (tmp_path / ".zshrc").write_text(
@@ -169,7 +169,7 @@ def run_text(command: str, bootstrap: str) -> str:
 
 
 def until(terminal: int, wanted: bytes) -> None:
-    """Read from a terminal until it has shown something."""
+    """Read from a terminal until it has shown `wanted`."""
     shown = b""
     while wanted not in shown:
         assert select.select([terminal], [], [], 30)[0], shown
@@ -182,7 +182,7 @@ def test_no_more_names_than_a_person_reads(broker: Broker, monkeypatch: pytest.M
 
 
 def in_process(words: str, bootstrap: str) -> list[str]:
-    """Return the completions of the last word, asked in this process."""
+    """Return the completions of the last word, computed in this process."""
     from click.shell_completion import ShellComplete
 
     from shareq.ops.cli.main import main

@@ -1,4 +1,4 @@
-"""The cluster of a command: options, the environment, a file, a profile; the first wins."""
+"""The sources of a command's cluster, in order: options, the environment, a file, a profile."""
 
 from __future__ import annotations
 

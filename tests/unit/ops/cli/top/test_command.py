@@ -1,4 +1,4 @@
-"""`shareq top` on a pseudo terminal and in a pipe, at work on a broker."""
+"""`shareq top` on a pseudo terminal and in a pipe, with a broker."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Terminal:
         self.seen = ""
 
     def until(self, pattern: str) -> str:
-        """Read until something is on the screen that was not before."""
+        """Read until new output matches the pattern."""
         deadline = time.monotonic() + WAIT_S
         while not re.search(pattern, self.seen, re.DOTALL):
             assert time.monotonic() < deadline, (pattern, self.seen[-2000:])
@@ -63,7 +63,7 @@ class Terminal:
         os.write(self._descriptor, keys.encode())
 
     def end(self) -> int:
-        """Its exit code; what is left of its output is in `seen`."""
+        """Return the exit code, and add the rest of the output to `seen`."""
         deadline = time.monotonic() + WAIT_S
         while True:
             assert time.monotonic() < deadline

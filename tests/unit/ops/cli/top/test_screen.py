@@ -43,7 +43,7 @@ def screen() -> Screen:
 
 
 def drawn(screen: Screen, width: int = 120, height: int = 20) -> list[Text]:
-    """Return the lines as a terminal of that size shows them."""
+    """Return the lines as displayed by a terminal of this size."""
     console = Console(width=width, height=height)
     found = console.render_lines(screen, console.options, pad=False)
     return [Text.assemble(*((part.text, part.style or "") for part in line)) for line in found]
@@ -58,7 +58,7 @@ def names(screen: Screen) -> list[str]:
 
 
 def selected(screen: Screen, width: int = 120, height: int = 20) -> str:
-    """Return the name in the line that is shown reversed, from end to end of the terminal."""
+    """Return the name in the reversed line, which must be as wide as the terminal."""
     (line,) = [
         line for line in drawn(screen, width, height) if any(str(span.style) == "reverse" for span in line.spans)
     ]

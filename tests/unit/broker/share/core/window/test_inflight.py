@@ -1,4 +1,4 @@
-"""Runs of an in-flight batch and the ordered map of batches, against plain lists."""
+"""Runs of an in-flight batch and the ordered map of batches, compared with plain lists."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def overwrite_each(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
 
 
 def overwrite_many(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
-    """Parts anywhere, of any status."""
+    """Overwrite several parts at once with any status."""
     cuts = sorted(rng.sample(range(10, 30), rng.choice((2, 4, 8, 14))))
     parts = []
     for first, last in zip(cuts[::2], cuts[1::2], strict=True):
@@ -56,7 +56,7 @@ def overwrite_many(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
 
 
 def commit(batch: InFlightBatch, plain: Plain, rng: Random) -> None:
-    """A range goes through a pending transition."""
+    """Commit a pending transition of a range."""
     first = rng.randint(10, 29)
     last = rng.randint(first, 29)
     held = DeliveryStatus(RecordState.ACQUIRED, 1, "m1")
@@ -110,7 +110,7 @@ def test_a_batch_of_several_runs_is_in_offset_form() -> None:
 
 
 def test_offset_form_is_for_good_though_equal_runs_merge() -> None:
-    """Apache Kafka never goes back to a state per batch; some rules depend on that."""
+    """Keep the status per offset, as Apache Kafka does; some rules depend on that."""
     batch = InFlightBatch(0, 9, NEW)
     batch.overwrite(0, 4, [0], [COLOURS[1]])
     batch.overwrite(5, 9, [5], [COLOURS[1]])

@@ -1,4 +1,4 @@
-"""A batch with a status for each offset, beside one of runs: the same life, the same runs and results."""
+"""A batch with a status per offset, compared with one of runs through the same operations."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WAITS.available = False
 
 
 class Both:
-    """The same batch in both forms, and what is true of each offset."""
+    """The same batch in both forms, and the expected status of each offset."""
 
     def __init__(self, seed: int) -> None:
         self.rng = Random(seed)
@@ -46,10 +46,10 @@ class Both:
     def held(self, _batch: object, status: DeliveryStatus) -> DeliveryStatus:
         return self.acquired.setdefault(status, status.acquired("m1", 1_000, 0))
 
-    # -- what happens
+    # -- operations
 
     def hand_out(self) -> None:
-        """Each time with statuses of its own, as each acquisition has them."""
+        """Acquire records in both forms, with new status objects each time."""
         self.acquired.clear()
         first, last = self.part()
         choice = (RecordState.AVAILABLE, self.rng.choice((0, 5)), self.rng.randint(0, 2), 3, 1.2)
@@ -70,7 +70,7 @@ class Both:
             self.set(low, high, self.held(None, status))
 
     def accept(self) -> None:
-        """Runs of one holder; the form of offsets goes on where that of runs would do it another way."""
+        """Accept runs of one holder in both forms, up to the first acknowledgement that the form of runs leaves."""
         first, _ = self.part()
         spans = [(low, high) for low, high, status in self.runs.runs(FIRST, LAST) if status.owner and low >= first]
         if not spans:
@@ -132,14 +132,14 @@ class Both:
                 self.set(offset, offset, FREE)
 
     def forget(self) -> None:
-        """Forget what is finished up to the next run, as the start offset moves."""
+        """Forget finished offsets up to the next run, as when the start offset moves."""
         at = self.runs.unfinished_from()
         if at is not None and at > FIRST:
             self.runs.forget_below(at, FORGOTTEN)
             self.offsets.forget_below(at, FORGOTTEN)
             self.set(FIRST, at - 1, FORGOTTEN)
 
-    # -- what is asked
+    # -- queries
 
     def compare(self) -> None:
         unfinished = next((FIRST + at for at, status in enumerate(self.plain) if not status.done), None)
@@ -185,7 +185,7 @@ def test_both_forms_have_the_same_life(seed: int) -> None:
 
 
 def test_many_runs_are_listed_to_their_end() -> None:
-    """They are looked for some hundreds at a time."""
+    """List all runs, although they are searched some hundreds at a time."""
     statuses = [FREE, WAITS] * 400
     batch = OffsetBatch(5, statuses, 0)
     assert [first for first, _, _ in batch.runs(6, 804)] == list(range(6, 805))

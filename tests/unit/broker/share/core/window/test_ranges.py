@@ -1,4 +1,4 @@
-"""Listing what is in flight: every state, by whom, since when, until when; in parts of any size."""
+"""Listing records in flight with state, member, time of acquisition and lock deadline, in parts of any size."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LOCK_MS = 30_000
 
 
 def listed(core: SharePartition, most: int = 1_000, first: int = 0) -> list[RecordRange]:
-    """All parts put together."""
+    """Return the ranges of all parts together."""
     found: list[RecordRange] = []
     position: int | None = first
     while position is not None:
@@ -53,7 +53,7 @@ def test_nothing_is_in_flight() -> None:
 
 
 def test_the_first_record_is_the_first_one_listed() -> None:
-    """Alone, however many are like it: of windows that were loaded, with holes, and of what members left of them."""
+    """List it alone even if its neighbours are equal, in loaded windows, with holes, and after acknowledgements."""
     rng = random.Random(5)
     seen = set[str]()
     for seed in range(300):
@@ -186,7 +186,7 @@ def test_a_part_has_as_many_ranges_as_are_asked_for() -> None:
 
 
 def _busy(seed: int) -> SharePartition:
-    """A share partition after a random life, with order by key in every other one."""
+    """Return a share partition after random operations; every other one has order by key."""
     rng = random.Random(seed)
     group = settings(max_deliveries=3)._replace(
         order_by_key=bool(seed % 2), dead_letters=True, redelivery=RedeliveryBackoff(initial_ms=50 * (seed % 3))

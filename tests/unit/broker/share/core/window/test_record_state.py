@@ -1,4 +1,4 @@
-"""The transition table, exhaustively, and what may become of a record's status."""
+"""The transition table, exhaustively, and the transitions of a record's status."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ ALLOWED = {
 
 @pytest.mark.parametrize(("before", "after"), list(product(RecordState, RecordState)))
 def test_every_pair_of_states_is_a_legal_transition_or_raises(before: RecordState, after: RecordState) -> None:
-    """KIP-932, in-flight records: Available -> Acquired -> Available, Acknowledged or Archived; those two are final.
-    KIP-1191: a dead record is Archiving before it is Archived.
+    """Allow Available -> Acquired -> Available, Acknowledged or Archived, of which the last two are final (KIP-932).
+
+    A dead record is Archiving before it is Archived (KIP-1191).
     """
     if (before, after) in ALLOWED:
         assert transition(before, after) is after
@@ -48,12 +49,12 @@ def test_the_table_names_every_state_and_terminal_states_lead_nowhere() -> None:
 
 
 def test_persisted_numbers_are_kip_932s_delivery_states() -> None:
-    """KIP-932, WriteShareGroupState: 0 available, 2 acknowledged, 4 archived. KIP-1191: 3 archiving."""
+    """Persist 0 available, 2 acknowledged, 4 archived (KIP-932, WriteShareGroupState), and 3 archiving (KIP-1191)."""
     assert [state.value for state in RecordState] == [0, 1, 2, 3, 4]
 
 
 def test_acknowledge_types_lead_to_their_states() -> None:
-    """KIP-932, ShareAcknowledge: 0 gap, 1 accept, 2 release, 3 reject; KIP-1222: 4 renew, which keeps the state."""
+    """Map 0 gap, 1 accept, 2 release, 3 reject (KIP-932), and 4 renew, which keeps the state (KIP-1222)."""
     assert STATE_AFTER == {
         AcknowledgeType.GAP: ARCHIVED,
         AcknowledgeType.ACCEPT: ACKNOWLEDGED,
@@ -72,7 +73,7 @@ def test_acquiring_counts_a_delivery_and_sets_the_lock() -> None:
 
 @pytest.mark.parametrize("state", [AVAILABLE, ACKNOWLEDGED, ARCHIVING, ARCHIVED])
 def test_a_pending_transition_shows_the_new_state_without_owner_and_remembers_the_old(state: RecordState) -> None:
-    """A second acknowledgement of it must fail, and nobody may acquire it."""
+    """Refuse a second acknowledgement and any acquisition of the record."""
     before = settled(AVAILABLE, 0).acquired("m1", 500, 100)
     pending = before.pending(state, write_id=9)
     assert (pending.state, pending.owner, pending.deadline_ms) == (state, "", NO_DEADLINE)
@@ -97,7 +98,7 @@ def test_a_pending_record_that_left_the_log_stays_archived_even_if_the_write_fai
 
 @pytest.mark.parametrize(("count", "state"), [(1, AVAILABLE), (4, AVAILABLE), (5, ARCHIVED), (6, ARCHIVED)])
 def test_given_back_at_the_delivery_count_limit_means_archived(count: int, state: RecordState) -> None:
-    """KIP-932: the delivery count limit makes a record unprocessable."""
+    """Archive a record at the delivery count limit (KIP-932)."""
     held = DeliveryStatus(ACQUIRED, count, "m1")
     assert after_release(held, ShareGroupSettings(delivery_count_limit=5)) is state
     with_queue = ShareGroupSettings(delivery_count_limit=5, dead_letters=True)

@@ -1,4 +1,4 @@
-"""LeaveGroup: alone, in company, and by an administrator's word (KIP-345)."""
+"""LeaveGroup: of one member, of several, and by an administrator (KIP-345)."""
 
 from __future__ import annotations
 

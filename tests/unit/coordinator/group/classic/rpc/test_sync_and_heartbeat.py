@@ -1,4 +1,4 @@
-"""SyncGroup and Heartbeat: the assignment, and which members learn of a rebalance."""
+"""SyncGroup and Heartbeat: the assignment, and how members learn of a rebalance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.unit.coordinator.group.classic.world import DELAY_MS, REBALANCE_MS, S
 
 
 def completing(count: int = 2) -> tuple[ClassicWorld, list[str]]:
-    """A group that waits for its assignment; the leader is the first."""
+    """Return a group that waits for its assignment, and its member ids, the leader's first."""
     world = ClassicWorld()
     ids = [world.first_join()[0] for _ in range(count)]
     world.log.advance(2 * DELAY_MS)
@@ -155,7 +155,7 @@ def test_a_heartbeat_while_the_assignment_is_awaited() -> None:
 
 
 def test_waiting_members_need_no_heartbeats(world: ClassicWorld) -> None:
-    """A connection is silent while its JoinGroup waits."""
+    """Require none: a connection is silent while its JoinGroup waits."""
     one, two = world.stable(2)
     join = world.join(one)
     world.keep_alive(3 * SESSION_MS, two)

@@ -1,4 +1,4 @@
-"""`range` and `uniform`: every partition with one subscriber, evenly, and for `uniform` with little moved."""
+"""`range` and `uniform`: each partition has one subscriber, evenly, and `uniform` moves few."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_whatever_group(
     counts: dict[bytes, int],
     grown: int,
 ) -> None:
-    """Twice, with members and partitions that come and go in between."""
+    """Assign twice, with changes of members and partitions in between."""
     first = assign(name, {m: ConsumerAssignorMember(topics) for m, topics in before.items()}, counts)
     counts = {topic: count + grown for topic, count in counts.items()}
     members = {m: ConsumerAssignorMember(topics, first.get(m, {})) for m, topics in after.items()}
@@ -108,7 +108,7 @@ def check_even(subscriptions: dict[str, frozenset[bytes]], targets: dict[str, As
 
 
 class Topic(bytes):
-    """A topic id that counts how often it is looked up, or compared."""
+    """A topic id that counts its lookups and comparisons."""
 
     looks = 0
 
@@ -122,7 +122,7 @@ class Topic(bytes):
 
 
 def looks_of(name: str, members: dict[str, ConsumerAssignorMember], counts: dict[bytes, int]) -> list[int]:
-    """Looks at topics in each step of an assignment."""
+    """Return the number of topic lookups in each step of an assignment."""
     steps = ASSIGNORS[name](members, counts)
     looks: list[int] = []
     while True:
@@ -138,8 +138,9 @@ MOST_LOOKS = 10 * STEP_EFFORT
 
 
 def test_uniform_takes_its_time_for_subscriptions_that_differ() -> None:
-    """9,000 topics took 1.2 s in one turn when a member with a single one came: it looked at all that a member has for
-    every topic.
+    """Work in steps; 9,000 topics once took 1.2 s in one turn when a member with a single one joined.
+
+    For every topic it searched all partitions of a member.
     """
     topics = [Topic(b"%016d" % at) for at in range(9_000)]
     members = {f"m{at}": ConsumerAssignorMember(frozenset(topics), {}) for at in range(3)}

@@ -1,6 +1,6 @@
-"""Last stable offset and aborted transactions of a log: as its batches say, whatever happens to it.
+"""Last stable offset and aborted transactions of a log, which must always agree with its batches.
 
-The judge is `brute_force`, which walks every batch there is on disk.
+`brute_force` computes the expected values by reading every batch on disk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PRODUCERS = (1, 2, 3)
 
 
 def checked(log: PartitionLog) -> list[AbortedTransaction]:
-    """The aborted transactions, after a comparison of everything with the batches on disk."""
+    """Return the aborted transactions after comparing everything with the batches on disk."""
     stable, aborted = brute_force(batches_of(log), log.high_watermark)
     assert log.last_stable_offset == max(stable, log.log_start_offset)
     start = log.segments[0].base_offset if log.segments else 0
@@ -37,7 +37,7 @@ def checked(log: PartitionLog) -> list[AbortedTransaction]:
 
 
 def check_files(world: LogWorld) -> None:
-    """Each sealed segment's file, or that it has none, is what its markers say."""
+    """Compare each sealed segment's transaction index, or its absence, with the segment's markers."""
     log = world.log
     _, aborted = brute_force(batches_of(log), log.log_end_offset)
     for segment, after in zip(log.segments, log.segments[1:], strict=False):
@@ -50,7 +50,7 @@ def check_files(world: LogWorld) -> None:
 
 
 class Traffic:
-    """Random transactions of three producers, and plain records between them; the same for the same seed."""
+    """Random transactions of three producers with plain records between them, determined by the seed."""
 
     def __init__(self, seed: int, settings: LogSettings = SMALL, *, flush_every_message: bool = False) -> None:
         self.rng = Random(seed)
@@ -108,7 +108,7 @@ def test_a_marker_without_a_transaction_aborts_nothing(world: LogWorld) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_it_is_as_the_batches_say(seed: int) -> None:
-    """The index holds through rolls, clean restarts and kills."""
+    """Keep the index correct through rolls, clean restarts and kills."""
     traffic = Traffic(seed)
     for _ in range(8):
         traffic.some(traffic.rng.randint(1, 15))
@@ -136,7 +136,7 @@ def test_a_failed_write_takes_its_transactions_back(seed: int) -> None:
 
 
 def test_a_segment_whose_index_cannot_be_written_is_not_sealed() -> None:
-    """The append that needs room fails; the next one tries again."""
+    """Fail the append that would need a new segment; the next append tries again."""
     world = LogWorld(SMALL)
     append(world.log, b"x", producer=1)
     end(world.log, 1, commit=False)
@@ -152,7 +152,7 @@ def test_a_segment_whose_index_cannot_be_written_is_not_sealed() -> None:
 
 
 def test_a_clean_start_believes_the_files() -> None:
-    """Neither headers nor markers are read again."""
+    """Read neither headers nor markers again."""
     traffic = Traffic(3)
     traffic.some(60)
     expected = checked(traffic.world.log)
@@ -185,7 +185,7 @@ def test_a_damaged_file_is_made_again_from_the_log(damage: str) -> None:
 
 
 def test_without_snapshots_everything_is_read_again() -> None:
-    """An index file that has to be rebuilt needs to know what was open where its segment begins."""
+    """Rebuild an index file; that needs the transactions that were open at the start of its segment."""
     traffic = Traffic(5)
     traffic.some(60)
     expected = checked(traffic.world.log)
@@ -199,7 +199,7 @@ def test_without_snapshots_everything_is_read_again() -> None:
 
 
 def test_the_snapshot_that_recovery_would_begin_with_is_kept() -> None:
-    """Recovery reads sealed segments again that wait for their sync, and has to know what was open there."""
+    """Keep the snapshot: recovery reads unsynced sealed segments again and needs their open transactions."""
 
     def snapshots() -> list[int]:
         return [int(path.rpartition("/")[2][:20]) for path in world.fs.paths() if path.endswith(".snapshot")]
@@ -224,7 +224,7 @@ def test_the_snapshot_that_recovery_would_begin_with_is_kept() -> None:
 
 
 def test_a_file_of_a_log_that_was_longer_is_removed(world: LogWorld) -> None:
-    """A torn tail took the marker: its transaction is open again, and the file of the last clean stop is stale."""
+    """Remove the stale file of the last clean stop: a torn tail lost the marker, so the transaction is open again."""
     append(world.log, b"a", producer=1)
     end(world.log, 1, commit=False)
     world.tick()
@@ -243,7 +243,7 @@ def test_a_file_of_a_log_that_was_longer_is_removed(world: LogWorld) -> None:
 
 
 def test_deleting_records_takes_the_last_stable_offset_along(world: LogWorld) -> None:
-    """Apache Kafka: log start <= last stable offset, also within a transaction that is still open."""
+    """Keep log start <= last stable offset, as Apache Kafka does, even within an open transaction."""
     append(world.log, b"a", b"b", b"c", producer=1)
     append(world.log, b"plain")
     world.tick()
@@ -303,7 +303,7 @@ def steps_of(seed: int, count: int, *, flush_every_message: bool) -> range:
 
 @pytest.mark.parametrize("model", list(CrashModel))
 def test_dying_at_every_disk_operation(model: CrashModel) -> None:
-    """Answered records exist, and their transactions are reported rightly: an aborted record never looks committed."""
+    """Keep answered records, and never report an aborted record as committed."""
     steps = steps_of(0, 40, flush_every_message=True)
     assert len(steps) > 60
     for step in steps:
@@ -324,7 +324,7 @@ def test_dying_at_every_disk_operation(model: CrashModel) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_power_lost_after_a_segment_is_known_to_be_durable(seed: int) -> None:
-    """A start that does not read a segment again relies on its index, also when appends are not flushed one by one."""
+    """Rely on the index of a segment that is not read again, even if appends were not flushed one by one."""
     traffic = Traffic(seed)
     traffic.some(50)
     world, expected = traffic.world, checked(traffic.world.log)

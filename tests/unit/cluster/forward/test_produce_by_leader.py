@@ -1,4 +1,4 @@
-"""Batches of producers on their way through a node, on a simulated cluster with elections, deaths and losses."""
+"""Forwarding of producers' batches by a node, on a simulated cluster with elections, deaths and losses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from devtools.clients.requests import batch
 from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.foundation.pending import Pending
-from shareq.cluster.forward.batches import IN_FLIGHT, MOST_BYTES, Batch, Batches
 from shareq.cluster.forward.ports import Topic
+from shareq.cluster.forward.produce_by_leader import IN_FLIGHT, MOST_BYTES, Batch, Batches
 from shareq.cluster.link.ports import LinkFailure
 from shareq.cluster.mirror.topics import TopicMirror
 from shareq.protocol.errors import ErrorCode
@@ -28,7 +28,7 @@ from tests.support.cluster.world import ClusterWorld
 
 @dataclass
 class Node:
-    """A node's forwarding on a simulated cluster; `sent` has the requests that left it."""
+    """A node that forwards to a simulated cluster; `sent`: its requests."""
 
     settings: ClusterSettings = field(default_factory=ClusterSettings)
     seed: int = 0
@@ -57,7 +57,7 @@ class Node:
         self.order: list[bytes] = []
 
     def add(self, value: bytes, partition: int = 0, topic: Topic = "orders", acks: int = -1) -> None:
-        """Forward a batch with this value, which has to be another one each time."""
+        """Forward a batch with this value, which must be different each time."""
 
         def came(row: PartitionProduceResponse) -> None:
             assert value not in self.answers
@@ -75,7 +75,7 @@ class Node:
 
     @property
     def produced(self) -> list[list[int]]:
-        """The partitions of each Produce request."""
+        """Return the partitions of each Produce request."""
         return [
             [part.index for topic in each.topic_data for part in topic.partition_data]
             for each in self.sent
@@ -209,7 +209,7 @@ def test_whatever_happens_each_batch_is_answered_once_and_truly(seed: int) -> No
         if row.error_code == ErrorCode.NONE:
             assert any(offset_of(node, value, partition) == row.base_offset for partition in range(3))
         elif row.error_message is not None and row.error_code != ErrorCode.REQUEST_TIMED_OUT:
-            # The node said that nothing was appended. A leader that was deposed may say so of what was.
+            # The node answered that nothing was appended; a deposed leader may answer so about an appended batch.
             assert value not in stored
 
 
@@ -228,7 +228,7 @@ def test_a_batch_that_all_replicas_have_is_announced_with_its_leader_and_base_of
 
 
 def test_a_batch_that_got_another_timestamp_is_not_announced() -> None:
-    """Its records are not as they were sent: a topic with message.timestamp.type=LogAppendTime."""
+    """Do not announce it: LogAppendTime has changed its records."""
     node = Node()
     send = node.world.link.send
 

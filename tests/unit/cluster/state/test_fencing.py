@@ -1,4 +1,4 @@
-"""Rule (a): what counts in a log that several owners, deposed ones among them, have written into."""
+"""Rule (a): which batches count in a log written by several owners, some of them deposed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shareq.cluster.state.rules import (
+from shareq.cluster.state.fencing import (
     MOST_BYTES,
     NEXT_GENERATION,
     Counting,
@@ -27,7 +27,7 @@ B: Final = Producer(7, 1)
 
 
 def log_of(*batches: bytearray) -> list[bytes]:
-    """Return the batches as they lie in a log, one behind the other."""
+    """Return the batches with consecutive offsets, as in a log."""
     offset, log = 0, []
     for batch in batches:
         stamp(batch, offset, 0)
@@ -37,13 +37,13 @@ def log_of(*batches: bytearray) -> list[bytes]:
 
 
 def judged(log: Sequence[bytes]) -> list[Verdict]:
-    """Return the verdict on each batch, read from the start."""
+    """Return the verdict on each batch when the log is read from its start."""
     counting = Counting()
     return [counting.judge(read_header(batch), batch) for batch in log]
 
 
 def owner_of(log: Sequence[bytes]) -> Owner | None:
-    """Return the last owner, read from the start."""
+    """Return the last owner found when the log is read from its start."""
     counting = Counting()
     for batch in log:
         counting.judge(read_header(batch), batch)
@@ -111,7 +111,7 @@ def test_a_log_may_begin_with_the_record_that_it_was_pruned_to() -> None:
 
 
 def test_what_a_zombie_had_under_way_does_not_give_it_the_slot_back() -> None:
-    """The record before which a zombie meant to prune, or that of its new producer, behind that of its successor."""
+    """Skip a zombie's late record, for pruning or for its new producer, after its successor's record."""
     for late in (taken_over(A, 1), taken_over(Producer(7, 2), 1)):
         log = log_of(taken_over(A), taken_over(B), late, written(A), written(Producer(7, 2)), written(B))
         assert judged(log)[2:] == [Verdict.SKIPPED] * 3 + [Verdict.COUNTS]
@@ -155,7 +155,7 @@ def test_any_bytes_are_judged(key: bytes, value: bytes | None) -> None:
 
 
 def test_each_take_over_has_a_key_of_its_own() -> None:
-    """Compaction keeps one record of a key. Were it an older owner's, nothing that its owner wrote would count."""
+    """Use a key for each take-over: if compaction removed an owner's record, nothing that it wrote would count."""
     from shareq.protocol.records.batch import decode_records
 
     keys = {decode_records(taken_over(producer, generation))[0].key for producer in (A, B) for generation in (-1, 4)}
@@ -168,7 +168,7 @@ def test_each_take_over_has_a_key_of_its_own() -> None:
 
 @dataclass
 class Incarnation:
-    """An owner that goes by rule (b): it has up to two batches under way, and ends with the first unexpected offset."""
+    """An owner that follows rule (b): at most two batches in flight, and an end at the first unexpected offset."""
 
     number: int
     producer: Producer
@@ -180,12 +180,12 @@ class Incarnation:
 
 
 class Slot:
-    """A log, and incarnations that write into it whether or not they have been deposed."""
+    """A log, and owners that write into it, even after they were deposed."""
 
     def __init__(self) -> None:
         self.log: list[bytes] = []
         self.incarnations: list[Incarnation] = []
-        self.known: dict[int, list[int]] = {}  # offset of a batch: what its writer knew to count
+        self.known: dict[int, list[int]] = {}  # offset of a batch: the offsets that its writer knew to count
         self.confirmed: set[int] = set()
 
     def append(self, batch: bytearray) -> int:
@@ -197,7 +197,7 @@ class Slot:
         producer = Producer(number // 3, number % 3)
         offset = self.append(taken_over(producer))
         if not answered:
-            return  # its node begins again, as another program
+            return  # its node restarts as another process
         read = self.counted()
         owner = owner_of(self.log)
         assert owner is not None

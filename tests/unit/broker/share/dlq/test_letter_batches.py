@@ -1,11 +1,11 @@
-"""The dead letters that go into one batch, and what is read for them: by record, by size, by what cannot be read."""
+"""The dead letters of one batch, and the records read for them: limits by number, size and unreadable records."""
 
 from __future__ import annotations
 
 import pytest
 
 from shareq.broker.share.core.effects import Cause, DeadLetter
-from shareq.broker.share.dlq.lane import MOST_RECORDS, Lane, Round
+from shareq.broker.share.dlq.letter_batches import MOST_RECORDS, Lane, Round
 from shareq.broker.share.dlq.letters import letter_bytes
 from shareq.broker.share.dlq.rules import QueueTopic
 from shareq.broker.share.dlq.source import Reading, read_dead, readable_from
@@ -23,7 +23,7 @@ ROOM = 1 << 20
 
 
 class Burials:
-    """A lane whose share partition has these ranges of dead records, first and last offset."""
+    """A lane whose share partition has these ranges of dead records (first and last offset)."""
 
     def __init__(self, *ranges: tuple[int, int]) -> None:
         self.rig = ShareRig()
@@ -39,7 +39,7 @@ class Burials:
 
 
 def parts_of(made: Round) -> list[tuple[int, int, int]]:
-    """Up to where (exclusive), how many refused, how many without content."""
+    """Return, for each part, its end (exclusive), the refused letters, and the letters without content."""
     return [(part.upto, part.refused, part.bare) for part in made.parts]
 
 
@@ -64,7 +64,7 @@ def test_the_next_range_is_begun_only_where_there_is_room_for_a_letter(last: int
 
 
 def test_letters_stay_in_their_order_where_a_range_does_not_fit() -> None:
-    """Though the next range would: the last of the first one is too large for this batch."""
+    """Keep the order if the first range's last letter is too large for this batch but the next range would fit."""
     burials = Burials((0, 1), (2, 2))
     burials.source.fill(b"a", b"b" * 600, b"c")
     made = burials.next_round(room=1_000)
@@ -152,7 +152,7 @@ def test_at_the_high_watermark_nothing_is_left_to_read() -> None:
 
 
 def test_what_may_lie_below_an_end_that_is_not_known_yet_has_to_be_fetched() -> None:
-    """A node that took over a share partition does not know yet how far its log reaches."""
+    """Fetch them: a node that took over a share partition does not yet know its log's end."""
     log = source()
     log.missing_from = 0
     assert log.high_watermark == 0

@@ -1,10 +1,10 @@
-"""The meaning of share sessions' errors for a member."""
+"""A share group member's reaction to session errors."""
 
 from __future__ import annotations
 
 import pytest
 
-from shareq.client.share.meanings import Meaning, meaning_of
+from shareq.client.share.session_errors import Meaning, meaning_of
 from shareq.protocol.errors import ErrorCode
 
 MOVED = Meaning.PASSES | Meaning.MOVED

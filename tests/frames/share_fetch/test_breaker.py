@@ -1,0 +1,162 @@
+"""A share group with a breaker, over frames: too many dead letters in a period pause it until it is resumed."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from devtools.in_memory.mem_fs import CrashModel
+from tests.support.clients.share_client import ACCEPT, REJECT, RELEASE, ShareClient
+from tests.support.worlds.dead_letters import DeadLetterWorld
+
+WINDOW_MS = 10_000
+
+
+def with_breaker(letters: int = 3) -> DeadLetterWorld:
+    """Return a group with a queue that is paused after so many letters."""
+    return DeadLetterWorld(shareq_breaker_letters=str(letters), shareq_breaker_window_ms=str(WINDOW_MS))
+
+
+def is_paused(dead: DeadLetterWorld) -> bool:
+    return bool(dead.world.services.configs.share_group("g").paused)
+
+
+def kill(dead: DeadLetterWorld, number: int) -> None:
+    """Reject this many records."""
+    dead.produce(*(b"%d" % each for each in range(number)))
+    ((first, last, _),) = dead.take()
+    dead.end(REJECT, first, last)
+
+
+def resume(dead: DeadLetterWorld) -> None:
+    dead.configure("group", "g", shareq_paused="false")
+    dead.settle()
+
+
+def pauses(dead: DeadLetterWorld) -> int:
+    return dead.world.services.share.partitions.counters.breakers.get("g", 0)
+
+
+def test_too_many_letters_pause_the_group_and_a_line_says_how_it_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    dead = with_breaker(3)
+    kill(dead, 2)
+    assert not is_paused(dead)
+    with caplog.at_level(logging.WARNING):
+        kill(dead, 1)
+    assert is_paused(dead)
+    assert [record.getMessage() for record in caplog.records if "breaker" in record.getMessage()] == [
+        "share group g: paused by its breaker, 3 dead letters within 10000 ms; `shareq share resume g` goes on"
+    ]
+    assert pauses(dead) == 1
+    assert dead.offsets() == [0, 1, 2]
+    dead.produce(b"healthy")
+    assert dead.take() == []
+    resume(dead)
+    assert dead.take() == [(3, 3, 1)]
+
+
+def test_records_that_are_given_up_count_like_rejected_ones() -> None:
+    dead = with_breaker(2)
+    dead.produce(b"a", b"b")
+    for _ in range(2):  # the limit
+        assert [each[:2] for each in dead.take()] == [(0, 1)]
+        dead.end(RELEASE, 0, 1)
+    assert is_paused(dead)
+
+
+def test_accepted_records_and_single_failures_are_no_letters() -> None:
+    dead = with_breaker(1)
+    dead.produce(b"a", b"b")
+    dead.take()
+    dead.end(RELEASE, 0, 0)
+    dead.end(ACCEPT, 1, 1)
+    assert not is_paused(dead)
+
+
+def test_letters_of_a_longer_time_pause_nothing() -> None:
+    dead = with_breaker(3)
+    for _ in range(6):
+        kill(dead, 1)
+        dead.settle(WINDOW_MS // 2 + WINDOW_MS // 50)
+    assert not is_paused(dead)
+    assert len(dead.letters()) == 6
+
+
+def test_a_group_that_was_resumed_begins_at_no_letters() -> None:
+    dead = with_breaker(3)
+    kill(dead, 3)
+    resume(dead)
+    kill(dead, 2)
+    assert not is_paused(dead)
+    kill(dead, 1)
+    assert is_paused(dead)
+    assert pauses(dead) == 2
+
+
+def test_so_does_one_that_an_operator_has_paused() -> None:
+    dead = with_breaker(3)
+    kill(dead, 2)
+    dead.configure("group", "g", shareq_paused="true")
+    resume(dead)
+    kill(dead, 2)
+    assert not is_paused(dead)
+
+
+def test_what_becomes_letters_during_the_pause_does_not_count() -> None:
+    dead = with_breaker(3)
+    dead.produce(*(b"%d" % each for each in range(6)))
+    dead.take()
+    dead.end(REJECT, 0, 2)
+    assert is_paused(dead)
+    dead.end(REJECT, 3, 5)
+    assert len(dead.letters()) == 6
+    resume(dead)
+    kill(dead, 2)
+    assert not is_paused(dead)
+
+
+def test_letters_of_all_partitions_count_together() -> None:
+    dead = DeadLetterWorld(partitions=2, shareq_breaker_letters="2")
+    for partition in (0, 1):
+        dead.produce(b"x", partition=partition)
+        assert dead.take(partition=partition) == [(0, 0, 1)]
+        dead.end(REJECT, 0, 0, partition=partition)
+    assert is_paused(dead)
+
+
+def test_without_a_breaker_no_number_of_letters_pauses() -> None:
+    dead = DeadLetterWorld()
+    kill(dead, 100)
+    assert not is_paused(dead)
+    assert dead.world.services.share.partitions._breakers is None
+
+
+def test_a_pause_that_cannot_be_stored_is_tried_again_with_the_next_letter(caplog: pytest.LogCaptureFixture) -> None:
+    dead = with_breaker(2)
+
+    def fail(_changes: object) -> None:
+        dead.world.db.before_commit = None
+        raise OSError("no space left on device")
+
+    kill(dead, 1)
+    dead.world.db.before_commit = fail
+    kill(dead, 1)
+    assert not is_paused(dead)
+    assert "not paused after 2 dead letters, its next one tries again" in caplog.text
+    kill(dead, 1)
+    assert is_paused(dead)
+    assert pauses(dead) == 1
+
+
+def test_a_paused_group_stays_paused_through_a_crash() -> None:
+    dead = with_breaker(1)
+    kill(dead, 1)
+    assert is_paused(dead)
+    dead.world.crash(CrashModel.PROCESS_KILL)
+    assert is_paused(dead)
+    dead.member = ShareClient(dead.world)
+    dead.produce(b"healthy")
+    assert dead.take() == []
+    resume(dead)
+    assert dead.take() == [(1, 1, 1)]
