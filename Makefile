@@ -30,20 +30,20 @@ CLEAR       := $(call another,$(RUN))
 SPARK_CLEAR := $(call another,$(SPARK_RUN))
 CLUSTER := tests/interop/test_client_cluster.py
 SIMULATED := tests/interop/test_simulated_cluster.py
-NODES := tests/interop/test_nodes.py
+NODES := tests/interop/test_nodes.py tests/interop/test_several_owners.py
 BY_NODE := tests/interop/test_confluent_share_consumer.py tests/interop/test_share_fetch_rows.py tests/interop/test_share_bad_input.py tests/interop/test_java_share_consumer.py tests/interop/test_franz_go_share_suite.py tests/interop/test_aio.py tests/interop/test_worker.py tests/interop/test_taskiq.py tests/interop/test_celery.py tests/interop/test_celery_suite.py tests/interop/test_kombu_suite.py
 QUICK_BY_NODE := $(wordlist 1,3,$(BY_NODE)) $(filter %/test_aio.py %/test_worker.py %/test_taskiq.py %/test_kombu_suite.py,$(BY_NODE))
 SPARK_BY_NODE := tests/interop/test_spark.py
 KAFKA_TESTS := tests/interop/test_kafka_share_tests.py
 # They mostly wait for their brokers and clients, so several at once; each file has a broker of its own. In the order of
 # tests/support/file_order.py, not by how many tests a file has.
-INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --no-loadscope-reorder --ignore=tests/differential --ignore=$(CLUSTER) --ignore=$(SIMULATED) --ignore=$(NODES)
+INTEROP := -q -rfEsx -m "interop and not thorough" --dist=loadfile --no-loadscope-reorder --ignore=tests/differential $(addprefix --ignore=,$(CLUSTER) $(SIMULATED) $(NODES))
 SOURCES := tests devtools bench examples scripts
 # Compiled by the set-up, as pip does with what is not editable: else, with PYTHONDONTWRITEBYTECODE, by every start.
 PACKAGES := aio broker client cluster coordinator integrations ops protocol spark src testing
 
 .DEFAULT_GOAL := help
-.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues bench-moving spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills moving crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist wheels release-check clean
+.PHONY: help help-all demo demo-cluster demo-spark quick test test-spark check lint types imports gen-check links words gen reference docs interop interop-apache interop-apache-431 interop-apache-python interop-tls interop-all interop-cluster interop-simulated-cluster interop-nodes interop-by-node interop-spark-by-node interop-kafka-tests interop-spark interop-spark-here interop-spark-apache bench-spark bench-nodes bench-queues bench-moving spark-kill-matrix exactly-once storage-kills order-kills dlq-kills celery-kills cluster-kills moving crash-images docker-test differential differential-few sim sim-cluster exhaustive wakeups fuzz bad-records soak dashboard browser-test screenshots storage-matrix mutation bench dist wheels release-check clean
 .PHONY: $(if $(CLEAR),$(READY)) $(if $(SPARK_CLEAR),$(SPARK_READY))
 
 define EVERY_DAY
@@ -71,7 +71,7 @@ define THE_REST
 Tests in Python alone
   make sim SEEDS=n                  the broker on virtual time and a disk that forgets, n seeds, n / 10 with dead letters, with
                                     redrives, with our client (default 1000)
-  make sim-cluster SEEDS=n          nodes before a simulated cluster: kills, stops, cuts, elections, n seeds (default 1000);
+  make sim-cluster SEEDS=n          nodes at a simulated cluster: kills, stops, cuts, elections, n seeds (default 1000);
                                     ARGS='--from n'
   make exhaustive DEPTH=n           every life of n steps of a share partition in small worlds (default 5)
   make fuzz FRAMES=n                bent requests of every RPC, n in memory (default 20,000), a tenth to a broker process
@@ -91,6 +91,7 @@ Other people's clients and tests (Java, Maven, Go, Node, kcat: what is missing i
   make interop-apache               the same tests on Apache Kafka 4.4.0, which judges them (7 minutes); KAFKA_VERSION=4.3.1 for
                                     that one
   make interop-apache-431           the same on Apache Kafka 4.3.1
+  make interop-apache-python        on Apache Kafka 4.4.0 the interop tests of make test, which need Python alone (4 minutes)
   make interop-all                  both, with clean restarts where make interop has the kill -9 alone
   make interop-tls                  the same tests, and those that need only Python, with every client behind TLS and a login
                                     (SASL_SSL); ARGS=--broker=apache
@@ -100,7 +101,7 @@ Other people's clients and tests (Java, Maven, Go, Node, kcat: what is missing i
   make differential                 the same 500 sequences here and at Apache Kafka 4.4.0 (10 minutes); needs Java and Maven
   make differential-few             15 of them (1 minute)
 
-Nodes before a cluster
+Nodes in front of a cluster
   make interop-nodes                nodes before Apache Kafka 3.9.1 and 4.3.1: clients, a kill, rights that are missing; suites
                                     that need only Python by way of a node before shareq (4 minutes)
   make interop-by-node              share consumers of others, workers, Celery, taskiq by way of a node; NODE_CLUSTER=3.9.1 or
@@ -108,7 +109,7 @@ Nodes before a cluster
   make interop-spark-by-node        Spark's Kafka source and sink likewise; fetches half a gigabyte once
   make interop-simulated-cluster    Apache Kafka 3.9.1 and 4.3.1 judge the cluster that tests of nodes simulate (2 minutes);
                                     ARGS=--update-transcripts
-  make cluster-kills                nodes before a cluster killed, stopped, cut off under consumers, and brokers; ARGS='--
+  make cluster-kills                nodes in front of a cluster killed, stopped, cut off, and brokers; ARGS='--
                                     rounds=20 --cluster=4.3.1'; ARGS=--help
 
 Spark (half a gigabyte is fetched once)
@@ -216,7 +217,8 @@ bench-moving: $(READY)
 bench-queues: $(READY) $(QUEUES_READY)
 	@$(QUEUES_RUN) -m bench.queues $(ARGS)
 
-docs: $(DOCS_READY)
+docs: $(DOCS_READY) $(READY)
+	@$(RUN) -m scripts.reference --site
 	@$(DOCS_RUN) scripts/docs_site.py
 	@$(DOCS_RUN) scripts/check_site.py
 
@@ -259,7 +261,7 @@ imports: $(READY)
 
 gen-check: $(READY)
 	$(RUN) -m shareq.protocol.generator --check
-	$(RUN) scripts/reference.py --check
+	$(RUN) -m scripts.reference --check
 	$(RUN) scripts/lock.py --check
 
 links: $(READY)
@@ -273,7 +275,7 @@ gen: $(READY)
 	$(RUN) -m shareq.protocol.generator
 
 reference: $(READY)
-	$(RUN) scripts/reference.py
+	$(RUN) -m scripts.reference
 	$(RUN) scripts/promises.py
 	$(RUN) scripts/verdicts.py
 
@@ -287,6 +289,10 @@ interop-apache-431: interop-apache
 interop-apache: $(READY)
 	$(WITHIN) 1200 $(BIN)/pytest $(INTEROP) --numprocesses=3 --broker=apache $(ARGS) \
 	|| $(WITHIN) 300 $(BIN)/pytest $(INTEROP) --numprocesses=1 --broker=apache --last-failed --last-failed-no-failures=none $(ARGS)
+
+# Those that need Python alone, which `make test` has: in a run of their own, for they take as long again on one core.
+interop-apache-python: $(READY)
+	$(WITHIN) 900 $(BIN)/pytest $(INTEROP) -m "not interop and not thorough" --numprocesses=2 --broker=apache $(ARGS) tests/interop
 
 # The same tests, their clients behind TLS and a login. Those that cannot be are skipped, with reasons, and counted.
 interop-tls: $(READY)
@@ -303,7 +309,7 @@ interop-nodes: $(READY)
 	$(WITHIN) 600 $(BIN)/pytest -q -rfEs -m interop $(NODES) $(ARGS)
 	NODE_CLUSTER=ours $(WITHIN) 360 $(BIN)/pytest -q -rfE --numprocesses=2 --dist=loadfile --broker=node $(QUICK_BY_NODE) $(ARGS)
 
-# Before the cluster that NODE_CLUSTER names: ours, 3.9.1, 4.3.1. What is skipped has its reason in tests/interop/support/by_node.py.
+# before the cluster that NODE_CLUSTER names: ours, 3.9.1, 4.3.1. What is skipped has its reason in tests/interop/support/by_node.py.
 interop-by-node interop-spark-by-node: export NODE_CLUSTER ?= ours
 
 interop-by-node: $(READY)

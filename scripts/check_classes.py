@@ -1,7 +1,7 @@
 """Check that no class of the product changes more attributes than a reader can keep in mind, from `make lint`.
 
 `python scripts/check_classes.py` exits with 1 and a line for each class that assigns or deletes more than `MOST`
-attributes of its own outside `__init__`. Attributes that are set once are free: they are what a class stands on. An
+attributes of its own outside `__init__`. Attributes that are set once do not count: they are the class's foundation. An
 exception is named in `MORE`, with its number and its reason, and must still be needed.
 """
 

@@ -30,7 +30,7 @@ _URL = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])([^"')\s]+)""")
 class Page(HTMLParser):
     """The parts of a page that matter.
 
-    `loads` and `links`: attributes as they stand; `policies`: of what may be loaded.
+    `loads` and `links`: attributes, unchanged; `policies`: rules for loading.
     """
 
     def __init__(self, text: str) -> None:

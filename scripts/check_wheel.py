@@ -38,9 +38,12 @@ def main() -> int:
             _run([str(python), "-m", "shareq", "--version"], outside),
         }
         materials = _run([str(python), str(ROOT / "scripts" / "sbom.py"), "shareq"], outside)
-        # What can be imported without Spark, and what Spark looks for.
-        packages = "import importlib.util, shareq.client.network, shareq.spark; "
-        _run([str(python), "-c", packages + "assert importlib.util.find_spec('pyspark_shareq')"], outside)
+        # Every package and module, and what can be imported without pytest, Spark, kombu, taskiq and Dramatiq.
+        names = {f"shareq.{path.stem}" for path in (ROOT / "src" / "shareq").iterdir() if path.is_symlink()}
+        packages = "import importlib.util, shareq.client.network, shareq.spark, shareq.testing; "
+        missing = f"missing = [name for name in {sorted(names)} if importlib.util.find_spec(name) is None]; "
+        spark = "assert importlib.util.find_spec('pyspark_shareq'); "
+        _run([str(python), "-c", packages + missing + spark + "assert not missing, missing"], outside)
         if why_not() is None:
             _run([str(python), str(ROOT / "scripts" / "check_compiled.py")], outside)
         pages = "from importlib.resources import files; page = files('shareq.ops.console') / 'static' / 'views'"

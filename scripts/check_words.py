@@ -33,7 +33,6 @@ EXEMPT = (
     "scripts/check_words.py",
     "tests/unit/scripts/test_check_words.py",
     "schemas/",
-    "docs/reference/errors.md",  # has texts of schemas/
     "protocol/generated/",
     "tests/interop/transcripts/",
 )

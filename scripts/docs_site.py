@@ -1,8 +1,8 @@
 """Builds the documentation as a site in build/site/html/: `make docs`. A broken link or a missing page fails it.
 
-The pages are those of the repository. They are copied with what they link to (a source file becomes a page of its own,
-a folder a list of what is in it), links follow, and `zensical build --strict` makes HTML of them, which
-`scripts/check_site.py` looks at.
+The pages are those of the repository, and those that `scripts/reference.py --site` has made. They are copied with what
+they link to (a source file becomes a page of its own, a folder a list of what is in it), links follow, and `zensical
+build --strict` makes HTML of them, which `scripts/check_site.py` looks at.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ class Site:
             path = f"{path}/index.md"
         elif not path.endswith((".md", *_COPIED)):
             path = f"{path}.md"
-        if path.startswith("docs/"):
-            return path.removeprefix("docs/")
+        for folder in ("docs/", "build/"):
+            if path.startswith(folder):
+                return path.removeprefix(folder)
         return f"project/{path.lower()}" if "/" not in path else f"files/{path}"
 
     def _page(self, path: str, place: str) -> str:

@@ -62,9 +62,9 @@ AREAS: Final[Mapping[str, Area]] = {
         (f"{FRAMES}/share_order",),
     ),
     "share-dlq": Area(
-        tuple(f"broker/share/dlq/{each}.py" for each in ("lane", "letters", "rules", "source")),
+        tuple(f"broker/share/dlq/{each}.py" for each in ("letter_batches", "letters", "rules", "source")),
         (
-            *_tests(f"{UNIT}/share/dlq", "rules lane queues"),
+            *_tests(f"{UNIT}/share/dlq", "rules letter_batches queues"),
             *_tests(f"{FRAMES}/dead_letters", "kept_dead_records queues_of_a_broker"),
         ),
     ),
@@ -94,9 +94,11 @@ AREAS: Final[Mapping[str, Area]] = {
         _tests("tests/unit/protocol/passes", "chains offsets"),
     ),
     "redrive": Area(
-        tuple(f"broker/redrive/{each}.py" for each in ("letter", "progress", "reading", "rounds", "spec")),
+        tuple(
+            f"broker/redrive/{each}.py" for each in ("letter", "progress", "rate_limit", "reading", "rounds", "spec")
+        ),
         (
-            *_tests(f"{UNIT}/redrive", "progress reading rounds"),
+            *_tests(f"{UNIT}/redrive", "progress rate_limit reading rounds"),
             *_tests(f"{FRAMES}/redrive", "redrives redrive_rights half_a_round"),
         ),
     ),

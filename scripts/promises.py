@@ -78,10 +78,6 @@ def tables() -> str:
     for state, meaning in STATES.items():
         counts = [str(sum(row.state == state for row in rows[kip])) for kip in KIPS]
         lines.append(f"| {state} | {meaning} | {' | '.join(counts)} |")
-    lines += ["", "What differs from Apache Kafka 4.4.0:", ""]
-    lines += [
-        f"* *{row.promise}* ({row.id}): {row.note}" for kip in KIPS for row in rows[kip] if row.state == "differs"
-    ]
     return "\n".join([*lines, ""])
 
 

@@ -1,4 +1,6 @@
 """Writes docs/reference/ from the code: `make reference`; with --check it only compares, and ends with 1 if it differs.
+With --site it writes the pages that only the site has, into build/reference/: what `--help`, `/metrics`, docstrings
+and `docs/site/errors.toml` say.
 
 Properties come from their tables in `broker/config/`, requests from the table of handlers and the cards of these,
 errors from `docs/site/errors.toml`, commands from the command line itself, metrics from their declarations.
@@ -19,6 +21,7 @@ from typing import Any, Final
 
 import click
 
+from scripts.api_reference import interfaces
 from shareq.broker.config.group_config import GROUP_KEYS
 from shareq.broker.config.keys.broker import BROKER_KEYS
 from shareq.broker.config.topic_config import TOPIC_KEYS
@@ -41,7 +44,7 @@ from shareq.broker.metrics.family import Kind
 from shareq.broker.metrics.shares import SHARES
 from shareq.cluster.forward.forwarding import OF_PRODUCERS
 from shareq.cluster.node.metrics import OF_NODES
-from shareq.cluster.node.table import FORWARDED, NOT_OFFERED, REFUSED
+from shareq.cluster.node.table import FORWARDED, NOT_OFFERED, OWN, REFUSED
 from shareq.ops.cli.main import main as command_line
 from shareq.ops.cli.shared.command import ClusterCommand, common_options
 from shareq.ops.cli.shared.exits import EXIT_CODES
@@ -51,6 +54,7 @@ from shareq.protocol.errors import RETRIABLE, ErrorCode
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 FOLDER: Final = ROOT / "docs" / "reference"
+OF_THE_SITE: Final = ROOT / "build" / "reference"
 NOTES: Final = ROOT / "docs" / "site" / "errors.toml"
 _MADE: Final = "<!-- Made by `make reference`. -->"
 _CARD: Final = re.compile(
@@ -93,8 +97,10 @@ default. What to set first, and where: [configuration](../configuration.md).
 
 * [Of the broker](#of-the-broker): a file, `--set`, the environment. Those with \\* may be changed while it runs, by
   `shareq configs alter broker default --set NAME=VALUE`; those with \\*\\* for the broker by its id.
-* [Of a topic](#of-a-topic): `shareq configs alter topic NAME --set NAME=VALUE`. What is not set is the broker's.
-* [Of a group](#of-a-group): `shareq configs alter group NAME --set NAME=VALUE`. What is not set is the broker's."""
+* [Of a topic](#of-a-topic): `shareq configs alter topic NAME --set NAME=VALUE`. What is not set is the
+  broker's.
+* [Of a group](#of-a-group): `shareq configs alter group NAME --set NAME=VALUE`. What is not set is the
+  broker's; a group's own value lies between the broker's bounds (`.min.`, `.max.`)."""
 _REQUESTS: Final = """\
 # Requests and versions
 
@@ -113,19 +119,19 @@ clients try again by themselves until their time is up. They also open new sessi
 _COMMANDS: Final = """\
 # Commands
 
-Every command with its options. `--help` of each says more and has examples; [the command line](../cli.md) shows them
-at work."""
+Every command with its options. `--help` of each says more and has examples; [the command line](../../docs/cli.md)
+shows them at work."""
 _METRICS: Final = """\
 # All metrics
 
 Their names, labels and help texts. Counters end in `_total`; what is neither marked nor a counter is a gauge.
-[Metrics](../metrics.md) has queries, and says how the names follow from Apache Kafka's."""
+[Metrics](../../docs/metrics.md) has queries, and says how the names follow from Apache Kafka's."""
 _TABLES: Final = {
     "The broker": (BUILD, PROCESS, LISTENERS, QUOTAS, QUOTA_USAGES, REQUESTS, REQUEST_ERRORS, LEFT_OUT),
     "Disk, logs, transactions, redrives": DATA_FOLDER,
     "Coordinators and groups": COORDINATORS,
     "Share groups": SHARES,
-    "Nodes before a cluster": OF_NODES,
+    "Nodes in front of a cluster": OF_NODES,
 }
 _IN_COMMON: Final = """\
 Commands whose section lists the fields of their JSON talk to a cluster, and take these options; `migrate` has two
@@ -137,9 +143,16 @@ def pages() -> dict[str, str]:
     return {
         "properties.md": _page(properties()),
         "requests.md": _page(requests()),
+    }
+
+
+def site_pages() -> dict[str, str]:
+    """Return the pages that are made for the site alone, by the names of their files."""
+    return {
         "errors.md": _page(errors()),
         "commands.md": _page(commands()),
         "metrics.md": _page(metrics()),
+        "python.md": _page(interfaces()),
     }
 
 
@@ -164,14 +177,18 @@ def _definition(title: str, keys: ConfigDef) -> Iterator[str]:
     fixed: list[ConfigKey[Any]] = []
     bounds: list[ConfigKey[Any]] = []
     others: list[ConfigKey[Any]] = []
+    brokers: list[tuple[str, ConfigKey[Any]]] = []
     for key in sorted(keys, key=lambda each: each.name):
         if _WITHOUT_EFFECT.match(key.doc) and "Of a node" not in key.doc:
             inert.append(key)
         elif key.doc.startswith(_DEFAULT_ALONE):
             fixed.append(key)
+        elif name := _of_the_broker(key):
+            brokers.append((name, key))
         else:
             (bounds if _BOUND.fullmatch(key.doc) else others).append(key)
     yield from (f"* {_setting(key)}: {key.doc}" for key in others)
+    yield from _as_of_the_broker(brokers)
     if bounds:
         yield from ("", "The least and greatest values that a group may set for itself:", "")
         yield from (f"* {_setting(key)}" for key in bounds)
@@ -181,6 +198,24 @@ def _definition(title: str, keys: ConfigDef) -> Iterator[str]:
     ):
         if some:
             yield from ("", f"{what}: {', '.join(f'`{key.name}`' for key in some)}.")
+
+
+def _as_of_the_broker(named: list[tuple[str, ConfigKey[Any]]]) -> Iterator[str]:
+    """Yield the properties that fall back to one of the broker's, which the section of the broker explains."""
+    others = list(named)
+    for prefix in ("", "log.", "group."):
+        alike = [(name, key) for name, key in named if name == prefix + key.name]
+        others = [each for each in others if each not in alike]
+        if alike:
+            of = f"`{prefix}` and the same name" if prefix else "the same name"
+            yield from ("", f"As the broker's of {of}: {', '.join(f'`{key.name}`' for _, key in alike)}.")
+    if others:
+        yield from ("", "As one of another name:", "", *(f"* `{key.name}`: `{name}`." for name, key in others))
+
+
+def _of_the_broker(key: ConfigKey[Any]) -> str | None:
+    """Return the broker's property that a topic's or a group's falls back to."""
+    return next((name for name in (*key.broker_names, f"group.{key.name}") if name in BROKER_KEYS.keys), None)
 
 
 def _setting(key: ConfigKey[Any]) -> str:
@@ -217,10 +252,10 @@ def requests() -> Iterator[str]:
 
 
 def _of_nodes() -> Iterator[str]:
-    """Yield what becomes of the RPCs that a node before a cluster does not answer as every broker does."""
+    """Yield what becomes of the RPCs that a node in front of a cluster does not answer as every broker does."""
     yield from ("", "## At a node", "", *_OF_NODES.splitlines())
     by_way: dict[str, dict[str, list[str]]] = {}
-    for key, module in (*FORWARDED.items(), (ApiKey.FIND_COORDINATOR, "find_coordinator")):
+    for key, module in (*FORWARDED.items(), *OWN.items()):
         head, _, behaviour = _docstring(f"shareq.cluster.forward.handlers.{module}").partition("\n\nBehaviour: ")
         way = " ".join(head.split()).partition(",")[2].partition(": v")[0].strip(" .") or "forwarded"
         text = behaviour.removeprefix("as the cluster's.").strip() or "as the cluster's."
@@ -286,7 +321,7 @@ def errors() -> Iterator[str]:
     for code in ErrorCode:
         if code.name in notes:
             again = r"\*" if code in RETRIABLE else ""
-            yield f"* `{code.name}` ({int(code)}){again}: {notes[code.name]}"
+            yield f"* `{code.name}` ({int(code)}){again}: {notes[code.name].replace('](../', '](../../docs/')}"
 
 
 # Commands.
@@ -375,6 +410,11 @@ def metrics() -> Iterator[str]:
 
 def main() -> int:
     """Run the command."""
+    if sys.argv[1:] == ["--site"]:
+        OF_THE_SITE.mkdir(parents=True, exist_ok=True)
+        for name, text in site_pages().items():
+            (OF_THE_SITE / name).write_text(text)
+        return 0
     check = sys.argv[1:] == ["--check"]
     differs = [name for name, text in pages().items() if _read(FOLDER / name) != text]
     for name in differs:
