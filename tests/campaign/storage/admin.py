@@ -1,4 +1,4 @@
-"""The administrator of the workload: topics come and go, records and groups are deleted, offsets altered."""
+"""The administrator of the workload: creates and deletes topics, deletes records and groups, and alters offsets."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ RETENTION: Final = "retention.ms"
 
 
 class Admin(Process):
-    """Does one thing after the other; what creates and deletes topics is asked again until it is known."""
+    """The administrator, which repeats a creation or deletion whose answer was lost until one arrives."""
 
     def __init__(self, scene: Scene, name: str, *, cycles: bool = True) -> None:
         super().__init__(scene, name)
@@ -80,7 +80,7 @@ class Admin(Process):
         ]
 
     def set_up(self) -> None:
-        """Create what there is before the others begin."""
+        """Create the topics and set the configurations that the other clients rely on."""
         for plan in PLANS:
             self.create(plan)
         for group in GROUP_TOPICS:
@@ -143,7 +143,7 @@ class Admin(Process):
             self.pause(0.02)
 
     def trim(self) -> None:
-        """DeleteRecords up to somewhere."""
+        """Delete the records below an offset that is chosen at random."""
         plan, partition = self.rng.choice([(TRIMMED, 0), (TRIMMED, 0), (PLAIN, 1)])
         place = self.scene.place(plan.name, partition)
         assert place is not None
@@ -229,7 +229,7 @@ class Admin(Process):
 
 
 class Resetter(Process):
-    """A group that works for a while, and whose offsets are altered when it is empty."""
+    """A share group whose member works for a while, then leaves, so that offsets of the empty group can be altered."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         super().__init__(scene, name)

@@ -1,13 +1,13 @@
-"""A disk as a trace leaves it: what is there now, and what would be there after a loss of power.
+"""A model of a disk, built from a trace of system calls: its content now, and its content after a loss of power.
 
-Content: a file has what was written, and what of it is on stable storage: all that was written before its last
-completed sync began. A page of 4 KB that was written since then is there as it was at the sync, as it is now, or as it
-was in between; each page by itself. The size goes with the pages: a page behind the synced end brings the end along.
+Content: all that was written to a file before its last completed sync began is on stable storage. A page of 4 KB that
+was written later is, after a loss of power, as it was at the sync, as it is now, or as it was in between; each page
+independently. The size follows the pages: a page behind the synced end moves the end.
 
-Names: a folder has its entries, and those that are on stable storage. `Names.JOURNAL` is what ext4 does: changes of
-names are on disk in the order in which they were made, and any sync brings all before it along. `Names.POSIX` promises
-less: a name is safe when its folder was synced; other changes are there or not, each by itself, but for those that
-another one builds on.
+Names: a folder has its current entries, and those on stable storage. `Names.JOURNAL` is what ext4 does: changes of
+names reach the disk in the order in which they were made, and any sync writes all earlier ones. `Names.POSIX` promises
+less: a name is safe once its folder was synced; each other change may survive or not, independently, except that no
+change survives without those that it builds on.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Names(Enum):
 
 @dataclass(slots=True, eq=False)
 class FileNode:
-    """One file's content. `dirty`: page to its contents since the last sync, oldest first."""
+    """The content of one file. `dirty`: by page, its versions since the last sync, oldest first."""
 
     now: bytearray = field(default_factory=bytearray)
     synced: bytearray = field(default_factory=bytearray)
@@ -81,7 +81,7 @@ class FileNode:
                 self.dirty[page] = [now]
 
     def after_power_loss(self, rng: random.Random) -> bytes:
-        """One of the contents that the disk may have."""
+        """Return one of the contents that the disk may have after a loss of power."""
         keep = rng.choice((0.0, 0.3, 0.7, 1.0))
         shrunk = len(self.now) < len(self.synced) and rng.random() < 0.5
         content = self.synced[: len(self.now)] if shrunk else bytearray(self.synced)
@@ -103,7 +103,7 @@ def _fit(content: bytearray, size: int) -> None:
 
 @dataclass(slots=True, eq=False)
 class Folder:
-    """Entries by name: those now, and those on stable storage."""
+    """The entries of a folder by name: the current ones, and those on stable storage."""
 
     now: dict[str, Node] = field(default_factory=dict)
     durable: dict[str, Node] = field(default_factory=dict)
@@ -114,7 +114,7 @@ Node = FileNode | Folder
 
 @dataclass(slots=True, eq=False)
 class _Change:
-    """One change of names that is not on stable storage: what each (folder, name) becomes; None: gone."""
+    """One change of names that is not on stable storage: the new node for each (folder, name); None for a removal."""
 
     edits: list[tuple[Folder, str, Node | None]]
 
@@ -129,7 +129,7 @@ class _Open:
 
 
 class Disk:
-    """The folder `root` of one machine, through all processes of a trace."""
+    """The folder `root` of one machine, across all processes of a trace."""
 
     def __init__(self, root: Path, names: Names) -> None:
         self._root = os.path.abspath(root)
@@ -143,12 +143,12 @@ class Disk:
         self._syncs: dict[int, tuple[Node, tuple[int, dict[int, bytes]], list[_Change]]] = {}
 
     def new_process(self) -> None:
-        """The process that the calls came from is gone."""
+        """Forget the file descriptors and unfinished syncs of the process that ended."""
         self._fds.clear()
         self._syncs.clear()
 
     def apply(self, call: Call | Begun) -> bool:
-        """Do what the call did; whether it was about this folder."""
+        """Apply a system call. Return True if it concerned this folder."""
         if call.name not in self._NAMING and call.name in self._HANDLERS and _fd(call) not in self._fds:
             return False
         before = self.changes, self._opened_and_closed
@@ -286,7 +286,7 @@ class Disk:
         return self._fds.get(_fd(call))
 
     def _place(self, path: str) -> tuple[Folder, str] | None:
-        """The folder and the name of a path; None outside of the root. The root itself has no name."""
+        """Return the folder and the name of a path; None outside of the root. The root itself has the empty name."""
         if path == self._root:
             return self._top, ""
         if not path.startswith(self._root + "/"):
@@ -321,9 +321,9 @@ class Disk:
                 _make_durable(change)
 
     def adopt(self, actual: Mapping[str, bytes]) -> list[str]:
-        """Make of the files what they really are; the paths of those that were otherwise.
+        """Set the files to their actual contents. Return the paths of those that differed.
 
-        A call that a kill cut off has no result in the trace: nobody knows from it how far it came.
+        The trace has no result for a call that a kill cut off, so it does not show how much of it was done.
         """
         known = dict(_walk("", self._top, lambda folder: folder.now, lambda node: bytes(node.now)))
         files = {path: content for path, content in known.items() if content is not None}
@@ -345,7 +345,7 @@ class Disk:
 
     @contextlib.contextmanager
     def torn(self, call: Call | Begun | None, rng: random.Random) -> Iterator[None]:
-        """Apply a part of the write that comes next, if it is one, for the block."""
+        """While the block runs, apply a random part of the next write; do nothing for any other call."""
         opened = self._opened(call) if isinstance(call, Call) and call.name in _APPENDS else None
         if not isinstance(call, Call) or opened is None or not isinstance(opened.node, FileNode):
             yield
@@ -365,7 +365,7 @@ class Disk:
         return Image(list(_walk("", self._top, lambda folder: folder.now, lambda node: bytes(node.now))))
 
     def after_power_loss(self, rng: random.Random) -> Image:
-        """One of the images that a loss of power may leave."""
+        """Return one of the images that a loss of power may leave."""
         entries = _copies(self._top)
         for change in self._surviving(rng):
             for folder, name, node in change.edits:
@@ -397,7 +397,7 @@ class Disk:
         return kept
 
     def synced_logs(self) -> Iterator[bytes]:
-        """The synced content of every segment whose name, and whose folder's, is on stable storage and still there."""
+        """Yield the synced content of each existing segment whose name, and folder's name, are on stable storage."""
         for name, folder in self._top.durable.items():
             if isinstance(folder, Folder) and self._top.now.get(name) is folder:
                 for file_name, node in folder.durable.items():
@@ -409,7 +409,7 @@ _APPENDS: Final = frozenset({"write", "writev"})
 
 
 def actual_files(root: Path) -> dict[str, bytes]:
-    """Return the contents of a folder's files now, by path."""
+    """Return the current contents of a folder's files, by path."""
     return {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")
@@ -467,14 +467,14 @@ def _walk(
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Files with their content, and folders (None), by path; a folder comes before what is in it."""
+    """Files with their content, and folders (with None), by path; a folder precedes its content."""
 
     files: list[tuple[str, bytes | None]]
 
     LEFT_OUT: ClassVar = ("-shm",)
 
     def write(self, root: Path) -> None:
-        """Make the folder. SQLite's shared memory is not in it: that is mapped, and rebuilt from the WAL."""
+        """Create the folder. SQLite's shared memory is left out: it is mapped, and rebuilt from the WAL."""
         root.mkdir(parents=True)
         for path, content in self.files:
             if content is None:

@@ -1,4 +1,4 @@
-"""The end of a run: everything that the broker has is read, and every share group is worked off."""
+"""The end of a run: every log is read to its end, and every share group accepts all that is left."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ PATIENCE_S: Final = 20.0
 
 
 class Drain:
-    """`settled`: no locks are held, so that share groups need not be waited for.
+    """Reads of everything that the broker has, noted in the history.
 
-    `damaged`: what was not synced may be gone, so logs are read over what cannot be read, and over transactions whose
-    end is not known any more.
+    `settled`: no locks are held, so no lock has to be waited for. `damaged`: unsynced data may be lost, so reads skip
+    records that cannot be read, and transactions whose end is lost.
     """
 
     def __init__(self, scene: Scene, *, settled: bool, damaged: bool = False) -> None:
@@ -48,7 +48,7 @@ class Drain:
         self._looker = Looker(scene, self._link, _NAME)
 
     def all(self) -> None:
-        """Note what is left. Raises nothing of the broker's: what it refuses is noted, too."""
+        """Note what is left. An error of the broker is noted, too, never raised."""
         self._end_transactions()
         self._looker.topics()
         self._looker.config(PLAIN.name, "retention.ms")
@@ -66,7 +66,7 @@ class Drain:
         self._scene.recorder.ok(_NAME, self._scene.recorder.now(), Refused(what))
 
     def _end_transactions(self) -> None:
-        """A new incarnation of each producer: open transactions are aborted, decided ones finished."""
+        """Initialize each transactional id again, which aborts its open transaction and finishes a decided one."""
         for transactional_id in TRANSACTIONAL_IDS:
             deadline = time.monotonic() + self._patience_s
             while error := Transactor(self._link, transactional_id=transactional_id).init():
@@ -110,7 +110,7 @@ class Drain:
         self._scene.recorder.ok(_NAME, invoked, Drained(place, start, end, tuple(records)))
 
     def _read(self, reader: Reader, place: Place) -> Read | None:
-        """The next records; None where they cannot be read, which is noted."""
+        """Return the next records. Note that they cannot be read, and return None, if so."""
         try:
             got = reader.read(place, 1 << 20)
         except Unreadable as error:
@@ -123,7 +123,7 @@ class Drain:
         return got
 
     def _group(self, group: str) -> None:
-        """Accept everything that the group is still handed."""
+        """Accept everything that the broker still delivers to the group."""
         member = ShareMember(self._scene, f"{_NAME}-{group}", group)
         places = self._scene.places(*GROUP_TOPICS[group])
         member.heartbeat()
@@ -156,9 +156,10 @@ class Drain:
             self._scene.recorder.ok(_NAME, self._scene.recorder.now(), ShareDrained(group, place))
 
     def _not_looked_at(self, member: ShareMember, places: Sequence[Place]) -> dict[Place, str]:
-        """The partitions of which the last answer does not say that there was nothing, or what there was; and why.
+        """Return the partitions that the last answer does not account for, each with the reason.
 
-        One whose state is still being read is not in it. Where data may be gone, an error is an answer, too.
+        A partition whose state is still being read is left out. If data may be lost, an error accounts for its
+        partition.
         """
         errors = {place: member.rows.get(place) for place in places}
         return {

@@ -1,4 +1,4 @@
-"""Reading logs over the wire as consumers do: positions, isolation, aborted transactions left out."""
+"""Reads of logs over the wire as consumers do them: by position and isolation level, without aborted records."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Read:
 
 @dataclass(slots=True)
 class Reader:
-    """Positions in places, and fetches from them."""
+    """A consumer's positions, by place, and its fetches."""
 
     scene: Scene
     link: Link
@@ -45,7 +45,7 @@ class Reader:
     positions: dict[Place, int] = field(default_factory=dict)
 
     def read(self, place: Place, max_bytes: int, max_wait_ms: int = 0) -> Read | None:
-        """The next records; None when the position had to be sought again, or the topic is gone. Raises Unreadable."""
+        """Return the next records; None if the position was reset or the topic does not exist. Raise Unreadable."""
         position = self.positions.get(place)
         if position is None:
             position = self.offset(place, EARLIEST)
@@ -81,7 +81,7 @@ class Reader:
         return Read(records, part.log_start_offset, part.high_watermark, part.last_stable_offset)
 
     def _records(self, part: PartitionData, position: int) -> Iterator[tuple[int, int, str | None]]:
-        """Offset, the offset after it, and the value's name; None for what a consumer does not see."""
+        """Yield each record's offset, the offset after it, and the name of its value, None if consumers skip it."""
         data = bytes(part.records or b"")
         aborted = sorted(part.aborted_transactions or (), key=lambda one: one.first_offset)
         hidden: set[int] = set()
@@ -100,7 +100,7 @@ class Reader:
             yield header.last_offset, header.last_offset + 1, None
 
     def offset(self, place: Place, timestamp: int) -> int | None:
-        """The start or the end of a log; None when it is not there."""
+        """Return the start or the end of a log; None if it does not exist."""
         name = self.scene.name_of(place)
         if name is None:
             return None
@@ -115,7 +115,7 @@ class Reader:
 
 
 class Consumer(Process):
-    """Reads every place again and again, each from where it was."""
+    """A client that keeps reading every place, each from its last position."""
 
     def __init__(self, scene: Scene, name: str, *, read_committed: bool) -> None:
         super().__init__(scene, name)

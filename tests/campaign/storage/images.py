@@ -1,4 +1,4 @@
-"""Crash images of real runs: what kills and losses of power would have left at random moments, and a broker on it."""
+"""Crash images of real runs: disks as kills and losses of power leave them, and a broker started on each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _VALUE: Final = re.compile(rb"((?:plain|idempotent)\.\d+)\|")
 
 
 class Kind(Enum):
-    """The machine's fate, the setting, and the file system."""
+    """The kinds of image: how the machine stops, the sync setting, and the file system."""
 
     KILL = "kill -9"
     POWER = "power loss, each write synced, names in order as ext4 has them"
@@ -68,7 +68,7 @@ SHARES: Final[Mapping[Kind, float]] = {
 
 @dataclass(slots=True)
 class ImageResult:
-    """The outcome of one image. `start_s` None: the broker did not start."""
+    """The outcome of one image. `start_s` is None if the broker did not start."""
 
     kind: Kind
     number: int
@@ -85,7 +85,10 @@ class ImageResult:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call of one of the broker's lives. `changes`: it changes what is on the disk, or what is safe there."""
+    """A call from one of the broker's lives.
+
+    `changes`: it alters the disk's content, or what of it is on stable storage.
+    """
 
     life: int
     call: Call | Begun
@@ -98,7 +101,7 @@ class Step:
 
 @dataclass(slots=True)
 class Run:
-    """One traced run: a workload over some lives of a broker, each but the last ended by kill -9."""
+    """One traced run: a workload over several lives of a broker, all of them but the last ended by kill -9."""
 
     folder: Path
     endings: list[dict[str, bytes]]
@@ -115,7 +118,7 @@ class Run:
         return sorted(self.folder.glob("trace-*"))
 
     def steps(self) -> list[Step]:
-        """All calls that are about the data folder, in order."""
+        """Return all calls that concern the data folder, in order."""
         disk, steps = Disk(self.data_dir, Names.JOURNAL), list[Step]()
         for life, trace in enumerate(self.traces):
             with trace.open(encoding="ascii", errors="replace") as lines:
@@ -129,7 +132,7 @@ class Run:
 
 
 def record(folder: Path, seed: int, lives: int, seconds: float, settings: Mapping[str, str]) -> Run:
-    """Run a broker under strace with the whole workload; each of its lives takes `seconds`."""
+    """Run a broker under strace with the whole workload, for several lives of `seconds` each."""
     rng = random.Random(f"run {seed}")
     node = Node(folder / "data", {**SETTINGS, **settings})
     scene = Scene(lambda: node.address, seed)
@@ -170,7 +173,7 @@ class Images:
         """Files that the trace and the folder did not agree on at the end of a life."""
 
     def check(self, kind: Kind, count: int) -> Iterator[ImageResult]:
-        """`count` images at random moments of the run."""
+        """Check `count` images of a kind, from random moments of the run."""
         if kind.synced:
             self._settings.update(EACH_WRITE_SYNCED)
         rng = random.Random(f"images {self._seed} {kind.name}")
@@ -248,7 +251,7 @@ class Images:
 
 
 def _synced(disk: Disk) -> Promise:
-    """Return the promise at default settings: metadata, and what a sync had brought to disk."""
+    """Return the promise at default settings: the metadata, and the values that a sync brought to disk."""
     values = {value.decode() for content in disk.synced_logs() for value in _VALUE.findall(content)}
     return Promise(values, ("topic ", "config "))
 

@@ -34,7 +34,7 @@ _COLUMNS: Final[Sequence[tuple[str, Callable[[Sequence[ImageResult]], str]]]] = 
 
 
 def markdown(results: Sequence[ImageResult], took_s: float) -> list[str]:
-    """Return the origin of the figures, a row for each kind of image, and what was found."""
+    """Return the origin of the figures, a row for each kind of image, and the anomalies found."""
     found = Counter(anomaly.analysis.value for one in results for anomaly in one.anomalies)
     lines = [f"{origin([one.seed for one in results])}, {took_s:.0f} s", ""]
     lines += [f"| | {' | '.join(name for name, _ in _COLUMNS)} |", "|---|" + "---:|" * len(_COLUMNS)]
@@ -46,7 +46,7 @@ def markdown(results: Sequence[ImageResult], took_s: float) -> list[str]:
 
 
 def write_json(path: Path, results: Sequence[ImageResult]) -> None:
-    """Each image that was not started on in silence."""
+    """Write each image on which the broker did not start without a complaint."""
     images = [
         {
             "kind": one.kind.name,

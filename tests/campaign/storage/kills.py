@@ -1,4 +1,4 @@
-"""Kills of a broker under the mixed load, at random and at aimed moments; then everything is drained and judged."""
+"""Kills of a broker under the mixed load, at random and at aimed moments; then a drain and a judgement."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Aim(Enum):
 
 @dataclass(slots=True)
 class RoundResult:
-    """One data folder's kills. `met`: those whose moment came; the others came at any moment."""
+    """The kills of one data folder. `met`: how many came at the moment they aimed at; the others came at random."""
 
     seed: int
     kills: int = 0
@@ -61,7 +61,7 @@ class RoundResult:
 
 
 class Round:
-    """One folder, one workload, `kills` kills."""
+    """One workload on one data folder, during `kills` kills."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Round:
         self.result = RoundResult(seed)
 
     def run(self) -> RoundResult:
-        """Raises nothing of the broker's: what went wrong is in the result."""
+        """Play the round. An error of the broker is part of the result, never raised."""
         began = time.monotonic()
         try:
             self._work()
@@ -158,7 +158,7 @@ class Round:
 
 
 class _Files:
-    """The traces of work in a data folder, from one look to the next."""
+    """The files in a data folder that show work in progress, compared from one look to the next."""
 
     _SUFFIXES: Final[Mapping[Aim, Sequence[str]]] = {
         Aim.CLEANING: (".cleaned", ".swap"),

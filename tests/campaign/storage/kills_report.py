@@ -28,7 +28,7 @@ def facts(seeds: Sequence[int]) -> list[tuple[str, str]]:
 
 
 def origin(seeds: Sequence[int]) -> str:
-    """Return the same as a line."""
+    """Return the origin of the figures as one line."""
     return ", ".join(f"{name} {value}" for name, value in facts(seeds))
 
 
@@ -56,7 +56,7 @@ def markdown(results: Sequence[RoundResult]) -> list[str]:
 
 
 def write_json(path: Path, results: Sequence[RoundResult]) -> None:
-    """All rounds, with each anomaly."""
+    """Write all rounds, with each anomaly."""
     rounds = [
         {
             "seed": one.seed,

@@ -1,4 +1,4 @@
-"""Connections of the workload's clients: cut by each kill, opened again when the broker is back."""
+"""Connections of the workload's clients: each kill cuts them, and they reconnect when the broker runs again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RETRY_S: Final = 0.02
 
 
 class Cut(Exception):
-    """The connection ended before the answer: nobody knows whether the request took effect."""
+    """The connection ended before the answer, so it is unknown if the request took effect."""
 
 
 class Stopped(Exception):
@@ -25,7 +25,7 @@ class Stopped(Exception):
 
 
 class Unreadable(Exception):
-    """The broker answered an error that means lost or damaged data."""
+    """The broker answered with an error that means lost or damaged data."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Link:
     _wire: WireClient | None = None
 
     def ready(self) -> None:
-        """Be connected; wait for the broker if need be. Raises Stopped."""
+        """Connect, and wait for the broker if it is down. Raise Stopped."""
         while self._wire is None:
             if self.stop.is_set():
                 raise Stopped
@@ -49,7 +49,7 @@ class Link:
                 time.sleep(RETRY_S)
 
     def call(self, request: Message, version: int, response_class: type[R]) -> R:
-        """One exchange. Raises Cut, Stopped."""
+        """Send one request and return its response. Raise Cut or Stopped."""
         self.ready()
         assert self._wire is not None
         try:
@@ -59,7 +59,10 @@ class Link:
             raise Cut from error
 
     def send_and_hang_up(self, request: Message, version: int) -> None:
-        """Send as if the network failed: the broker gets the request, the client no answer. Raise Cut, Stopped."""
+        """Send a request and close the connection before its answer, as if the network had failed.
+
+        Raise Cut or Stopped.
+        """
         self.ready()
         assert self._wire is not None
         try:

@@ -1,4 +1,4 @@
-"""Looking at what a broker has: topics, committed offsets, configurations, where share groups start."""
+"""Looks at a broker's content: topics, committed offsets, configurations, start offsets of share groups."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def offset_register(group: str, partition: int) -> str:
 
 
 class Looker:
-    """Asks, and notes the answers under the name of `process`."""
+    """Questions to the broker, whose answers are noted under the name of `process`."""
 
     def __init__(self, scene: Scene, link: Link, process: str) -> None:
         self._scene = scene
@@ -44,12 +44,12 @@ class Looker:
         self._process = process
 
     def topic_ids(self) -> dict[str, bytes]:
-        """All topics by name."""
+        """Return the ids of all topics, by name."""
         response = self._link.call(MetadataRequest(None, False), 12, MetadataResponse)
         return {topic.name: topic.topic_id for topic in response.topics if topic.name is not None}
 
     def topics(self) -> dict[str, bytes]:
-        """Return the ids of `topic_ids`, and note them."""
+        """Return the ids of all topics, by name, and note them."""
         invoked = self._scene.recorder.now()
         found = self.topic_ids()
         ids = {plan.name: found.get(plan.name) for plan in PLANS}
@@ -58,7 +58,7 @@ class Looker:
         return found
 
     def offsets(self, group: str) -> bool:
-        """The committed offsets of a group; whether they could be fetched."""
+        """Note the committed offsets of a group. Return False if they could not be fetched."""
         invoked = self._scene.recorder.now()
         topics = [OffsetFetchRequestTopics(PLAIN.name, partition_indexes=list(range(PLAIN.partitions)))]
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group, topics=topics)], require_stable=True)
@@ -74,7 +74,7 @@ class Looker:
         return True
 
     def config(self, topic: str, name: str) -> None:
-        """One property of a topic, as far as it was set there."""
+        """Note a property of a topic, None if it is not set at the topic itself."""
         invoked = self._scene.recorder.now()
         request = DescribeConfigsRequest([DescribeConfigsResource(TOPIC, topic, [name])])
         (answer,) = self._link.call(request, 4, DescribeConfigsResponse).results
@@ -84,7 +84,7 @@ class Looker:
             self._scene.recorder.ok(self._process, invoked, Transfer(observed=observed))
 
     def share_starts(self, group: str) -> dict[Place, int]:
-        """Return the starts of a group, by place."""
+        """Return the start offsets of a group, by place."""
         invoked = self._scene.recorder.now()
         topics = [
             DescribeShareGroupOffsetsRequestTopic(plan.name, list(range(plan.partitions)))

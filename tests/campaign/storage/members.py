@@ -1,4 +1,4 @@
-"""Members of share groups over frames: heartbeats, fetches, answers of every kind, and some that never answer."""
+"""Members of share groups that send frames: they join, fetch, acknowledge in every way, and sometimes never do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REJOIN: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_MEMBER
 
 @dataclass(slots=True)
 class _Session:
-    """A share session: its epoch, and what was added to it."""
+    """A share session: its epoch, and the partitions added to it."""
 
     epoch: int = 0
     places: set[Place] = field(default_factory=set)
@@ -33,7 +33,7 @@ class _Session:
 
 
 class ShareMember(Process):
-    """One member of a group: what it acquires it accepts, releases, rejects or keeps until the lock ends."""
+    """A member of a share group. It accepts, releases or rejects each record, or keeps it until its lock times out."""
 
     KEEPS: Final = 0.03
 
@@ -57,7 +57,7 @@ class ShareMember(Process):
         return f"{self.name}-{self._incarnation}"
 
     def on_cut(self) -> None:
-        """The broker ends the session of a lost connection."""
+        """Forget the session: the broker ends it with its connection."""
         self.scene.recorder.ok(self.name, self.now(), Departed(self.group, self.member))
         self.session.reset()
         self._open.clear()
@@ -110,7 +110,7 @@ class ShareMember(Process):
                 ]
 
     def leave(self) -> None:
-        """Leave the group; what it held is released with its session."""
+        """Leave the group; the broker releases the records that the member held."""
         self._beat(-1, None)
         self.scene.recorder.ok(self.name, self.now(), Departed(self.group, self.member))
         self._member_epoch, self.assigned = 0, []
@@ -125,9 +125,7 @@ class ShareMember(Process):
     # -- records
 
     def answer_to(self, delivery: Delivery) -> Ack | None:
-        """Return the answer to a delivery; None: the member keeps the record, without a word, until
-        the lock times out.
-        """
+        """Return the acknowledgement of a delivery; None if the member keeps the record until its lock times out."""
         chance = self.rng.random()
         if chance < self.KEEPS:
             return None
@@ -135,12 +133,12 @@ class ShareMember(Process):
         return Ack(delivery.place, delivery.offset, kind)
 
     def gaps(self) -> list[Ack]:
-        """The answers to offsets that were acquired and have no record: those of markers, of what was compacted."""
+        """Return acknowledgements of acquired offsets without a record: markers, and compacted records."""
         gaps, self._gaps = self._gaps, []
         return gaps
 
     def fetch(self, places: Sequence[Place], max_records: int, max_wait_ms: int) -> list[Delivery]:
-        """One ShareFetch, with the answers that wait; what it brought."""
+        """Send a ShareFetch with the acknowledgements that are due. Return its deliveries."""
         acks, self._open = self._open, []
         if self.session.epoch == 0 and acks:
             self.acknowledged(self.now(), acks, Outcome.INFO)  # the session they belong to is gone
@@ -218,7 +216,7 @@ class ShareMember(Process):
         return deliveries
 
     def acknowledge(self, acks: Sequence[Ack]) -> None:
-        """One ShareAcknowledge for each place."""
+        """Send a ShareAcknowledge for each place."""
         for place in sorted({ack.place for ack in acks}):
             self._acknowledge(place, [ack for ack in acks if ack.place == place])
 
@@ -252,7 +250,7 @@ class ShareMember(Process):
 
 
 def deliveries_of(place: Place, part: PartitionData) -> list[Delivery]:
-    """Return a share fetch's deliveries of one partition, with the records' values; None where there is none."""
+    """Return a share fetch's deliveries from one partition, each with its record's value, None without a record."""
     values: dict[int, str] = {}
     data = bytes(part.records or b"")
     for at, header in batch_headers(data):

@@ -1,8 +1,7 @@
-"""Brokers with a planted fault: each has to be found in the history of a few kills.
+"""Brokers with a planted fault. The history of a few kills must reveal each.
 
-`python -m tests.campaign.storage.planted serve ...` with the fault's name in SHAREQ_PLANTED. Faults of memory replace
-something of the broker; faults of the disk do to the data folder, at each start but the first, what a bad recovery
-would do.
+`python -m tests.campaign.storage.planted serve ...` with the fault's name in SHAREQ_PLANTED. Faults of memory replace a
+part of the broker; faults of the disk damage the data folder at each start but the first, as a faulty recovery would.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Fault(Enum):
 
 
 def _last_logs(data_dir: Path, prefix: str) -> list[Path]:
-    """The newest segment of each partition that has one."""
+    """Return the newest segment of each partition, if it is not empty."""
     folders = [folder for folder in data_dir.iterdir() if folder.is_dir() and folder.name.startswith(prefix)]
     newest = [max(folder.glob("*.log"), default=None) for folder in folders]
     return [path for path in newest if path is not None and path.stat().st_size]
@@ -109,7 +108,7 @@ _OF_MEMORY: Final[dict[Fault, Callable[[], None]]] = {
 
 
 def plant(fault: Fault, arguments: list[str]) -> None:
-    """Make this process's broker a faulty one. `arguments`: its command line."""
+    """Plant the fault in this process's broker. `arguments` is its command line."""
     if (change := _OF_MEMORY.get(fault)) is not None:
         change()
     if fault is Fault.SHORT_LOCKS:

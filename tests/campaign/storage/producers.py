@@ -1,4 +1,4 @@
-"""Producers: a plain one, an idempotent one that sends again what was cut off, transactional ones and a job of them."""
+"""Producers: a plain one, an idempotent one that repeats unanswered batches, and transactional ones."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ _NO_TOPIC: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.UNKNOWN_TOPI
 
 
 def payload(value: str) -> bytes:
-    """The bytes of a record's value: its name, then padding; a lot of it now and then."""
+    """Return the bytes of a record's value: its name, then padding, which is large for one name in ten."""
     return value.encode() + (LARGE if value.endswith("7") else PADDING)
 
 
 def now_ms() -> int:
-    """Retention goes by the time of records."""
+    """Return the current time, as record timestamps need it: retention goes by them."""
     return time.time_ns() // 1_000_000
 
 
@@ -69,12 +69,12 @@ def data_of(records: list[Record]) -> list[RecordData]:
 
 
 def numbered(records: list[Record], base: int) -> tuple[Record, ...]:
-    """Return the records with the offsets that follow from the first one."""
+    """Return the records, numbered from the offset `base`."""
     return tuple(one._replace(offset=base + number) for number, one in enumerate(records))
 
 
 class Producer(Process):
-    """Sends batches of up to five records to every kind of topic; what is cut off stays unknown."""
+    """A producer of batches of up to five records for every kind of topic. It repeats no unanswered batch."""
 
     TOPICS: tuple[TopicPlan, ...] = (PLAIN, TRIMMED, ROLLING, COMPACTED, CYCLED)
 
@@ -121,7 +121,7 @@ class Producer(Process):
 
 
 class IdempotentProducer(Producer):
-    """Sends a batch again, with its sequence numbers, until it is answered: it must be in the log once."""
+    """A producer that repeats a batch with the same sequence numbers until it is answered: the log has it once."""
 
     TOPICS = (PLAIN, TRIMMED)
 
@@ -186,7 +186,7 @@ class IdempotentProducer(Producer):
                 raise
 
     def _give_up(self, invoked: int, records: list[Record]) -> None:
-        """The batch is not sent again: nobody knows whether the broker has it."""
+        """Note that the batch is not sent again, and that its outcome is unknown."""
         self.scene.recorder.add(self.name, invoked, Outcome.INFO, Transfer(tuple(records)))
 
 
@@ -253,9 +253,9 @@ class TransactionalProducer(Process):
             self.rewind()
 
     def _ask_again(self) -> ErrorCode:
-        """Ask again as clients do: the same EndTxn at the broker that is back.
+        """Repeat EndTxn as clients do, once the broker runs again.
 
-        NETWORK_EXCEPTION if it stays unknown.
+        Return NETWORK_EXCEPTION if the outcome stays unknown.
         """
         if self.rng.random() < 0.5:
             return ErrorCode.NETWORK_EXCEPTION
@@ -278,7 +278,7 @@ class TransactionalProducer(Process):
         self.scene.recorder.add(self.name, invoked, outcome, done)
 
     def fill(self, sends: list[Record], reads: list[Record], writes: dict[str, str | None]) -> bool:
-        """Do what the transaction is about, and note it as it goes; False when it cannot be committed."""
+        """Do the transaction's work, and note each part. Return False if the transaction cannot be committed."""
         for _ in range(self.rng.randint(1, 3)):
             keyed = self.rng.random() < 0.2
             plan = COMPACTED if keyed else TRANSACTED
@@ -316,14 +316,14 @@ class TransactionalProducer(Process):
         return True
 
     def committed(self) -> None:
-        """The transaction has been committed."""
+        """Act on a committed transaction."""
 
     def rewind(self) -> None:
-        """It was not written, or the outcome is unknown."""
+        """Act on a transaction that was not written, or whose outcome is unknown."""
 
 
 class TransactionalJob(TransactionalProducer):
-    """Copies a topic to another, and commits its offsets with what it wrote."""
+    """A job that copies one topic to another, and commits its offsets in the same transaction."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         super().__init__(scene, name)

@@ -1,6 +1,6 @@
-"""A broker on a machine that has been started again: `python -m tests.campaign.storage.rebooted serve ...`.
+"""A broker on a machine that has rebooted: `python -m tests.campaign.storage.rebooted serve ...`.
 
-A disk that a power loss has left is no disk of this start of the machine, and the broker goes by that.
+After a power loss the machine has another boot id than the one in the data folder, and the broker checks for that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The common scene of the workload's clients: topics, settings, the history, and when to stop."""
+"""What the workload's clients share: topics, settings, the history, and the sign to stop."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def rules() -> dict[str, ShareRules]:
 
 @dataclass(slots=True)
 class Scene:
-    """One broker and those who use it. `ids` is changed by the admin alone, under `lock`."""
+    """One broker and its clients. Only the admin changes `ids`, while it holds `lock`."""
 
     address: Callable[[], tuple[str, int]]
     seed: int
@@ -106,7 +106,7 @@ class Scene:
         return None if topic_id is None else Place(topic_id.hex(), partition)
 
     def places(self, *plans: TopicPlan) -> list[Place]:
-        """All partitions of those topics that are there."""
+        """Return all partitions of those topics that exist."""
         found = [self.place(plan.name, partition) for plan in plans for partition in range(plan.partitions)]
         return [place for place in found if place is not None]
 
@@ -119,7 +119,7 @@ class Scene:
 
 
 class Process:
-    """One client: does `step` again and again in a thread of its own, until the scene is over."""
+    """One client: repeats `step` in its own thread until the scene ends."""
 
     def __init__(self, scene: Scene, name: str) -> None:
         self.scene = scene
@@ -130,14 +130,14 @@ class Process:
         self._values = 0
 
     def step(self) -> None:
-        """One thing that the client does."""
+        """Perform one operation of the client."""
         raise NotImplementedError
 
     def on_cut(self) -> None:
-        """The connection was lost. What was under way has been noted already."""
+        """React to a lost connection. The interrupted operation is already noted."""
 
     def at_end(self) -> None:
-        """Do what is due when the scene is over, while the broker still runs."""
+        """Do what is due at the end of the scene, while the broker still runs."""
 
     def pause(self, upto_s: float) -> None:
         self.scene.stop.wait(self.rng.uniform(0, upto_s))

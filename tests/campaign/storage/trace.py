@@ -1,9 +1,9 @@
 """System calls of a broker as strace saw them, as operations on files.
 
-strace prints a call when it has returned, with the time it began (CLOCK_REALTIME) and how long it took; when another
-thread's call comes in between, it prints the beginning and the end apart ("unfinished", "resumed"). So the order of the
-lines is the order of what happened, but for a close: its descriptor is free before it returns, and another thread may
-have it again by then. It counts from its beginning.
+strace prints a call when it returns, with its start time (CLOCK_REALTIME) and its duration. If another thread's call
+comes in between, it prints the start and the end separately ("unfinished", "resumed"). So the lines are in the order of
+the events, with one exception: a close frees its descriptor before it returns, and another thread may have reused it by
+then. So a close counts from its start.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CALLS: Final = (
 
 
 def command(output: Path) -> list[str]:
-    """Return the command to run a broker under."""
+    """Return the command line that runs another command under strace."""
     strace = ["strace", "-f", "-q", "-s", "2000000", "-xx", "-T", "--seccomp-bpf", "-e", "signal=none"]
     return [*strace, "--absolute-timestamps=format:unix,precision:ns", "-e", f"trace={CALLS}", "-o", str(output)]
 
@@ -47,7 +47,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A sync that has begun and whose end comes later: what is written meanwhile is not covered by it."""
+    """A sync that has begun and ends later. It does not cover what is written in between."""
 
     pid: int
     name: str
@@ -63,7 +63,7 @@ _SYNCS: Final = frozenset({"fsync", "fdatasync", "syncfs", "sync"})
 
 
 def parse(lines: Iterable[str]) -> Iterator[Call | Begun]:
-    """Calls that failed are left out."""
+    """Yield the calls that succeeded."""
     unfinished: dict[str, tuple[int, str]] = {}
     for line in lines:
         line = line.rstrip("\n")
@@ -99,7 +99,7 @@ _STRING: Final = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
 
 
 def strings(arguments: str) -> list[bytes]:
-    """The strings among the arguments, in order; they must not have been cut."""
+    """Return the strings among the arguments, in order. strace must not have cut them."""
     found = []
     for hexadecimal, cut in _STRING.findall(arguments):
         assert not cut, "a string of the trace was cut off"
@@ -108,6 +108,6 @@ def strings(arguments: str) -> list[bytes]:
 
 
 def numbers(arguments: str) -> Sequence[int]:
-    """The plain numbers among the arguments that are no part of a string, in order."""
+    """Return the numbers among the arguments that are not inside a string, in order."""
     bare = _STRING.sub('""', arguments)
     return [int(one) for one in re.findall(r"(?<![\w\"])-?\d+(?![\w\"])", bare)]

@@ -12,7 +12,7 @@ from tests.campaign.storage.scene import QUEUE, QUEUE_COMMITTED, Process, Scene
 
 
 class Workload:
-    """Share groups, transactions, compaction, deletion, retention, all at once, and `more`."""
+    """Clients for share groups, transactions, compaction, deletion and retention, all at once, and those in `more`."""
 
     def __init__(self, scene: Scene, more: Sequence[Process] = ()) -> None:
         self._scene = scene
@@ -33,13 +33,13 @@ class Workload:
         )
 
     def start(self) -> None:
-        """Create the topics, then begin. The broker must be there."""
+        """Create the topics, then start the clients. The broker must be running."""
         self._admin.set_up()
         for process in self._processes:
             process.thread.start()
 
     def stop(self) -> None:
-        """End all clients; the broker must be there."""
+        """Stop all clients. The broker must be running."""
         self._scene.stop.set()
         for process in self._processes:
             process.thread.join(60)
