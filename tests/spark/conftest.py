@@ -1,7 +1,7 @@
-"""Spark sessions, jobs of their own, and the broker under test. Run by `make test-spark`, in .venv-spark.
+"""Spark sessions, separate jobs, and the broker under test. Run by `make test-spark`, in .venv-spark.
 
-No Java of the machine is used: sessions run on the one from pip, and a `java` on the PATH fails. Only Apache Kafka as
-the judge (`--broker=apache`), or behind a node, needs the machine's.
+Sessions use the Java from pip, never the machine's: a `java` on the PATH fails. Only Apache Kafka, as the judge
+(`--broker=apache`) or behind a node, needs the machine's Java.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _no_java_of_the_machine(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark_folder() -> Iterator[Path]:
-    """Make a folder for sessions to write to; on a path of its own, since pytest's may be long."""
+    """Make a folder for sessions to write to, on a short path of its own, since pytest's may be long."""
     folder = Path(tempfile.mkdtemp(prefix="shareq-spark-"))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -75,7 +75,7 @@ def spark_folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def spark(spark_folder: Path) -> Iterator[SparkSession]:
-    """One session, local[2], for all tests: starting one takes some seconds. Stop the queries you start."""
+    """Share one session, local[2], among all tests, as a start takes seconds. A test stops its own queries."""
     from shareq.spark import register
 
     session = open_session(spark_folder)
@@ -87,7 +87,7 @@ def spark(spark_folder: Path) -> Iterator[SparkSession]:
 
 @pytest.fixture
 def run_job(tmp_path: Path) -> Iterator[Callable[..., Job]]:
-    """`run_job("tests.spark.support.some_job", "argument", ...)`: starts it and returns at once; killed at the end."""
+    """Return `run_job("tests.spark.support.some_job", "argument", ...)`. It starts a job; the end kills all jobs."""
     jobs: list[Job] = []
 
     def run(module: str, *arguments: object) -> Job:

@@ -1,4 +1,4 @@
-"""A query goes on from its checkpoint on a broker that was restored from a backup."""
+"""A query continues from its checkpoint on a broker that was restored from a backup."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shareq(*arguments: object) -> None:
 
 @pytest.mark.crash
 def test_a_checkpoint_continues_on_a_restored_broker(spark: SparkSession, tmp_path: Path) -> None:
-    """Backup with records that wait, wipe, restore: the query goes on with them, and none of the others comes again."""
+    """Back up with records that wait, wipe, restore: the query continues with those records, and repeats no others."""
     data, dest = tmp_path / "data", tmp_path / "backups"
     with Broker(data_dir=data) as broker:
         stream = ShareStream(spark, broker.bootstrap, "orders", "packers", tmp_path / "query", partitions=2)

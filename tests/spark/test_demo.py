@@ -1,4 +1,4 @@
-"""`make demo-spark`, with a part of the flights: broker and driver are killed, and everything adds up."""
+"""`make demo-spark` with some of the flights: broker and driver are killed, and the sums are still right."""
 
 from __future__ import annotations
 

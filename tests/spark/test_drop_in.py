@@ -1,4 +1,4 @@
-"""examples/testing/drop_in: its suite of a job with Spark passes; of the others see tests/wire/test_recipes.py."""
+"""The Spark part of examples/testing/drop_in passes; tests/wire/test_recipes.py covers the others."""
 
 from __future__ import annotations
 

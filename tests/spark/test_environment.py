@@ -1,4 +1,4 @@
-"""The foundation of the other tests: Spark runs on the Java from pip, and a job can be killed as a whole."""
+"""What the other tests rely on: Spark runs on the Java from pip, and a job can be killed as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eight cells of the kill matrix, on shareq, or on Apache Kafka by `--broker`. All: `make spark-kill-matrix`."""
+"""Eight cells of the kill matrix, on shareq, or on Apache Kafka by `--broker`. All cells: `make spark-kill-matrix`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.spark.kills.cells import CHOSEN, Ack, Cell, Step, Victim
 
 @pytest.fixture(scope="module")
 def campaign(broker_kind: Kind) -> Iterator[Campaign]:
-    """One broker and one session for all cells, as far as they live."""
+    """Share one broker and one session among all cells, as long as they live."""
     with Campaign(broker_kind, seed=1) as campaign:
         yield campaign
 

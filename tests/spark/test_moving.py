@@ -1,6 +1,6 @@
-"""Queries whose topics and share groups move to another cluster, by `shareq migrate`: docs/moving.md says what holds.
+"""Queries whose topics and share groups `shareq migrate` moves to another cluster, as docs/moving.md describes.
 
-`--broker=apache` and `--broker=node` ask Apache Kafka and a node; the other cluster is shareq.
+`--broker=apache` and `--broker=node` test Apache Kafka and a node; the other cluster is shareq.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def ends(request: pytest.FixtureRequest, broker: BrokerUnderTest) -> Iterator[tu
 def stream(
     spark: SparkSession, ends: tuple[str, str], unique: Callable[[str], str], tmp_path: Path
 ) -> Iterator[ShareStream]:
-    """Yield a stream at the source, which has taken all records that were there by then."""
+    """Yield a stream at the source that has taken all records so far."""
     stream = ShareStream(spark, ends[0], unique("moved"), unique("movers"), tmp_path).create()
     stream.produce(FIRST)
     assert values(stream.drain()) == list(range(FIRST))
@@ -48,7 +48,7 @@ def values(batches: list[Batch]) -> list[int]:
 
 
 def moved(stream: ShareStream, to: str) -> ShareStream:
-    """Move the topic and the group. Return the stream at the new address, with its checkpoint as it is."""
+    """Move the topic and the group. Return the stream at the new address, with the same checkpoint."""
     words = (stream.bootstrap, to, "--topic", stream.topic, "--group", stream.group)
     Shell(stream.bootstrap).ok("migrate", *words)
     Shell(stream.bootstrap).ok("migrate", *words, "--cut-over")
@@ -58,7 +58,7 @@ def moved(stream: ShareStream, to: str) -> ShareStream:
 def test_a_query_that_has_ended_by_itself_goes_on_with_its_checkpoint(
     stream: ShareStream, ends: tuple[str, str]
 ) -> None:
-    """`availableNow` accepts its last records before it ends: nothing is owed, and nothing comes again."""
+    """Continue without a repeated record: `availableNow` accepts its last records before it ends, so none is owed."""
     stream.produce(MORE, start=FIRST)
     new = moved(stream, ends[1])
     new.produce(MORE, start=FIRST + MORE)
@@ -69,7 +69,10 @@ def test_a_query_that_has_ended_by_itself_goes_on_with_its_checkpoint(
 def test_a_micro_batch_that_was_not_done_stops_the_query_and_its_records_come_in_another_one(
     stream: ShareStream, ends: tuple[str, str]
 ) -> None:
-    """Its records are at the source by other ids: no query takes others for them. Nothing of it was accepted there."""
+    """Stop the query, because its records have other topic ids at the source, and no query may confuse them.
+
+    The source accepted no record of that micro-batch, so they are delivered again in another one.
+    """
     stream.produce(MORE, start=FIRST)
 
     def fail(_rows: object, _number: int) -> None:

@@ -1,6 +1,6 @@
-"""The source on three nodes of Apache Kafka behind TLS and SASL: leaders that move, a broker that dies and returns.
+"""The source on three nodes of Apache Kafka with TLS and SASL: leaders move, and a broker dies and returns.
 
-Ours has one broker, so there the judge is Apache Kafka alone. Run by `make interop-spark`.
+shareq has one broker, so only Apache Kafka is tested here. Run by `make interop-spark`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture
 def stream(spark: SparkSession, cluster: KafkaCluster, unique: Callable[[str], str], tmp_path: Path) -> ShareStream:
-    """A topic with three partitions, one leader each, all on all nodes; the query begins with one node's address."""
+    """Return a stream of a topic with three partitions, led by one node each; the query knows one node's address."""
     options = {f"kafka.{name}": value for name, value in cluster.client_properties(1).items()}
     stream = ShareStream(
         spark, cluster.plain_bootstrap, unique("topic"), unique("group"), tmp_path, len(PARTITIONS), options
@@ -75,7 +75,7 @@ def network(cluster: KafkaCluster) -> Iterator[Network]:
 
 
 class Production:
-    """A producer at work until `finish`: numbered values in turns over the partitions, each written once."""
+    """A producer that runs until `finish`: numbered values over all partitions in turn, each written once."""
 
     def __init__(self, cluster: KafkaCluster, topic: str) -> None:
         properties = {name: value for name, value in cluster.client_properties().items() if name in _LIBRDKAFKAS}
@@ -105,7 +105,7 @@ class Production:
         self._thread.join()
 
     def finish(self) -> None:
-        """No more of it; all that was written is confirmed."""
+        """Stop the producer, and check that every record was confirmed."""
         self._stop.set()
         self._thread.join()
         assert self._producer.flush(60) == 0
@@ -137,14 +137,14 @@ def places(batches: Iterable[Batch]) -> list[tuple[int, int]]:
 def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
     cluster: KafkaCluster, network: Network, stream: ShareStream
 ) -> None:
-    """TLS, SCRAM, three leaders. The broker that dies leads a partition and is the one that the query began with."""
+    """Deliver every record once, over TLS and SCRAM. The broker that dies leads a partition; the query began with it."""
     topic_id = network.topic_ids([stream.topic])[stream.topic]
     taken: list[Batch] = []
     with Production(cluster, stream.topic) as production:
         query = stream.start(stream.load(), collect_into(taken), processingTime="0 seconds")
 
         def catch_up(what: str) -> None:
-            """Records of all partitions that are confirmed from now on have arrived."""
+            """Wait until records from all partitions, confirmed after this call, have arrived."""
             already = len(production.confirmed)
             until(lambda: len({place[0] for place in production.confirmed[already:]}) == len(PARTITIONS), query)
             wanted = set(production.confirmed)
@@ -199,7 +199,7 @@ def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
 def test_the_example_of_the_document(
     stream: ShareStream, cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its code, with this test's names in the place of its own."""
+    """Run the document's code, with this test's names in it."""
     values = stream.produce(30)
     blocks = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
     (example,) = (block for block in blocks if "SASL_SSL" in block)
@@ -220,7 +220,7 @@ def test_the_example_of_the_document(
 
 
 def test_plain_over_tls(stream: ShareStream, cluster: KafkaCluster) -> None:
-    """librdkafka's names do as well; the certificate of the authority is given as text."""
+    """Accept librdkafka's property names, too, and a certificate authority given as text."""
     values = stream.produce(30)
     authority = Path(stream.options.pop("kafka.ssl.truststore.location")).read_text()
     del stream.options["kafka.sasl.jaas.config"]

@@ -1,4 +1,4 @@
-"""The executors' side without a session: ranges, connections that stay, records that are gone; a reader in a pickle."""
+"""The executors' side without a session: ranges, kept connections, deleted records, a pickled reader."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLUMNS = ("offset", "value", "deliveryCount")
 
 
 class Topic:
-    """One partition with numbered values, and tasks that read parts of it."""
+    """One partition with numbered values, and tasks that read ranges of it."""
 
     def __init__(self, bootstrap: str, name: str, count: int) -> None:
         self.config = ClientConfig.from_properties({"bootstrap.servers": bootstrap})
@@ -91,7 +91,7 @@ def test_records_below_the_start_of_the_log(topic: Topic, caplog: pytest.LogCapt
 
 
 def test_a_log_that_lost_its_end(topic: Topic) -> None:
-    """A power loss may cause it: what is beyond the end is gone."""
+    """Report records beyond the log's end as lost, as after a power loss."""
     with pytest.raises(DataLoss, match="has 0 to 2999 now"):
         topic.read((3500, 3600))
     assert topic.read((3500, 3600), fail_on_data_loss=False) == []

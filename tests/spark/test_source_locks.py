@@ -1,4 +1,4 @@
-"""Locks that are short: renewed while Spark works, up to a cap, and recognised when they were lost."""
+"""Short locks: renewed while Spark works, up to a limit, and recognised when they were lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str],
 
 
 def test_a_micro_batch_that_takes_longer_than_the_lock_keeps_its_records(stream: ShareStream) -> None:
-    """Renewed all the while: another member, which asks for them the whole time, gets none."""
+    """Renew the locks all the time, so that another member, which keeps asking, receives none of the records."""
     stream.produce(30)
     ledger = Ledger()
     taken: list[Batch] = []
@@ -49,7 +49,7 @@ def test_a_micro_batch_that_takes_longer_than_the_lock_keeps_its_records(stream:
 
 
 def test_renewing_ends_with_max_renew_ms(stream: ShareStream) -> None:
-    """A query that hangs gives its records to the others; it has them, too, and does not take them twice."""
+    """Let others have the records of a query that hangs, and take none of them twice in the query."""
     stream.produce(30)
     ledger = Ledger()
     taken: list[Batch] = []
@@ -68,7 +68,7 @@ def test_renewing_ends_with_max_renew_ms(stream: ShareStream) -> None:
 
 
 def test_what_came_back_after_its_lock_was_lost_is_swallowed_and_counted(stream: ShareStream) -> None:
-    """The lock runs out while the sink works: the records come again here, and are accepted only."""
+    """Accept, but do not emit, records that come again because their locks expired while the sink worked."""
     stream.produce(30)
     taken: list[Batch] = []
     slept: list[int] = []

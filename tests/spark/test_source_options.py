@@ -1,4 +1,4 @@
-"""Options at work: what they ask for, and what is said of bad ones."""
+"""Options: their effects, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_how_many_tasks_read_a_micro_batch(stream: ShareStream, options: dict[st
 
 
 def test_records_that_are_gone_fail_the_query_or_are_left_out(stream: ShareStream) -> None:
-    """DeleteRecords between the offset log and the replay: failOnDataLoss decides."""
+    """Fail or skip, by failOnDataLoss, when records are deleted between the offset log and the replay."""
     stream.create().produce(60)
     (batch,) = stream.drain()
     stream.forget_commit(batch.number)
@@ -70,7 +70,7 @@ def test_a_schema_of_other_columns_is_refused(stream: ShareStream) -> None:
 
 
 def test_a_topic_that_does_not_exist(stream: ShareStream) -> None:
-    """One line says it, and the trace before it does not lead through the client."""
+    """Report it in one line, after a trace that does not lead through the client."""
     with pytest.raises(
         Exception, match=f"\nshareq.*: subscribe: there is no topic {stream.topic}; create it"
     ) as failure:
@@ -108,9 +108,9 @@ def test_an_offset_of_a_newer_release_is_refused(stream: ShareStream) -> None:
 def test_spark_finds_the_source_by_itself_and_registering_it_does_no_harm(
     stream: ShareStream, spark: SparkSession
 ) -> None:
-    """Spark finds it by its look-up of modules, by `import shareq.spark` with a session, and by `register`.
+    """Find the source by Spark's look-up of modules, by `import shareq.spark` with a session, and by `register`.
 
-    The latter works with and without a session.
+    `register` works with and without a session.
     """
     import shareq.spark
 
@@ -127,8 +127,10 @@ def test_spark_finds_the_source_by_itself_and_registering_it_does_no_harm(
 
 
 def test_a_query_that_starts_adds_nothing_to_what_all_queries_share(stream: ShareStream, spark: SparkSession) -> None:
-    """Spark's map of the workers' environment is written without a lock whenever a query starts. One that grows there
-    while another query starts is broken for good, and so is every later query of the session: it must not grow.
+    """Leave Spark's map of the workers' environment as it is.
+
+    Spark writes it without a lock whenever a query starts. If one query enlarged it while another starts, it would be
+    broken for good, and with it every later query of the session.
     """
     import shareq.spark
 

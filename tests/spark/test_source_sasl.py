@@ -1,4 +1,4 @@
-"""A listener that asks for a login and grants rights: READ of topic and group is all that the source needs."""
+"""A listener with logins and ACLs: the source needs only READ of the topic and the group."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def broker(broker_kind: Kind) -> Iterator[BrokerUnderTest]:
 
 @pytest.fixture
 def stream(spark: SparkSession, broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path) -> ShareStream:
-    """Ten records, and a group that begins with them, made by the administrator."""
+    """Return a stream of ten records and a group that starts at the first, both made by the administrator."""
     stream = ShareStream(spark, broker.bootstrap, unique("topic"), unique("group"), tmp_path)
     admin = AdminClient(login(broker, "admin"))
     admin.create_topics([NewTopic(stream.topic, 1, 1)])[stream.topic].result(20)

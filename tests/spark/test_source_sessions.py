@@ -1,4 +1,4 @@
-"""The source in other kinds of sessions: Spark Connect, and executors in processes of their own."""
+"""The source in other kinds of sessions: Spark Connect, and executors in separate processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.spark.support.jobs import Job
 def test_a_topic_is_drained(
     broker: BrokerUnderTest, unique: Callable[[str], str], run_job: Callable[..., Job], tmp_path: Path, master: str
 ) -> None:
-    """Registered by `import shareq.spark`, in a job of its own."""
+    """Drain a topic in a separate job that registers the source by `import shareq.spark`."""
     topic, group = unique("topic"), unique("group")
     create_topic(broker.bootstrap, topic, 2)
     read_from_start(broker.bootstrap, group)

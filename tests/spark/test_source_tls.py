@@ -1,4 +1,4 @@
-"""The source on listeners of every kind, as in the matrix of all clients; a wrong certificate is refused."""
+"""The source on every kind of listener, as in the matrix of all clients. A wrong certificate is refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def broker(broker_kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def stream_of(
     spark: SparkSession, broker: TlsBroker, listener: str, unique: Callable[[str], str], folder: Path
 ) -> ShareStream:
-    """Ten records, and a group that begins with them."""
+    """Return a stream of ten records and a group that starts at the first."""
     stream = ShareStream(spark, broker.bootstrap(listener), unique("topic"), unique("group"), folder)
     create_topic(broker.plain, stream.topic)
     read_from_start(broker.plain, stream.group)
@@ -40,14 +40,14 @@ def stream_of(
 
 
 def options(broker: TlsBroker, way: Way) -> dict[str, str]:
-    """Return the options that let the source in there."""
+    """Return the options with which the source may connect."""
     place: Any = way.place(broker)
     return {f"kafka.{name}": value for name, value in java_security(place["login"], place["tls"]).items()}
 
 
 @pytest.fixture(scope="module")
 def cells(request: pytest.FixtureRequest, broker_kind: Kind) -> Iterator[Cells]:
-    """Collect what happened, written into the document at the end when that is asked for."""
+    """Collect the outcomes, and write them into the document at the end if an option asks for it."""
     seen: Cells = {}
     yield seen
     if request.config.getoption("--update-security-matrix"):

@@ -1,4 +1,4 @@
-"""docs/start/spark.md: its commands run as they stand, and print what the page shows."""
+"""docs/start/spark.md: its commands run unchanged, and print what the page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record batches to Arrow, against the reader of one record after the other."""
+"""Record batches decoded to Arrow, compared with the reader that takes one record after the other."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def batches_of(draw: st.DrawFn, kind: str) -> bytearray:
 
 @st.composite
 def ranges_in(draw: st.DrawFn, batches: Sequence[bytes]) -> list[Range]:
-    """Ascending and disjoint, some of them beside all records."""
+    """Draw ascending, disjoint ranges, some of them without any record."""
     first, last = read_header(batches[0]).base_offset - 3, read_header(batches[-1]).last_offset + 3
     cuts = sorted(draw(st.sets(st.integers(max(first, 0), last), max_size=12)))
     pairs = zip(cuts[0::2], cuts[1::2], strict=False)
@@ -133,7 +133,7 @@ WAYS = ("as it is", "side by side", "in pieces", "by strides", "in small blocks"
 
 @contextmanager
 def limits(way: str) -> Iterator[None]:
-    """Batches of a test are small; with other limits they take the ways of large ones."""
+    """Lower the limits, so that a test's small batches are handled as large ones."""
     with pytest.MonkeyPatch.context() as patch:
         if way == "side by side":
             patch.setattr(record_scan, "FEW_LANES", 0)
@@ -195,7 +195,7 @@ def zeros(random: Random) -> Iterator[bytes]:
 
 
 def values_that_look_like_records(random: Random) -> Iterator[bytes]:
-    """Each holds records that count up as a batch's do, so that guesses at where one starts are wrong."""
+    """Yield values whose content looks like a batch's records, so that guesses at where a record starts are wrong."""
     while True:
         inside = bytearray()
         for delta in range(40, 60):
@@ -214,7 +214,7 @@ VALUES = (random_values, of_one_size, of_one_size_mostly, zeros, values_that_loo
 @pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("lengths", [[40_000], [20_000, 1, 1, 20_000], [200] * 150, [1] * 5000], ids=str)
 def test_long_batches_and_many(values: Callable[[Random], Iterator[bytes]], lengths: list[int]) -> None:
-    """Tens of thousands of records: batches walked side by side and in pieces, several RecordBatches."""
+    """Decode tens of thousands of records: batches walked side by side and in pieces, several RecordBatches."""
     random = Random("many records")
     contents = values(random)
     batches: list[bytes] = []
@@ -232,7 +232,7 @@ def test_long_batches_and_many(values: Callable[[Random], Iterator[bytes]], leng
 
 
 def test_wrong_guesses_are_found_out() -> None:
-    """The records inside of values would be taken for records without the walk of the piece before."""
+    """Refuse to take records inside values for records, though a piece that starts there would find them."""
     batch = build_batch(
         [
             RecordData(None, value)
@@ -265,7 +265,7 @@ def test_headers_of_any_number(counts: list[int]) -> None:
 
 
 def test_schema_is_that_of_spark() -> None:
-    """Spark compares the first batch of a task with this, types and nullability."""
+    """Match the schema that Spark compares with a task's first batch: types and nullability."""
     types = {
         "key": BinaryType(),
         "value": BinaryType(),
@@ -295,7 +295,7 @@ def test_columns_there_are_not(names: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("codec", Compression)
 def test_batches_outside_of_the_ranges_are_not_looked_at(codec: Compression) -> None:
-    """Neither their CRC nor what is in them."""
+    """Check neither their CRC nor their content."""
     batches = [build_batch([RecordData(None, b"v" * 50)] * 10, timestamp_ms=0, compression=codec) for _ in range(4)]
     for number, batch in enumerate(batches):
         stamp(batch, 10 * number, 0)
@@ -315,7 +315,7 @@ def test_any_bytes(bytes_like: type) -> None:
 
 @pytest.mark.parametrize("millis", [2**62, -(2**62), (2**63 - 1) // 1000 + 1])
 def test_time_beyond_what_spark_can_hold_is_null(millis: int) -> None:
-    """Its microseconds do not fit; the record does."""
+    """Emit null, because such a time's microseconds do not fit, but keep the record."""
     times = [0, millis, 1]
     batch = bytes(build_batch([RecordData(None, b"v", (), time) for time in times], timestamp_ms=0))
     (decoded,) = decode(batch, EVERYTHING, ["timestamp"], topic="t", partition=0)
@@ -331,7 +331,7 @@ def test_time_beyond_what_spark_can_hold_is_null(millis: int) -> None:
 
 
 def test_a_batch_that_is_larger_than_a_block() -> None:
-    """40 MB in one batch, another behind it."""
+    """Decode 40 MB in one batch, and another batch behind it."""
     batches = [build_batch([RecordData(None, bytes(1_000_000))] * 40, timestamp_ms=0) for _ in range(2)]
     stamp(batches[1], 40, 0)
     decoded = list(decode(b"".join(batches), EVERYTHING, ["value", "offset"], topic="t", partition=0))

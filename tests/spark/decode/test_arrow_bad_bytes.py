@@ -1,4 +1,4 @@
-"""Bytes that are no sound record batches: one error that says where, never a wrong row, a crash or unbounded memory."""
+"""Invalid record batches: one error that names the place, never a wrong row, a crash or unbounded memory."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def rows_or_refusal(data: bytes) -> list[Row] | None:
 
 
 def with_payload(payload: bytes, count: int, codec: Compression = Compression.NONE) -> bytes:
-    """A batch with a CRC that is right, and records that need not be."""
+    """Return a batch with a valid CRC, whose records need not be valid."""
     header = BatchHeader(100, 0, 0, 2, 0, codec, count - 1, 0, 0, -1, -1, -1, count)
     return bytes(encode_batch(header, payload))
 
@@ -63,9 +63,9 @@ def record(body: bytes, length: int | None = None) -> bytes:
 @given(data=st.data())
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_byte_of_the_records_changed(way: str, data: st.DataObject) -> None:
-    """The CRC is right again: the rows are those of the simple reader, or both refuse.
+    """Return the simple reader's rows, or refuse, when bytes are changed and the CRC is valid again.
 
-    This one refuses more: offsets that do not ascend.
+    Offsets that do not ascend are refused here alone.
     """
     batch = data.draw(batches_of("data"))
     header = read_header(batch)
@@ -87,7 +87,7 @@ def test_any_bytes_at_all(data: bytes) -> None:
 
 @given(st.integers(0, len(ONE) - 1), st.integers(1, 255))
 def test_any_byte_of_a_batch_changed(at: int, change: int) -> None:
-    """Base offset and leader epoch are what the CRC does not cover."""
+    """Change each byte in turn, except for base offset and leader epoch, which the CRC does not cover."""
     changed = bytearray(ONE)
     changed[at] ^= change
     if at < 8 or 12 <= at < 16:
@@ -143,7 +143,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("around", [0, 50])
 def test_records_that_are_none(case: str, around: int) -> None:
-    """Alone, and within many sound batches, where records are read side by side."""
+    """Refuse them alone, and among many valid batches, where records are read side by side."""
     payload, count = CASES[case]
     bad = with_payload(payload, count)
     before = many(around, 0, ())
@@ -153,7 +153,7 @@ def test_records_that_are_none(case: str, around: int) -> None:
 
 
 def many(count: int, first: int, headers: Headers) -> bytes:
-    """Batches of one record."""
+    """Return many batches of one record each."""
     record = [RecordData(None, b"x", headers)]
     return b"".join(bytes(build_batch(record, timestamp_ms=0, base_offset=first + at)) for at in range(count))
 
@@ -167,7 +167,10 @@ def test_offsets_of_batches_ascend() -> None:
 
 
 def test_a_last_offset_that_is_too_low_hides_no_records() -> None:
-    """It would be outside of the range; only its CRC shows that it is not."""
+    """Refuse a batch whose last offset is too low.
+
+    It seems to be outside of the range; only its CRC reveals the damage.
+    """
     changed = bytes(encode_batch(read_header(ONE)._replace(last_offset_delta=0), ONE[HEADER_SIZE:]))
     changed = changed[:17] + ONE[17:21] + changed[21:]
     following = bytes(build_batch([RecordData(None, None)], timestamp_ms=0, base_offset=200))
@@ -191,13 +194,13 @@ def test_compressed_bytes_that_are_none(codec: Compression, spoil: str) -> None:
 
 @pytest.mark.parametrize("codec", [Compression.GZIP, Compression.LZ4, Compression.ZSTD, Compression.SNAPPY])
 def test_a_bomb_is_refused(codec: Compression) -> None:
-    """Bytes beyond 64 MB of one batch are not produced."""
+    """Stop the decompression of one batch at 64 MB."""
     bomb = with_payload(compress(codec, bytes(70 * 2**20)), 1, codec)
     assert refusal(bomb).endswith("records are larger than 67108864 bytes when decompressed")
 
 
 def test_many_batches_that_expand_are_not_held_together() -> None:
-    """20 batches of 60 MB each, out of 100 kB."""
+    """Decode 20 batches of 60 MB each, out of 100 kB, without holding all in memory."""
     payload = record(b"\0\0\0\x01" + zigzag_varint(60_000_000) + bytes(60_000_000) + b"\0")
     batch = with_payload(compress(Compression.ZSTD, payload), 1, Compression.ZSTD)
     batches = [bytes(offset.to_bytes(8, "big")) + batch[8:] for offset in range(20)]
@@ -208,7 +211,7 @@ def test_many_batches_that_expand_are_not_held_together() -> None:
 
 
 def test_random_bytes_under_a_right_crc() -> None:
-    """Long enough that batches are walked in pieces."""
+    """Refuse random bytes under a valid CRC, long enough to be walked in pieces."""
     random = Random("bytes")
     for _ in range(20):
         payload = random.randbytes(500_000)

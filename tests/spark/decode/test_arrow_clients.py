@@ -32,13 +32,13 @@ def reported(offset: int, row: tuple[bytes | None, bytes | None, Sequence[tuple[
 
 
 def seen(data: bytes) -> list[Row]:
-    """Return the columns that a producer decides; times in milliseconds."""
+    """Return the columns that the producer sets, with times in milliseconds."""
     rows = rows_of(data, names=["key", "value", "offset", "timestamp", "headers"])
     return [{**row, "timestamp": round((row["timestamp"] - EPOCH).total_seconds() * 1000)} for row in rows]  # type: ignore[operator]
 
 
 def by_java(number: int) -> Row:
-    """Record `number` of RecordBatches.java."""
+    """Return the record `number` of RecordBatches.java."""
     key = b"key-%d" % number if number % 3 else None
     value = b"value-%d" % number * number if number % 5 else None
     headers = [(f"h{at}", None if at == 1 else bytes([at])) for at in range(number % 4)]
@@ -53,7 +53,7 @@ def test_java(name: str) -> None:
 
 
 def test_java_append_time() -> None:
-    """Every record has the batch's time, whatever its own delta says."""
+    """Give each record the batch's time, regardless of its own delta."""
     batch = base64.b64decode(JAVA["append time"])
     assert seen(batch) == [{**by_java(number), "timestamp": NOW} for number in range(20)]
     assert {row["timestampType"] for row in rows_of(batch)} == {1}
@@ -65,7 +65,7 @@ def test_java_transaction_marker() -> None:
 
 @pytest.mark.parametrize("codec", Compression)
 def test_librdkafka(codec: Compression, broker: BrokerUnderTest, unique: Callable[[str], str]) -> None:
-    """The log as the broker keeps it: several batches, of one record too."""
+    """Decode the log as the broker stores it: several batches, some of one record."""
     topic = unique(codec.name.lower())
     create_topic(broker.bootstrap, topic)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "compression.type": codec.name.lower(), **QUIET})

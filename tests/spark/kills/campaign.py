@@ -1,4 +1,4 @@
-"""Cells, one after the other, on one broker; sessions are kept as long as nobody kills them."""
+"""Cells, played one after the other on one broker. Drivers are kept until a cell kills them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTINGS: Final = {
 
 
 class Campaign:
-    """Owns the broker, the drivers and a folder for what they write."""
+    """The owner of the broker, the drivers and a folder for their files."""
 
     def __init__(self, kind: Kind, seed: int) -> None:
         self._seed = seed
@@ -36,7 +36,7 @@ class Campaign:
         self._drivers = Drivers(self._folder)
 
     def play(self, cell: Cell, plant: str = "") -> Outcome:
-        """Never raises for what goes wrong within the cell: that is an outcome. `plant`: a fault, see `source`."""
+        """Play a cell. A failure within the cell is an outcome, never raised. `plant`: a fault, see `source`."""
         began = time.monotonic()
         self.expect([cell])
         scene = Scene(cell, self._broker, self._drivers, self._folder, self._seed, plant)
@@ -52,12 +52,12 @@ class Campaign:
         return Outcome(cell, time.monotonic() - began, verdict, scene.query, scene.ended_by)
 
     def expect(self, cells: Sequence[Cell]) -> None:
-        """The next cells: when a driver will be killed in one of them, the one after it is started meanwhile."""
+        """Announce the next cells: if one of them will kill a driver, start the next driver in advance."""
         if any(cell.victim is Victim.JVM for cell in cells):
             self._drivers.prepare()
 
     def log_tail(self) -> str:
-        """The end of the broker's log."""
+        """Return the end of the broker's log."""
         return self._broker.log_tail()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,7 @@
-"""The cells of the kill matrix: who is killed, at which step of a batch, under which `ack`, alone or not. Pure."""
+"""The cells of the kill matrix: the process killed, the step of the batch, the option `ack`, another member or none.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class Victim(StrEnum):
 
 
 class Step(StrEnum):
-    """The last event of a micro-batch when the kill comes."""
+    """The last event of a micro-batch before the kill."""
 
     ACQUIRED = "acquired"
     """The records are locked; Spark does not know of them."""
@@ -40,7 +43,7 @@ class Step(StrEnum):
 
 
 class Ack(StrEnum):
-    """The source's option."""
+    """The values of the source's option `ack`."""
 
     COMMIT = "commit"
     LOG = "log"
@@ -82,7 +85,7 @@ _ELSEWHERE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One kill."""
+    """One kill of the matrix."""
 
     victim: Victim
     step: Step
@@ -97,13 +100,13 @@ class Cell:
 
     @property
     def remark(self) -> str | None:
-        """The meaning of 'at the step' for a victim that takes no part in it; None for one that does."""
+        """The meaning of 'at the step' for a victim that takes no part in the step; None for one that does."""
         own, elsewhere = _ELSEWHERE[self.victim]
         return None if self.step in own else elsewhere
 
 
 def all_cells() -> list[Cell]:
-    """Every combination; each can be reached."""
+    """Return every combination; each can be reached."""
     return [
         Cell(victim, step, ack, competitor)
         for ack, competitor in product(Ack, (False, True))
@@ -126,7 +129,7 @@ CHOSEN: Final = (
 
 
 def select(patterns: Sequence[str], cells: Iterable[Cell]) -> list[Cell]:
-    """The cells whose name one of the shell patterns matches, in their order. ValueError for one that matches none."""
+    """Return the cells whose names match one of the shell patterns. Raise ValueError for a pattern without a match."""
     known = list(cells)
     for pattern in patterns:
         if not any(fnmatchcase(cell.name, pattern) for cell in known):

@@ -1,4 +1,4 @@
-"""The files that a query has left on disk: its checkpoint's logs, and the files of its sink."""
+"""The files of a query: its checkpoint's logs, and its sink."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.spark.kills.ledger import Attempt, Checkpoint, Range, Row, content_ha
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
-    """The offset log and the commit log of a query with one source.
+    """Return the offset log and the commit log of a query with one source.
 
-    A file there is: the version of the format, a line of metadata, the offset of each source.
+    An offset log's file has the version of the format, a line of metadata, and the offset of each source.
     """
     logged = {int(path.name): _ranges(path) for path in (folder / "offsets").glob("[0-9]*")}
     return Checkpoint(logged, sorted(int(path.name) for path in (folder / "commits").glob("[0-9]*")))
@@ -26,9 +26,9 @@ def _ranges(path: Path) -> list[Range]:
 
 
 def read_sink(folder: Path) -> list[Attempt]:
-    """Read the attempts in the order in which they were written.
+    """Return the attempts in the order in which they were written.
 
-    Raise AssertionError for a file that is not what was written.
+    Raise AssertionError for a file with another content than was written.
     """
     attempts = []
     for path in sorted(folder.glob("*.json")):

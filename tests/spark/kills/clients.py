@@ -13,7 +13,7 @@ from tests.spark.kills.ledger import Place
 
 
 class Feeder:
-    """Produces numbers, dealt out over the partitions, in small record batches, so that members can share them."""
+    """A producer of numbers in small batches over all partitions, so that members can share them."""
 
     def __init__(self, bootstrap: str, topic: str, partitions: int, batch_records: int) -> None:
         self.produced: dict[Place, int] = {}
@@ -33,7 +33,7 @@ class Feeder:
         )
 
     def feed(self, records: int) -> None:
-        """Returns when all are confirmed. AssertionError when one is not within a minute."""
+        """Produce so many records. Return when all are confirmed; raise AssertionError after a minute."""
         for number in range(self._number, self._number + records):
             partition = number % self._partitions
             self._producer.produce(
@@ -55,7 +55,7 @@ class Feeder:
 
 
 class Competitor:
-    """A plain share consumer that accepts, one by one, what it gets, and keeps a journal; in a thread of its own."""
+    """A plain share consumer in its own thread, which accepts its records one by one and keeps a journal."""
 
     def __init__(self, bootstrap: str, group: str, topic: str) -> None:
         self.ledger = Ledger()
@@ -65,7 +65,7 @@ class Competitor:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close it: what it holds goes back to the group. Raises what it failed with."""
+        """Close the consumer, which releases the records that it holds. Raise the exception that it failed with."""
         self._over.set()
         self._thread.join(90)
         assert not self._thread.is_alive(), "the other member does not end"
@@ -74,7 +74,7 @@ class Competitor:
 
     @property
     def accepted(self) -> dict[Place, int]:
-        """Records whose ACCEPT the broker confirmed."""
+        """Return the records whose ACCEPT the broker confirmed."""
         return {
             place: int(self.ledger.values[place])
             for place, kind in self.ledger.finished.items()
@@ -83,7 +83,7 @@ class Competitor:
 
     @property
     def unknown(self) -> dict[Place, int]:
-        """Records whose ACCEPT was cut off, and that never came again."""
+        """Return the records whose ACCEPT got no answer, and that were not delivered again."""
         return {
             place: int(self.ledger.values[place]) for place in self.ledger.unknown if place not in self.ledger.finished
         }

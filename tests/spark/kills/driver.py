@@ -1,4 +1,4 @@
-"""The harness's hand on `tests.spark.kills.job`: orders over one connection, the job's processes by what they are."""
+"""The harness's side of `tests.spark.kills.job`: orders over one connection, and the job's processes by kind."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ORDER_S = 120.0
 
 
 class DriverFailed(Exception):
-    """An order could not be carried out, or nobody is there to do so; the text has the reason."""
+    """A failed order, or a job that has ended; the text gives the reason."""
 
 
 class Driver:
-    """One driver: its Python process, its JVM, and what these started."""
+    """One driver: its Python process, its JVM, and their child processes."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,10 @@ class Driver:
         self._read()
 
     def order(self, name: str, **arguments: object) -> Any:
-        """Return the result of the job's method of this name. Raise DriverFailed if it raises, or the job is gone."""
+        """Call the job's method of this name, and return its result.
+
+        Raise DriverFailed if the method raises or the job ended.
+        """
         try:
             self._connection.sendall(json.dumps({"do": name, **arguments}).encode() + b"\n")
             answer = self._read()
@@ -50,15 +53,15 @@ class Driver:
 
     @property
     def jvm(self) -> int:
-        """Process id."""
+        """The process id of the JVM."""
         return self.job.jvm.pid
 
     def alive(self, pids: set[int]) -> set[int]:
-        """Return those of `pids` that are processes of this job and have not ended."""
+        """Return those of `pids` that are live processes of this job."""
         return pids & {process.pid for process in self.job.processes()}
 
     def kill(self, pids: set[int]) -> None:
-        """SIGKILL these processes of the job; returns when they have ended. DriverFailed when there is none of them."""
+        """Kill these processes of the job, and wait for their end. Raise DriverFailed if none of them is alive."""
         alive = self.alive(pids)
         if not alive:
             raise DriverFailed(f"none of the processes {sorted(pids)} is there to be killed")
@@ -71,13 +74,13 @@ class Driver:
             time.sleep(0.005)
 
     def leave_alone(self) -> None:
-        """No more orders: the job ends by itself, as far as it still can."""
+        """Close the connection, so that the job ends by itself, if it still can."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
 
     def end(self) -> None:
-        """SIGKILL to whatever is left of it."""
+        """Kill the processes of the job that are left."""
         self.leave_alone()
         self.job.kill()
 
@@ -99,7 +102,7 @@ class Driver:
 
 
 class Drivers:
-    """The driver that serves one cell after the other until it is killed, and perhaps the next one."""
+    """The driver that serves the cells until it is killed, and perhaps the next one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -110,13 +113,16 @@ class Drivers:
         self._starter = ThreadPoolExecutor(1)
 
     def prepare(self) -> None:
-        """Begin to start the next driver, as one takes its time."""
+        """Begin to start the next driver, which takes a while."""
         if self._spare is None:
             self._started += 1
             self._spare = self._starter.submit(Driver, self._folder / f"driver-{self._started}")
 
     def current(self) -> Driver:
-        """Waits for one to start when there is none. DriverFailed when it does not."""
+        """Return the current driver; start one, and wait for it, if there is none.
+
+        Raise DriverFailed if it does not start.
+        """
         if self._current is None:
             self.prepare()
             assert self._spare is not None
@@ -125,19 +131,19 @@ class Drivers:
         return self._current
 
     def give_up(self) -> None:
-        """The next one is another. This one's processes are left to end by themselves until `clear`."""
+        """Give up the current driver. Its processes may end by themselves until `clear` kills them."""
         if self._current is not None:
             self._current.leave_alone()
             self._left.append(self._current)
             self._current = None
 
     def clear(self) -> None:
-        """End what was given up."""
+        """Kill the drivers that were given up."""
         while self._left:
             self._left.pop().end()
 
     def end(self) -> None:
-        """End all of them."""
+        """Kill all drivers."""
         self.give_up()
         self.clear()
         if self._spare is not None:

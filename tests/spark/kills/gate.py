@@ -1,7 +1,7 @@
-"""The gate at which processes of a job report to the harness where they are, and wait until they may go on.
+"""The gate where a job's processes report each step to the harness, and wait for its permission to continue.
 
-One connection for each report: a line of JSON there, one byte back. A process that is killed while it waits takes its
-connection with it.
+Each report has its own connection: a line of JSON to the harness, one byte back. If a waiting process is killed, its
+connection ends with it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def show(gate: str, step: str, **reported: object) -> None:
 
 
 class Gate:
-    """The harness's side: calls `heard` with each report, one at a time, and lets the process go when it returns."""
+    """The harness's side: calls `heard` with one report at a time, and lets the process continue afterwards."""
 
     def __init__(self, heard: Callable[[Mapping[str, Any]], None]) -> None:
         self._heard = heard
@@ -43,7 +43,7 @@ class Gate:
         return f"{host}:{port}"
 
     def close(self) -> None:
-        """Reports from now on fail."""
+        """Close the gate: every later report fails."""
         with contextlib.suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)  # wakes `accept`
         self._listener.close()

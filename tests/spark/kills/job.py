@@ -1,6 +1,6 @@
 """The driver of a query whose processes are killed: `python -m tests.spark.kills.job HOST:PORT FOLDER`.
 
-Connects to the harness and does what it says, a line of JSON each way, so that one session serves many cells.
+It connects to the harness and carries out its orders, a line of JSON each way, so one session serves many cells.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Driver:
-    """One session, and the query of the cell at hand."""
+    """One session, and the query of the current cell."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -80,7 +80,7 @@ def _writer(sink: Path, gate: str) -> Callable[[DataFrame, int], None]:
 
 
 def _reason(text: str) -> str:
-    """The line of an exception that says what happened: the last of Python's, else the first."""
+    """Return the line that names an exception's cause: the last one with a Python error, otherwise the first line."""
     text = re.sub(r"Query \[id = [^]]*\] ", "", text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if "Error:" in line or "Exception:" in line]

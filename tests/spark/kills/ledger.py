@@ -1,6 +1,8 @@
-"""The judgement of a cell by Spark's sink, its checkpoint, the other member and the source's journal together. Pure.
+"""The judgement of a cell from four sources:
 
-A record is known by its place, (partition, offset), and by its value, a number that the producer gave it.
+Spark's sink, its checkpoint, the other member, the source's journal. Pure.
+
+A record is identified by its place, (partition, offset), and by its value, a number from the producer.
 """
 
 from __future__ import annotations
@@ -39,13 +41,13 @@ class Range(NamedTuple):
 
 
 def content_hash(rows: Iterable[Row]) -> str:
-    """Equal for equal rows, in whatever order they came."""
+    """Return a hash that is equal for equal rows in any order."""
     return hashlib.sha256(repr(sorted(tuple(row) for row in rows)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One run of a micro-batch that reached the sink."""
+    """One run of a micro-batch whose rows reached the sink."""
 
     batch_id: int
     rows: Sequence[Row]
@@ -53,7 +55,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Acquired:
-    """A session has got locks, and handed the records out as a batch."""
+    """The event of a session that acquired records and delivered them as a batch."""
 
     session: str
     ranges: Sequence[Range]
@@ -61,14 +63,14 @@ class Acquired:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """The broker has confirmed the ACCEPT of these."""
+    """The event of an ACCEPT that the broker confirmed."""
 
     ranges: Sequence[Range]
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The end of these sessions (or of all) and of their locks: a kill, a stop, or a dead broker."""
+    """The event in which a session, or all, ended with its locks: a kill, a stop, or the broker's death."""
 
     session: str | None = None
 
@@ -87,13 +89,13 @@ class Checkpoint:
 
     @property
     def open(self) -> set[int]:
-        """Begun, and not known to be finished."""
+        """The micro-batches that are in the offset log, but not in the commit log."""
         return self.logged.keys() - set(self.committed)
 
 
 @dataclass(frozen=True, slots=True)
 class Witnesses:
-    """All that is known of a cell."""
+    """Everything that was observed in a cell."""
 
     produced: Mapping[Place, int]
     """The value of each record that the broker confirmed."""
@@ -113,7 +115,7 @@ class Witnesses:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on the contract."""
+    """The breaches of the contract that a cell shows."""
 
     lost: Sequence[Place]
     doubled: Sequence[Place]
@@ -149,7 +151,7 @@ class Verdict:
 
 
 def judge(seen: Witnesses) -> Verdict:
-    """Hold the witnesses against the contract."""
+    """Judge by the contract what was observed."""
     batches = _batches_by_place(seen.attempts)
     both = sorted(batches.keys() & seen.competitor.keys())
     open_to_others = _lost_before_accept(seen.events)
@@ -200,7 +202,7 @@ def _replayed(seen: Witnesses) -> list[int]:
 
 
 def _changed(seen: Witnesses) -> set[int]:
-    """Attempts against each other, against the offset log, and the offset log against what it was before."""
+    """Return the micro-batches that changed: between attempts, from the offset log, or in the offset log itself."""
     changed = {batch for batch, hashes in _hashes(seen.attempts).items() if len(set(hashes)) > 1}
     at_end = {batch: _places(ranges) for batch, ranges in seen.at_end.logged.items()}
     for before in (seen.at_kill, *seen.at_starts):
@@ -217,7 +219,7 @@ def _places(ranges: Iterable[Range]) -> set[Place]:
 
 
 def _lost_before_accept(events: Iterable[Event]) -> set[Place]:
-    """Records that were free for others at some time between Spark's getting them and its ACCEPT."""
+    """Return the records that others could acquire at some time between Spark's acquisition and its ACCEPT."""
     held: dict[Place, str] = {}
     free: set[Place] = set()
     for event in events:
@@ -235,7 +237,10 @@ def _lost_before_accept(events: Iterable[Event]) -> set[Place]:
 
 
 def _altered(seen: Witnesses) -> set[Place]:
-    """A value at a place where nothing was confirmed is one whose confirmation was cut off; the sink may have it."""
+    """Return the places where a record was reported with another value than the producer's.
+
+    The sink may also have a value at a place without a confirmation: the producer's confirmation was lost.
+    """
     reported = [(row.place, row.value) for attempt in seen.attempts for row in attempt.rows]
     reported += [*seen.competitor.items(), *seen.unknown.items()]
     return {place for place, value in reported if seen.produced.get(place, value) != value}

@@ -1,4 +1,4 @@
-"""The matrix as people read it: a line for each cell while it runs, and the tables that are committed. Pure."""
+"""The matrix for readers: a line for each cell while it runs, and the tables that are committed. Pure."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def _row(name: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def _total(*names: str) -> Callable[[Sequence[Outcome]], str]:
-    """Return a cell with the sums of lists of verdicts."""
+    """Return a function that makes a cell of the table: the sums of lists of verdicts."""
     return lambda outcomes: "/".join(
         f"{sum(len(getattr(one.verdict, name)) for one in outcomes if one.verdict is not None):,}" for name in names
     )
 
 
 def _fates(outcomes: Sequence[Outcome]) -> str:
-    """Return the fates of the queries: a figure that shows whether one notices a kill at all."""
+    """Return how often each fate of a query occurred, which shows that queries do notice kills."""
     fates = Counter(one.query for one in outcomes if one.verdict is not None)
     return ", ".join(f"{fate}: {n}" for fate, n in sorted(fates.items()))
 

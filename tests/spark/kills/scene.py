@@ -1,4 +1,4 @@
-"""One cell of the kill matrix: a query, a kill at one step, the way back, and the witnesses of what happened."""
+"""One cell of the kill matrix: a query, a kill at one step, the recovery, and a record of all that happened."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ ALONE_S = 20.0
 
 
 class Unfinished(Exception):
-    """The cell could not be brought to its end; the text says why."""
+    """A cell that could not be completed; the text gives the reason."""
 
 
 class Scene:
-    """Plays one cell. `query` says afterwards what became of the query, `ended_by` what it first ended with."""
+    """The play of one cell. `query` is the query's fate afterwards, `ended_by` its first error."""
 
     def __init__(
         self, cell: Cell, broker: BrokerUnderTest, drivers: Drivers, folder: Path, seed: int, plant: str = ""
@@ -66,7 +66,7 @@ class Scene:
         self._gate = Gate(self._heard)
 
     def play(self) -> Witnesses:
-        """Unfinished, DriverFailed, OSError or AssertionError when it cannot be brought to its end."""
+        """Play the cell. Raise Unfinished, DriverFailed, OSError or AssertionError if it cannot be completed."""
         read_from_start(self._broker.bootstrap, self._group)
         create_topic(self._broker.bootstrap, self._topic, self._partitions)
         self._feeder = Feeder(self._broker.bootstrap, self._topic, self._partitions, self._random.randint(5, 15))
@@ -157,7 +157,7 @@ class Scene:
         )
 
     def _feed_until(self, reached: threading.Event, what: str) -> None:
-        """Feed a little at a time, as long as it takes: the other member may be quicker than Spark."""
+        """Produce records in small portions until the step is reached, since the other member may outpace Spark."""
         deadline = time.monotonic() + PATIENCE_S
         pause_s = 0.1
         while not reached.wait(pause_s):
@@ -172,7 +172,7 @@ class Scene:
                 self._feeder.feed(self._random.randint(20, 60))
 
     def _come_back(self) -> None:
-        """Start again what died, and let the query catch up."""
+        """Restart the process that was killed, and let the query catch up."""
         if self._cell.victim is Victim.BROKER:
             self._broker.start()
         self._feeder.feed(self._random.randint(60, 120))
@@ -190,9 +190,9 @@ class Scene:
         self._events.append(Ended())
 
     def _start_again(self) -> None:
-        """Start again at once, or when the other member has taken what became free.
+        """Restart the query at once, or after the other member has taken the freed records.
 
-        It starts as it was, or with AvailableNow by `_drain`.
+        It starts as before, or with AvailableNow by `_drain`.
         """
         if self._cell.competitor and self._random.random() < 0.5:
             deadline = time.monotonic() + ALONE_S
@@ -205,7 +205,7 @@ class Scene:
                 self._start_query(available_now=False)
 
     def _catch_up(self) -> bool:
-        """Wait until the group has nothing left to do; False when the query ends before."""
+        """Wait until the group has no lag. Return False if the query ends first."""
         deadline = time.monotonic() + PATIENCE_S
         while not self._done():
             if not self._active():
@@ -223,7 +223,7 @@ class Scene:
         self._events.append(Ended())
 
     def _drain(self) -> None:
-        """Let the query take what is left, and finish what its offset log has."""
+        """Let the query take the records that are left, and finish the batches of its offset log."""
         deadline = time.monotonic() + PATIENCE_S
         owed = self.query != "went on" and not self._at_starts  # even if the other member has taken everything
         while owed or not self._done():
@@ -235,11 +235,11 @@ class Scene:
                 self._excuse("while it drained the group")
 
     def _done(self) -> bool:
-        """No lag, and no micro-batch in the offset log that is not in the commit log."""
+        """Return True if there is no lag, and every micro-batch of the offset log is in the commit log."""
         return self._lag() == 0 and not read_checkpoint(self._checkpoint).open
 
     def _lag(self) -> int | None:
-        """Return the lag; None while the broker cannot say."""
+        """Return the lag; None while the broker does not report it."""
         try:
             with WireClient(("127.0.0.1", self._broker.port)) as client:
                 lags = [described_lag(client, self._group, self._topic, each) for each in range(self._partitions)]
@@ -253,7 +253,7 @@ class Scene:
         return bool(status["active"])
 
     def _excuse(self, when: str) -> None:
-        """An end that nobody has asked for. Unfinished, unless the machine was too busy for Spark, which may happen."""
+        """Note an unexpected end of the query. Raise Unfinished unless the machine was too busy for Spark."""
         self._events.append(Ended())
         self._excused += 1
         if BUSY not in self._error or self._excused > 3:

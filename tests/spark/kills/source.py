@@ -1,10 +1,10 @@
-"""The product's source, with one thing more: it reports each step to the harness, and waits there until it may go on.
+"""The product's source, which also reports each step to the harness and waits there for permission to continue.
 
-Option `killGate` is where the harness listens. Everything else is the product's, but for the name, and for what option
-`plant` names, a fault that the harness must find:
+Option `killGate` is the harness's address. Option `plant` names a fault that the harness must find; all else is the
+product's, except for the name:
 
 * `accept-early`: records are acknowledged as soon as they are acquired.
-* `forgetful`: what an earlier run handed to Spark is not known when it comes again.
+* `forgetful`: a restarted query does not recognize the records that its earlier run gave to Spark.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class KillReader(ShareGroupStreamReader):
         driver._consumer.acknowledge = reported  # type: ignore[method-assign]
 
     def _show_lost_sessions(self) -> None:
-        """Locks may be lost without any process being killed."""
+        """Report lost sessions, because locks may be lost without any killed process."""
         if self._driver is not None:
             sessions = dict(self._driver._consumer.generation)
             lost = any(sessions.get(place) != number for place, number in self._sessions.items())

@@ -1,4 +1,4 @@
-"""Spark jobs in processes of their own, which a test can kill: driver, JVM, source runner, workers, or all."""
+"""Spark jobs as separate processes that a test can kill: driver, JVM, source runner, workers, or all of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.spark.support.session import spark_environment
 
 
 class Process(NamedTuple):
-    """A process of a job; `command` has its arguments joined by blanks."""
+    """A process of a job. `command` is its arguments, joined by blanks."""
 
     pid: int
     parent: int
@@ -24,7 +24,7 @@ class Process(NamedTuple):
 
 
 class Job:
-    """`python -m MODULE ARGUMENT...` with a session of its own, its output in one file."""
+    """`python -m MODULE ARGUMENT...` in a session of its own, with its output in one file."""
 
     def __init__(self, module: str, arguments: list[str], log: Path) -> None:
         self.log = log
@@ -48,31 +48,31 @@ class Job:
         return self._process.poll() is None
 
     def output(self, size: int = 6000) -> str:
-        """The end of what all processes of the job have written."""
+        """Return the end of the output of all processes of the job."""
         return self.log.read_text(errors="replace")[-size:]
 
     def has_printed(self, text: str) -> bool:
-        """Return True if the text stands anywhere in what the processes have written.
+        """Return True if the output contains the text.
 
-        Spark may have much to say at its end.
+        Spark may print much at its end, so the whole output is searched.
         """
         return text in self.log.read_text(errors="replace")
 
     def processes(self, part: str = "") -> list[Process]:
-        """Return the live processes whose command has `part` in it.
+        """Return the live processes whose command line contains `part`.
 
-        Parts: "java", "pyspark.daemon", "python_streaming_source_runner".
+        Such parts are "java", "pyspark.daemon", "python_streaming_source_runner".
         """
         return [one for one in _processes_of_session(self.pid) if part in one.command]
 
     @property
     def jvm(self) -> Process:
-        """The one that Spark's driver runs in. ValueError when there is none, or more than one."""
+        """Return the JVM of Spark's driver. Raise ValueError if there is none, or more than one."""
         (found,) = without_forks(self.processes("org.apache.spark.deploy.SparkSubmit"))
         return found
 
     def wait_until(self, done: Callable[[], bool], timeout_s: float = 60) -> None:
-        """AssertionError, with the output, when the job ends before or the time is over."""
+        """Wait until `done`. Raise AssertionError, with the output, if the job ends first or the time is over."""
         deadline = time.monotonic() + timeout_s
         while not done():
             assert self.running, f"the job ended with code {self._process.returncode}:\n{self.output()}"
@@ -91,11 +91,11 @@ class Job:
         assert code == 0, f"the job ended with code {code}:\n{self.output()}"
 
     def terminate(self) -> None:
-        """SIGTERM to the Python driver."""
+        """Send SIGTERM to the Python driver."""
         self._process.terminate()
 
     def kill(self) -> None:
-        """SIGKILL to all of it at once; returns when all have ended."""
+        """Send SIGKILL to all processes of the job, and wait for their end."""
         while True:
             left = _processes_of_session(self.pid)
             for one in left:
@@ -109,17 +109,17 @@ class Job:
 
 
 def without_forks(processes: Collection[Process]) -> list[Process]:
-    """Return the processes without children of others among them.
+    """Return the processes whose parents are not among them.
 
-    What a process has forked has its command until it runs another program. Hadoop's file system has `chmod` and
-    `readlink` do some of its work, so a JVM forks now and then.
+    A forked process has its parent's command line until it executes another program, and a JVM forks now and then:
+    Hadoop's file system runs `chmod` and `readlink`.
     """
     pids = {one.pid for one in processes}
     return [one for one in processes if one.parent not in pids]
 
 
 def _processes_of_session(session: int) -> list[Process]:
-    """Python's workers have a process group of their own, so the group of the driver is not all of it."""
+    """Return the processes of a session. Python's workers are not in the driver's process group."""
     return [process for process, of in _all_processes() if of == session]
 
 

@@ -1,6 +1,6 @@
-"""A job of its own that may not come in: `refused_job OPTIONS.json FOLDER`. Spark logs all it has to say, from INFO on.
+"""A job whose login is refused: `refused_job OPTIONS.json FOLDER`. Spark logs everything from INFO on.
 
-What the query fails of is raised as in any user's program, into the same output.
+The query's error is raised as in any user's program, into the same output.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A Spark session for a test: on this machine alone, quiet, small, everything it writes in one folder."""
+"""A small, quiet Spark session for a test, on this machine alone, with all its files in one folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def spark_environment() -> dict[str, str]:
 
 
 def open_session(folder: Path, *, master: str = "local[2]", **configs: str) -> SparkSession:
-    """A session of this process, or the one there is; config names with `__` for `.`. `folder` takes what it writes."""
+    """Return this process's session, or start one; in names of configs, `__` stands for `.`. Its files are in `folder`."""
     from pyspark.sql import SparkSession
 
     os.environ.update(spark_environment())

@@ -1,6 +1,7 @@
-"""A job of its own that drains a share group into Parquet: `share_job MASTER BOOTSTRAP TOPIC GROUP FOLDER`.
+"""A job that drains a share group into Parquet: `share_job MASTER BOOTSTRAP TOPIC GROUP FOLDER`.
 
-MASTER is a Spark master, or `connect` for a session over Spark Connect. Prints how many rows came, and how many differ.
+MASTER is a Spark master, or `connect` for a session over Spark Connect. The job prints the number of rows, and of
+distinct ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A topic, a share group and a checkpoint, and streams of them through the source `kafka-share`."""
+"""A topic, a share group, a checkpoint, and streams that read the group through the source `kafka-share`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TIMEOUT_S = 90
 
 
 class Batch(NamedTuple):
-    """A micro-batch as its sink saw it."""
+    """A micro-batch as its sink received it."""
 
     number: int
     rows: list[Row]
@@ -38,7 +38,7 @@ class Batch(NamedTuple):
 
 @dataclass
 class ShareStream:
-    """One topic with one share group that begins at its first record; `folder` has checkpoints and sinks."""
+    """One topic with a share group that starts at its first record. `folder` holds checkpoints and sinks."""
 
     spark: SparkSession
     bootstrap: str
@@ -147,7 +147,7 @@ class ShareStream:
 
 
 def collect_into(taken: list[Batch]) -> Callable[[DataFrame, int], None]:
-    """A sink for `foreachBatch` that keeps every micro-batch with rows."""
+    """Return a sink for `foreachBatch` that keeps every micro-batch with rows."""
 
     def sink(rows: DataFrame, number: int) -> None:
         found = rows.collect()
@@ -158,7 +158,7 @@ def collect_into(taken: list[Batch]) -> Callable[[DataFrame, int], None]:
 
 
 def delete_records(bootstrap: str, topic: str, before: int) -> None:
-    """Let the log of partition 0 begin with offset `before`."""
+    """Delete the records of partition 0 below the offset `before`."""
     network = Network(ClientConfig.from_properties({"bootstrap.servers": bootstrap}))
     try:
         leader = network.leader(network.topic_ids([topic])[topic], 0)
