@@ -1,6 +1,6 @@
-"""`python -m tests.storage_matrix`: every kind of file, damaged in every way, and pairs of files.
+"""`python -m tests.storage_matrix`: damages every kind of file in every way, and pairs of files.
 
-Exit code 1 when a cell is red.
+The exit code is 1 if a cell is red.
 """
 
 from __future__ import annotations

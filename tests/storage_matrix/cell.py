@@ -1,4 +1,4 @@
-"""One start on a damaged folder, judged: what is gone, whether that was hit, and whether that was reported."""
+"""One start on a damaged folder, judged: what was lost, if the damage hit it, and if the broker reported it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOSS: Final = re.compile("damaged|missing|cannot be read|cut off")  # what a lin
 
 
 class Verdict(IntEnum):
-    """The verdict, from best to worst."""
+    """The verdicts, from best to worst."""
 
     WHOLE = 0
     LOST_WHAT_WAS_HIT = 1
@@ -51,7 +51,7 @@ SAID = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one damage. `reported`: how the broker reports it, or what is wrong."""
+    """The outcome of one damage. `reported`: the broker's report of it, or what is wrong."""
 
     target: Target
     damage: Damage
@@ -82,7 +82,7 @@ class Log(logging.Handler):
 
 @contextmanager
 def broker_log() -> Iterator[Log]:
-    """Everything that is logged goes here, and nowhere else."""
+    """Collect everything that is logged during the block, and log it nowhere else."""
     handler, root = Log(), logging.getLogger()
     before, level = root.handlers[:], root.level
     root.handlers[:] = [handler]
@@ -95,13 +95,13 @@ def broker_log() -> Iterator[Log]:
 
 
 def traceback_of(error: BaseException) -> str:
-    """Its last line and where it was raised."""
+    """Return the last line of a traceback, and where it was raised."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({os.path.basename(where.filename)}, {where.name}, line {where.lineno})"
 
 
 def baseline(template: str, stop: Stop, work: str) -> Facts:
-    """Return the facts that a start finds if nothing was damaged."""
+    """Return the facts after a start without damage."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(template, work)
     with broker_log() as log:
@@ -111,7 +111,7 @@ def baseline(template: str, stop: Stop, work: str) -> Facts:
 
 
 def run(template: str, work: str, target: Target, damage: Damage, stop: Stop, sound: Facts) -> Outcome | None:
-    """Copy the template, damage it, start, repair if need be, look. None: the damage changed nothing."""
+    """Copy the template, damage the copy, start on it, repair if needed, and judge. Return None if nothing changed."""
     shutil.rmtree(work, ignore_errors=True)
     shutil.copytree(template, work)
     hit = damage.do(f"{work}/{target.path}")
@@ -155,7 +155,10 @@ def _start_and_judge(
 
 
 def _live(work: str, stop: Stop, log: Log, waived: set[Waiver]) -> Facts:
-    """Start, look, go on, stop, start and look again: nothing more may be lost by that. ServeError."""
+    """Start twice, with writes in between. Return the facts of the first start. Raise ServeError.
+
+    The second start may have lost nothing more than the first.
+    """
     world = RealWorld(work, boot=stop.boot)
     try:
         facts = facts_of(world)
@@ -174,7 +177,7 @@ def _live(work: str, stop: Stop, log: Log, waived: set[Waiver]) -> Facts:
 
 
 def _go_on(world: RealWorld) -> None:
-    """Every topic takes records."""
+    """Write a record to every topic."""
     client = world.connect()
     for topic in world.services.metadata.topics():
         if not topic.internal:
@@ -189,7 +192,7 @@ def _go_on(world: RealWorld) -> None:
 
 
 def _is_about(line: str, target: Target) -> bool:
-    """Return True if a line of the log names what was damaged, or where it belongs."""
+    """Return True if a line of the log names the damaged file or its partition."""
     return target.path in line or (target.partition != "" and target.partition in line)
 
 

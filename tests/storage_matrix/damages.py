@@ -1,6 +1,6 @@
-"""The damages of a file: a flipped bit, an end that is gone, zeros, nothing left of it, an older copy in its place.
+"""The damages of a file: a flipped bit, a cut end, zeros, removal, an older copy in its place.
 
-Each also returns which bytes of the file it hit, for the judge of what may be missing.
+Each also returns which bytes it hit, from which the judge derives what may be missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Everything: Final[Hit] = (0, 1 << 62)
 
 @dataclass(frozen=True)
 class Damage:
-    """`do` damages the file or folder with that path, and returns what it hit; None if that is nothing at all."""
+    """A damage of a file or folder. `do` takes the path, and returns the bytes hit; None if nothing changed."""
 
     name: str
     variant: str
@@ -39,7 +39,7 @@ class Damage:
 
 
 def damages(target: Target, data: str, older: Sequence[str]) -> list[Damage]:
-    """All that is done to this file, one variant after the other."""
+    """Return all damages to try on a file, each with its variants."""
     path = f"{data}/{target.path}"
     missing = Damage("missing", "", _remove)
     copies = [
@@ -69,7 +69,7 @@ def _flips(path: str, size: int) -> Iterator[Damage]:
 
 
 def _second_batch(path: str) -> int:
-    """Return where the second batch of a segment begins; the first, if there is no other."""
+    """Return the position of the second batch of a segment; of the first, if there is no other."""
     with open(path, "rb") as file:
         head = file.read(12)
         size = 12 + int.from_bytes(head[8:12], "big")
@@ -115,7 +115,7 @@ def _remove(path: str) -> Hit:
 
 
 def _replacing(copy: str) -> Callable[[str], Hit | None]:
-    """Return a damage that puts a copy in the file's place, one that a backup may have had."""
+    """Return a damage that replaces the file by a copy, such as a backup may have had."""
 
     def replace(path: str) -> Hit | None:
         if os.path.isdir(copy):

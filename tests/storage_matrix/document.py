@@ -46,7 +46,7 @@ refusal no other file may have changed, and the command that it names had to suc
 
 
 def document(results: Sequence[Result], pairs: Sequence[PairResult]) -> str:
-    """All of it, in Markdown."""
+    """Return the whole document in Markdown."""
     counted = Counter(result.verdict for result in results)
     sums = ", ".join(f"{counted[verdict]:,} {SAID[verdict]}" for verdict in Verdict)
     parts = (*_table(results), "", *_pairs(pairs), "", *_waived(results), "")
@@ -57,7 +57,7 @@ LETTERS = {waiver: chr(ord("a") + at) for at, waiver in enumerate(Waiver)}
 
 
 def _waived(results: Sequence[Result]) -> Iterable[str]:
-    """Yield a table of the waivers: each one, its reason, and how often it was needed."""
+    """Yield a table of the waivers: each with its reason, and the number of folders that needed it."""
     counted = Counter(waiver for result in results for waiver in result.waived)
     yield "## What is not held against the broker"
     yield ""
@@ -68,7 +68,7 @@ def _waived(results: Sequence[Result]) -> Iterable[str]:
 
 
 def _table(results: Iterable[Result]) -> Iterable[str]:
-    """Yield the kinds of file that are whole after all damage, and a table of the others, equal rows as one."""
+    """Yield the kinds of file that no damage harms, and a table of the others, which joins equal rows."""
     cells: defaultdict[tuple[str, str], list[Result]] = defaultdict(list)
     for result in results:
         cells[result.kind, result.damage].append(result)
@@ -85,7 +85,7 @@ def _table(results: Iterable[Result]) -> Iterable[str]:
 
 
 def _listed(kinds: Iterable[str]) -> str:
-    """Return kinds of file, those of one folder together."""
+    """Return a list of kinds of file, grouped by folder."""
     files: defaultdict[str, list[str]] = defaultdict(list)
     for kind in kinds:
         folder, colon, file = kind.rpartition(": ")

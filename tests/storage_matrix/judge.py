@@ -1,4 +1,4 @@
-"""The judgement of what is missing after the damage, and whether it may be."""
+"""The judgement of what a damaged folder lost, and if it may."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SNAPSHOT: Final = r"b'\x00\x00"
 
 
 class Red(Exception):
-    """An event that must not happen."""
+    """A loss, or another event, that must not happen."""
 
 
 class Waiver(Enum):
-    """The losses that are not held against the broker, and why."""
+    """The losses that are not held against the broker, with the reasons."""
 
     LATER_END = (
         "A log ends later than it did. What was damaged may have been promised up to there; offsets that are not given "
@@ -47,10 +47,10 @@ class Waiver(Enum):
 
 @dataclass
 class Allowed:
-    """`may_go`: facts that the damage hit. `back`: facts of records that files beside the log, or an older copy, hold.
+    """The losses that are allowed. `may_go`: facts that the damage hit.
 
-    `moved`: what the records say of the batch whose BaseOffset was hit, in a log that may have been cleaned. `waived`
-    is filled by `judge`.
+    `back`: facts of records that files beside the log, or an older copy, contain, so that they may reappear. `moved`:
+    the records of a batch whose BaseOffset was hit, in a log that may have been cleaned. `waived` is filled by `judge`.
     """
 
     may_go: set[str] = field(default_factory=set)
@@ -60,7 +60,7 @@ class Allowed:
 
 
 def judge(sound: Facts, facts: Facts, allowed: Allowed) -> list[str]:
-    """Return the names of missing facts. Raise Red if it was not hit, or something else is in its place."""
+    """Return the names of the missing facts. Raise Red for one that was not hit, or that has another value."""
     lost = [name for name, was in sound.items() if _is_lost(name, was, facts, allowed)]
     for name in facts.keys() - sound.keys():
         log, is_record, offset = name.partition(" record ")
@@ -97,7 +97,7 @@ def _judge_appeared(name: str, fact: str, allowed: Allowed) -> None:
 
 
 def judge_later(facts: Facts, again: Facts, waived: set[Waiver]) -> str:
-    """Return the fact that a second start has lost since the first one; "" if there is none."""
+    """Return a fact that the second start lost after the first; "" if there is none."""
     allowed = Allowed(set(facts))  # that the log goes on is not waived
     timeless = {name: fact for name, fact in facts.items() if not name.endswith(" ms")}
     for name in judge(timeless, again, allowed):
@@ -108,7 +108,7 @@ def judge_later(facts: Facts, again: Facts, waived: set[Waiver]) -> str:
 
 
 def _was_cleaned(name: str, fact: str, again: Facts) -> bool:
-    """Return True if a later record of its key is there, in a log that is compacted."""
+    """Return True if the log is compacted, and has a later record with the same key."""
     log, is_record, offset = name.partition(" record ")
     if not is_record or name in again or fact == UNREADABLE or log.removeprefix("log ") in TOPICS_NEVER_CLEANED:
         return False
@@ -123,9 +123,9 @@ def _offset_in(log: str, name: str) -> int:
 
 
 def _key_of(log: str, fact: str) -> str:
-    """Return the key without the version in front.
+    """Return the record's key without its leading version.
 
-    The cleaner does not distinguish a share partition's records by it.
+    The cleaner ignores the version when it compares the keys of a share partition's records.
     """
     found = _KEY.match(fact)
     key = found.group() if found is not None else fact
@@ -133,9 +133,9 @@ def _key_of(log: str, fact: str) -> str:
 
 
 def allowed_after(template: str, target: Target, hit: Hit, sound: Facts, copy: str) -> Allowed:
-    """Return the facts that may be missing and those that may be back, after damage to the bytes `hit`.
+    """Return the facts that may be missing, and those that may reappear, after damage to the bytes `hit`.
 
-    `copy`: what was put in its place.
+    `copy` is the path of the older copy that replaced the file, if any.
     """
     allowed = Allowed()
     if target.kind.endswith(FOLDER):
@@ -163,7 +163,7 @@ def allowed_after(template: str, target: Target, hit: Hit, sound: Facts, copy: s
 
 
 def _may_be_back(template: str, target: Target, copy: str) -> Facts:
-    """The records of the older copy; of a cleaning that was cut short, those of all files that it left."""
+    """Return the records of the older copy; after an interrupted cleaning, those of all files that it left."""
     files = []
     if copy:
         files = [copy] if os.path.isfile(copy) else [f"{copy}/{name}" for name in os.listdir(copy) if ".log" in name]
@@ -175,13 +175,13 @@ def _may_be_back(template: str, target: Target, copy: str) -> Facts:
 
 
 def records_in(paths: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Offset and fact of each record of sound segments."""
+    """Yield the offset and the fact of each record in undamaged segments."""
     for path in paths:
         yield from ((at, fact) for _, _, facts in _batches_in(path) for at, _, fact in facts)
 
 
 def _batches_in(path: str) -> Iterator[tuple[int, BatchHeader, list[tuple[int, bytes, str]]]]:
-    """Position, header, and the records as offset, key and fact."""
+    """Yield the position, the header and the records of each batch; a record as its offset, key and fact."""
     with open(path, "rb") as file:
         data = file.read()
     for position, header in batch_headers(data):

@@ -1,4 +1,4 @@
-"""The kinds of files in a data folder, and one file of each kind there is. A file of no known kind is an error."""
+"""The kinds of files in a data folder, and an example of each kind. A file of an unknown kind is an error."""
 
 from __future__ import annotations
 
@@ -60,30 +60,30 @@ DELETED: Final = "a folder of a deleted topic"
 
 
 class UnknownFile(Exception):
-    """A data folder has a file of which the matrix does not know what to expect."""
+    """A file in the data folder whose kind the matrix does not know."""
 
 
 @dataclass(frozen=True, order=True)
 class Target:
-    """One file, or the folder, that is damaged: its kind, and its path below the data folder."""
+    """The file or folder to damage: its kind, and its path below the data folder."""
 
     kind: str
     path: str
 
     @property
     def partition(self) -> str:
-        """The folder of its partition; "" for a file of the data folder itself."""
+        """The folder of the target's partition; "" for a file of the data folder itself."""
         head, separator, _ = self.path.partition("/")
         return head if separator or self.kind.endswith(FOLDER) else ""
 
     @property
     def is_transient(self) -> bool:
-        """True if only a broker in the midst of something leaves it."""
+        """True if the file exists only while a broker is in the middle of an operation."""
         return self.path.endswith(TRANSIENT) or self.kind.startswith(DELETED)
 
 
 def targets(data: str) -> list[Target]:
-    """One of each kind in the folder. UnknownFile."""
+    """Return one target of each kind in the folder. Raise UnknownFile."""
     found: list[Target] = []
     for name in sorted(os.listdir(data)):
         path = f"{data}/{name}"
@@ -123,12 +123,12 @@ def _of_partition(folder: str, partition: str, said: str) -> Iterator[Target]:
 
 
 def suffix_of(name: str) -> str:
-    """Return a file's kind by its name, without the offset that it is named by, and with # for other numbers."""
+    """Return a file's name without the offset at its start, and with # for other numbers."""
     return re.sub(r"\d+", "#", name[20:] if name[:20].isdigit() else name)
 
 
 def _places(segments: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the places in the log and the segment that stands for each."""
+    """Yield positions within a log (first, middle, last) and the segment at each."""
     if len(segments) < 2:
         yield from (("active segment", name) for name in segments)
         return

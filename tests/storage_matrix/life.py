@@ -1,4 +1,4 @@
-"""The data folder of the matrix and its making: one life, looked at in the midst and at its end."""
+"""The matrix's data folder: one broker's life, copied during it and at its end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SMALL: Final = {"internal.segment.bytes": "1500", "index.interval.bytes": "200"}
 
 
 class Stop(Enum):
-    """The end of the broker before its files were damaged."""
+    """The way in which the broker stopped before the damage."""
 
     CLEAN = "clean stop"
     KILL = "kill -9"
@@ -39,13 +39,13 @@ class Stop(Enum):
 
     @property
     def boot(self) -> str:
-        """The name of this machine's start at the broker's next start."""
+        """The boot id of the machine at the broker's next start."""
         return "second" if self is Stop.POWER else "first"
 
 
 @dataclass(frozen=True)
 class Templates:
-    """Data folders to be copied and damaged. `older` are copies from the midst of the same life."""
+    """Data folders to copy and damage. `older` are copies from earlier in the same life."""
 
     ended: dict[Stop, str]
     moments: dict[str, str]  # killed in the midst of something
@@ -53,7 +53,7 @@ class Templates:
 
 
 def make_templates(folder: str) -> Templates:
-    """Live once, below an empty folder."""
+    """Make all templates by one life of a broker, below an empty folder."""
     os.makedirs(folder)
     data = f"{folder}/data"
     world = RealWorld(data)
@@ -93,9 +93,9 @@ MOMENTS: Final[dict[str, Callable[[str, str], bool]]] = {
 
 
 def _leave_behind(folder: str) -> None:
-    """Leave behind what takes longer than this life, or a kill in a narrower place.
+    """Add files that only a longer life, or a kill at a rarer moment, would leave.
 
-    Such are bytes that were cut off, and files half written.
+    They are bytes that were cut off, and half-written files.
     """
     base = max(name for name in os.listdir(f"{folder}/orders-0") if name.endswith(".log"))
     shutil.copyfile(f"{folder}/orders-0/{base}", f"{folder}/orders-0/{base}.700.cut")
@@ -116,14 +116,14 @@ def _copy_once(source: str, target: str) -> None:
 
 
 class Life:
-    """Everything that a data folder may hold, in a few kilobytes."""
+    """A life that puts everything into the data folder that one may hold, in a few kilobytes."""
 
     def __init__(self, world: RealWorld) -> None:
         self.world = world
         self._values = 0
 
     def begin(self) -> None:
-        """Topics, users, groups, transactions."""
+        """Create topics, users, groups and transactions."""
         metadata = self.world.folder.metadata
         for name in (ORDERS, SPARE, GONE):
             metadata.create_topic(NewTopic(name, 1, SMALL))
@@ -137,7 +137,7 @@ class Life:
         self._transactions()
 
     def go_on(self) -> None:
-        """The same once more, and what comes with age: deletions, retention, compaction."""
+        """Repeat that, and add what comes with age: deletions, retention, compaction."""
         metadata, world = self.world.folder.metadata, self.world
         metadata.create_topic(NewTopic(LATER, 1, SMALL))
         metadata.alter_configs([PutConfig(ResourceName("topic", ORDERS), "retention.ms", "-1")])

@@ -1,4 +1,4 @@
-"""All cells, over all cores, or the few that `make test` has time for."""
+"""All cells, on all cores, or the few that `make test` has time for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DAMAGES: Final = ("bit flip", "cut", "zeroed", "missing", "older copy")
 
 @dataclass(frozen=True)
 class Row:
-    """One file of one way to end: what is done to it is done in one process, one after the other."""
+    """One file of one template. One process tries all its damages in turn."""
 
     template: str
     stop: Stop
@@ -31,7 +31,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """An outcome without what did it, so that processes can hand it on."""
+    """An outcome without its objects, so that processes can exchange it."""
 
     kind: str
     damage: str
@@ -43,7 +43,7 @@ class Result:
 
 
 def rows(templates: Templates) -> list[Row]:
-    """Every file of a kind, in each way to end that leaves it."""
+    """Return a row for each file of each kind, in every template that has it."""
     found = [Row(folder, stop, target) for stop, folder in templates.ended.items() for target in targets(folder)]
     for folder in templates.moments.values():
         found += [Row(folder, Stop.KILL, target) for target in targets(folder) if target.is_transient]
@@ -51,7 +51,7 @@ def rows(templates: Templates) -> list[Row]:
 
 
 def run_row(row: Row, templates: Templates, work: str, sound: Facts, *, few: int = 0) -> list[Result]:
-    """All damages of one file; with `few` only every so manyeth, another one for each file."""
+    """Try all damages of one file. With `few`, try one of every `few`, starting elsewhere for each file."""
     done = damages(row.target, row.template, templates.older)
     if few:
         done = _every(done, few, sum(row.target.path.encode()) + len(row.stop.value))
@@ -76,7 +76,7 @@ def _result(outcome: Outcome) -> Result:
 
 
 def run_all(templates: Templates, jobs: int, only: str = "", few: int = 0) -> Iterator[list[Result]]:
-    """The results of each row, in the order of rows."""
+    """Yield the results of each row, in the order of `rows`."""
     folder = os.path.dirname(templates.older[0])
     chosen = [row for row in rows(templates) if only in f"{row.target.kind} {row.target.path} {row.stop.value}"]
     with ProcessPoolExecutor(jobs) as pool:
@@ -95,7 +95,7 @@ def _run_row(row: Row, templates: Templates, folder: str, few: int) -> list[Resu
 
 
 def sound_facts(row: Row, work: str) -> Facts:
-    """Return the facts of the row's template; found out once in each process."""
+    """Return the facts of the row's undamaged template, computed once in each process."""
     key = row.template, row.stop
     if key not in _sound:
         _sound[key] = baseline(row.template, row.stop, work)
@@ -103,5 +103,5 @@ def sound_facts(row: Row, work: str) -> Facts:
 
 
 def worst(results: Iterable[Result]) -> Result:
-    """Return the worst result of one cell of the table."""
+    """Return the worst of a cell's results."""
     return max(results, key=lambda result: result.verdict)

@@ -1,4 +1,4 @@
-"""Everything that a broker's clients could find out, as facts by name, so that two starts can be compared."""
+"""All that a broker's clients can find out, as facts by name, so that two starts can be compared."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Facts = dict[str, str]
 
 
 def facts_of(world: RealWorld) -> Facts:
-    """Facts begin with what they are about: a log by its folder, a group, share group or transactional id."""
+    """Return the facts.
+
+    Each name starts with its subject: the folder of a log, a group, share group or transactional id.
+    """
     facts: Facts = {}
     facts.update(_metadata(world))
     for topic in world.services.metadata.topics():
@@ -77,7 +80,7 @@ def _found(log: PartitionLog, timestamp_ms: int) -> str:
 
 
 def read_through(log: PartitionLog) -> Iterator[tuple[str, str]]:
-    """Each record by a read of its own, so that no index goes unused; what cannot be read is reported as such."""
+    """Yield each record, fetched by a read of its own, so that every index is used; or the error of the read."""
     name, offset = f"log {log.topic}-{log.partition}", log.log_start_offset
     while offset < log.high_watermark:
         read = log.read(offset, 1, upto=log.high_watermark)
@@ -97,7 +100,7 @@ def read_through(log: PartitionLog) -> Iterator[tuple[str, str]]:
 
 
 def _behind_hole(log: PartitionLog, offset: int) -> int:
-    """The next offset to be read: where a base offset was believed that is far too large, that is far away."""
+    """Return the next offset to read: the next one, or the end of a large hole that a corrupt base offset left."""
     lost = log.unreadable_range(offset)
     return lost[1] if lost is not None and lost[1] - offset > FAR else offset + 1
 

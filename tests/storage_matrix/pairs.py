@@ -1,6 +1,6 @@
-"""Two files of the data folder itself zeroed or missing, and a real broker process that is started on what is left.
+"""Two files of the data folder itself, zeroed or removed, and a real broker process that starts on the rest.
 
-When it refuses, the command that its one sentence names is run as it stands, and the broker is started again.
+If the broker refuses, the command in its message is run unchanged, and the broker is started again.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ CONFIG: Final = {
 
 @dataclass(frozen=True)
 class Pair:
-    """Two files, and what happens to each."""
+    """Two files, and the damage to each."""
 
     stop: Stop
     files: tuple[str, str]
@@ -76,7 +76,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class PairResult:
-    """`refusal` and `command` are empty when it started at once; `reported`: what the repair or log says of a loss."""
+    """The result of a pair. `refusal` and `command` are empty if the broker started at once.
+
+    `reported` is what the repair or the log says of a loss.
+    """
 
     pair: Pair
     verdict: Verdict
@@ -91,7 +94,7 @@ class PairResult:
 
 @dataclass
 class _Course:
-    """The events so far."""
+    """The events of a pair so far."""
 
     refusal: str = ""
     command: str = ""
@@ -99,7 +102,7 @@ class _Course:
 
 
 def pairs(templates: Templates) -> list[Pair]:
-    """Return the pairs of all files that are there after each way to end."""
+    """Return the pairs of all files that exist after each way to stop."""
     return [
         Pair(stop, files, ways)
         for stop in ENDS
@@ -109,7 +112,7 @@ def pairs(templates: Templates) -> list[Pair]:
 
 
 def run_pair(pair: Pair, templates: Templates, work: str) -> PairResult:
-    """`work` is a path where nothing is; nothing is there afterwards, but for a log beside it."""
+    """Run a pair. `work` is an unused path; afterwards nothing is left there, except a log beside it."""
     template = templates.ended[pair.stop]
     course = _Course()
     try:
@@ -180,7 +183,7 @@ def _facts(facts: Facts) -> Facts:
 
 
 def _allowed(pair: Pair, template: str, sound: Facts) -> Allowed:
-    """Return the facts that may go because nothing but the two damaged files had them."""
+    """Return the facts that may be lost because only the two damaged files contained them."""
     files = set(pair.files)
     allowed = Allowed()
     if files in RECORDS_OF_METADATA:
@@ -206,7 +209,7 @@ def _check_refusal(pair: Pair, refusal: str, log: str, before: dict[str, bytes],
 
 
 def _small_files(data: str) -> dict[str, bytes]:
-    """Contents of the files of the folder itself, but for the lock, and for SQLite's, which it changes by looking."""
+    """Return the contents of the folder's own files, except the lock, and SQLite's, which change when read."""
     found = {}
     for name in os.listdir(data):
         if os.path.isfile(f"{data}/{name}") and name != ".lock" and not name.startswith("meta.db"):
@@ -216,7 +219,7 @@ def _small_files(data: str) -> dict[str, bytes]:
 
 
 def _repair(refusal: str) -> tuple[str, str]:
-    """Run the command that the refusal names. Returns it, and what it printed."""
+    """Run the command that the refusal names. Return it, and its output."""
     found = COMMAND.search(refusal)
     assert found is not None
     words = shlex.split(found[1])
@@ -228,7 +231,7 @@ def _repair(refusal: str) -> tuple[str, str]:
 
 
 def _use(broker: Broker, sound: Facts) -> None:
-    """Every topic is there, and takes and gives a record."""
+    """Check that every topic exists, and that a record can be written to it and read back."""
     with WireClient(broker.address) as client:
         answer = client.call(MetadataRequest(None), 9, MetadataResponse)
         names = {topic.name or "" for topic in answer.topics}
@@ -246,7 +249,7 @@ def _use(broker: Broker, sound: Facts) -> None:
 
 
 def run_pairs(templates: Templates, jobs: int, only: str = "", few: int = 0) -> Iterator[PairResult]:
-    """All pairs with `only` in their text, in order; with `few` only every so manyeth."""
+    """Yield the results of all pairs with `only` in their text, in order; with `few`, of one in every `few`."""
     chosen: Sequence[Pair] = [pair for pair in pairs(templates) if only in pair.text][:: few or 1]
     folder = os.path.dirname(templates.older[0])
     with ProcessPoolExecutor(jobs) as pool:

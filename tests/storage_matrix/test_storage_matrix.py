@@ -1,4 +1,4 @@
-"""A fixed part of the matrix, and whether it would see what it is for. All of it: `make storage-matrix`."""
+"""A fixed part of the matrix, and proof that it notices faults. The whole matrix: `make storage-matrix`."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def believe_in_an_end(patch: pytest.MonkeyPatch) -> None:
 
 
 class _TimidWalk(BatchWalk):
-    """The walk of before there was one across damage: it ends there."""
+    """An earlier walk over batches, which ends at the first damage."""
 
     damaged: tuple[DamagedRange, ...] = ()
 

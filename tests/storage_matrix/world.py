@@ -1,6 +1,6 @@
 """A broker on real files and virtual time, in this process: its life, its death, and starts on damaged files.
 
-Everything below the sockets is what `shareq serve` runs. Syncs are real calls, made at once.
+Everything below the sockets is the code of `shareq serve`. Syncs are real calls, made at once.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SETTINGS: Final = {
 
 
 class RealFs(OsFs):
-    """Files of this machine, whose start is called `boot`. `before` is called for each rename and of each removal."""
+    """Files of this machine with `boot` as its boot id. `before` is called before each rename and removal."""
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None], boot: str) -> None:
         super().__init__(call_soon)
@@ -76,7 +76,7 @@ class RealFs(OsFs):
 
 
 class RealWorld(BrokerWorld):
-    """`start` may be refused: ServeError, as `shareq serve` would print it."""
+    """A world whose start may raise ServeError, with the text that `shareq serve` would print."""
 
     def __init__(self, data_dir: str, *, boot: str = "first", properties: Mapping[str, str] | None = None) -> None:
         self.clock = VirtualClock()
@@ -104,14 +104,14 @@ class RealWorld(BrokerWorld):
         self.broker = self._boot()
 
     def abandon(self) -> None:
-        """Give back what a kill leaves in this process: open files, without a word to the disk."""
+        """Release what a kill would leave in this process: open files, without a sync."""
         self.clock.drop_everything()
         with suppress(OSError, sqlite3.Error):
             self.broker.close(clean=False)
 
 
 def start_broker(env: Environment, config: BrokerConfig, data_dir: str, endpoint: Endpoint) -> Broker:
-    """Start a broker in the order of `Server`, which needs an event loop. Raise ServeError."""
+    """Start a broker in the same order as `Server`, which needs an event loop. Raise ServeError."""
     with ExitStack() as undo:
         try:
             database = SqliteRecord(f"{data_dir}/{META_DB_FILE}", env.random_uuid().hex()[:8])
