@@ -1,4 +1,4 @@
-"""`python -m tests.differential`: seeded sequences at shareq and at Apache Kafka. Exit code 1 when one disagrees."""
+"""`python -m tests.differential`: plays seeded sequences on shareq and on Apache Kafka. Exit code 1 for a mismatch."""
 
 from __future__ import annotations
 

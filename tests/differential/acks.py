@@ -1,4 +1,4 @@
-"""Random acknowledgements: of records a member holds, or with one of many mistakes."""
+"""Random acknowledgements: of records that a member holds, or with one of many mistakes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def sound_acks(chance: Random, view: View, member: int, *, renew: bool) -> Acks:
 
 
 def runs_of(offsets: list[int]) -> list[Run]:
-    """Return neighbouring offsets as ranges, both ends included."""
+    """Return the ranges that adjacent offsets form, both ends included."""
     found: list[Run] = []
     for offset in offsets:
         if found and found[-1][1] + 1 == offset:
@@ -147,7 +147,7 @@ def _once_more(chance: Random, view: View, member: int, partition: int) -> list[
 
 
 def _from_the_beginning(chance: Random, view: View, member: int, partition: int) -> list[AckRange] | None:
-    """Acknowledge from below the start offset up into what may be held."""
+    """Acknowledge a range that starts below the start offset, and ends at a held record, if there is one."""
     held = view.held_by(member, partition)
     if not held and chance.random() < 0.8:
         return None

@@ -1,4 +1,4 @@
-"""Everything around the share RPCs: topics, records, group configs, members, offsets, persisted state."""
+"""The requests around the share RPCs: for topics, records, group configs, members, offsets, persisted state."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def member_id(member: int) -> str:
 
 
 async def eventually(attempt: Callable[[], Awaitable[T | None]], pause_s: float = 0.02) -> T:
-    """Return the first result that is not None; AssertionError if none comes in time."""
+    """Return the first result that is not None; raise AssertionError if none comes in time."""
     deadline = time.monotonic() + READY_WITHIN_S
     while True:
         result = await attempt()
@@ -89,13 +89,13 @@ async def eventually(attempt: Callable[[], Awaitable[T | None]], pause_s: float 
 
 
 async def served(connection: Connection) -> set[int]:
-    """The API keys that the broker lists."""
+    """Return the API keys that the broker lists."""
     answer = await connection.call(ApiVersionsRequest(), 0, ApiVersionsResponse)
     return {one.api_key for one in answer.api_keys}
 
 
 async def has_dead_letters(connection: Connection) -> bool:
-    """Return whether share groups may have dead-letter queues."""
+    """Return True if the broker supports dead-letter queues for share groups."""
     answer = await connection.call(ApiVersionsRequest("differential", "1"), 4, ApiVersionsResponse)
     return any(one.name == "share.version" and one.max_version_level >= 2 for one in answer.finalized_features)
 
@@ -113,7 +113,7 @@ async def create_topic(connection: Connection, name: str, configs: Mapping[str, 
 
 
 async def delete_topic(connection: Connection, name: str) -> None:
-    """Delete the topic, whatever the result: the sequence is over."""
+    """Delete the topic and ignore the result, because the sequence is over."""
     await connection.call(DeleteTopicsRequest([DeleteTopicState(name)], [], 20_000), 6, DeleteTopicsResponse)
 
 
@@ -135,7 +135,7 @@ async def produce(connection: Connection, topic: str, partition: int, sizes: Seq
 
 
 async def delete_records(connection: Connection, topic: str, partition: int, before: int) -> Answer:
-    """Return the error and the new log start."""
+    """Delete the records below `before`. Return the error and the new log start."""
     request = DeleteRecordsRequest([DeleteRecordsTopic(topic, [DeleteRecordsPartition(partition, before)])], 20_000)
     row = (await connection.call(request, 2, DeleteRecordsResponse)).topics[0].partitions[0]
     return Answer(row.error_code, {partition: PartitionAnswer(start_offset=row.low_watermark)})
@@ -165,9 +165,9 @@ async def configure(connection: Connection, group: str, configs: Sequence[tuple[
 
 
 async def find_group(connection: Connection, key: str, *, share: bool = False) -> bool:
-    """Return whether the coordinator of a group (or with `share` of a share partition) is available.
+    """Return True if a group's coordinator, or with `share` a share partition's, is available.
 
-    Asking creates its topic.
+    The request also creates the coordinator's topic.
     """
     request = FindCoordinatorRequest(key_type=2 if share else 0, coordinator_keys=[key])
     answer = await connection.call(request, 6 if share else 4, FindCoordinatorResponse)
@@ -184,7 +184,7 @@ async def until_there(connection: Connection, group: str) -> None:
 
 
 async def begin_at(connection: Connection, group: str, topic: str, offsets: Sequence[int]) -> None:
-    """Call `alter_offsets`, which must succeed; wait for coordinators."""
+    """Call `alter_offsets` until it succeeds, which waits for the coordinators."""
 
     async def attempt() -> bool | None:
         await find_group(connection, group)
@@ -208,7 +208,7 @@ async def alter_offsets(connection: Connection, group: str, topic: str, offsets:
 
 
 async def describe_offsets(connection: Connection, group: str, topic: str) -> Answer:
-    """Return start offset and lag of all partitions."""
+    """Return the start offset and the lag of all partitions."""
     wanted = DescribeShareGroupOffsetsRequestTopic(topic, list(range(PARTITIONS)))
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(group, [wanted])])
     described = (await connection.call(request, 1, DescribeShareGroupOffsetsResponse)).groups[0]
@@ -222,8 +222,8 @@ async def describe_offsets(connection: Connection, group: str, topic: str) -> An
 async def read_state(connection: Connection, group: str, topic_id: bytes) -> Answer:
     """Return the persisted state of all partitions.
 
-    They are read with the leader epochs that their coordinator has, from the summary, so that nothing changes. A
-    partition altered since its leader's read has epoch 0 in Apache Kafka's summary, which it then refuses: such a
+    The requests carry the leader epochs from the summary, so that they change nothing. For a partition whose offsets
+    were altered after its leader read it, Apache Kafka's summary has epoch 0, which its read then refuses: such a
     partition is read with the leader's own epoch.
     """
     known = await _persisted_epochs(connection, group, topic_id)
@@ -237,7 +237,7 @@ async def read_state(connection: Connection, group: str, topic_id: bytes) -> Ans
 
 
 async def until_buried(connection: Connection, group: str, topic_id: bytes) -> None:
-    """Wait until no record is archiving: each has its letter, or gets none. TimeoutError."""
+    """Wait until no record is archiving, because each has its letter, or gets none. Raise TimeoutError."""
     deadline = time.monotonic() + READY_WITHIN_S
     while time.monotonic() < deadline:
         known = await _persisted_epochs(connection, group, topic_id)
@@ -273,7 +273,7 @@ async def _stored(
 
 
 async def until_ready(connection: Connection, group: str, topic: str, topic_id: bytes) -> None:
-    """Wait after a start until the coordinators have loaded their state, and the topic has leaders."""
+    """Wait, after a start, until the coordinators have loaded their state, and the topic has leaders."""
 
     async def attempt() -> bool | None:
         try:
@@ -294,7 +294,7 @@ async def until_ready(connection: Connection, group: str, topic: str, topic_id: 
 
 
 async def join_all(members: Sequence[Connection], group: str, topic: str, epochs: dict[int, int]) -> None:
-    """Join all members; done when every partition's share state is initialised, as assignments show."""
+    """Join all members, and wait until their assignments show that every partition's share state is initialised."""
     assigned: dict[int, set[int]] = {}
 
     async def beat(member: int, connection: Connection) -> None:
@@ -319,7 +319,7 @@ async def join_all(members: Sequence[Connection], group: str, topic: str, epochs
 async def heartbeat(
     connection: Connection, group: str, topic: str, member: int, epoch: MemberEpoch, epochs: dict[int, int]
 ) -> Answer:
-    """Send one heartbeat. Only its error is compared: epochs are counted differently."""
+    """Send one heartbeat. Return only its error, because the brokers count epochs differently."""
     known = epochs.get(member, 0)
     sent = {
         MemberEpoch.CURRENT: known,

@@ -12,9 +12,9 @@ from tests.differential.fields import Key
 class PartitionAnswer:
     """The answer for one partition.
 
-    `ack_error` is None if the answer has no row for an acknowledged partition. `acquired` is offset -> delivery count,
-    `missing` those offsets that no record batch contains. `start_offset` and `lag` come only from offset and state
-    reads.
+    `ack_error` is None if the answer has no row for an acknowledged partition. `acquired` maps offsets to delivery
+    counts; `missing` are the acquired offsets that no record batch contains. `start_offset` and `lag` come only from
+    offset and state reads.
     """
 
     error: int = 0
@@ -38,9 +38,9 @@ NOTHING = PartitionAnswer()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer: the top-level or only error, and the partitions by number.
+    """A whole answer: its top-level or only error, and its partitions by number.
 
-    `fields` is all of it, by partition and path; `aside` what is counted but not compared.
+    `fields` are all compared fields, by partition and path; `aside` are the fields that are counted, but not compared.
     """
 
     error: int = 0
@@ -49,7 +49,7 @@ class Answer:
     aside: Mapping[Key, object] = field(default_factory=dict)
 
     def of(self, partition: int) -> PartitionAnswer:
-        """Return the answer for a partition; nothing if it has no row."""
+        """Return the answer for a partition, an empty one if it has no row."""
         return self.partitions.get(partition, NOTHING)
 
     def __repr__(self) -> str:
@@ -58,7 +58,7 @@ class Answer:
 
 
 def runs(acquired: Mapping[int, int]) -> str:
-    """`0-4 x1, 5-9 x2`: neighbouring offsets of one delivery count together."""
+    """Return offsets and delivery counts as text, `0-4 x1, 5-9 x2`, with adjacent equal ones joined."""
     found: list[list[int]] = []
     for offset, count in sorted(acquired.items()):
         if found and found[-1][1] + 1 == offset and found[-1][2] == count:

@@ -1,4 +1,4 @@
-"""Many seeds on one broker of each kind: in parallel, with common restarts, repeated where they disagreed."""
+"""Many seeds on one broker of each kind: in parallel, with common restarts, and repeated after a mismatch."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Campaign:
-    """Both brokers, inside its context. `make` may be replaced, to plant faults."""
+    """A pair of brokers, which run inside its context. `make` may be replaced to plant faults."""
 
     at_once: int
     steps: int = STEPS
@@ -74,7 +74,7 @@ class Campaign:
             broker.remove()
 
     async def run(self, seeds: Iterable[int]) -> list[Outcome]:
-        """Run every seed until it agrees, at most `tries` times."""
+        """Run each seed until its answers agree, at most `tries` times."""
         began = self._reported = time.monotonic()
         self._written_ms = int(time.time() * 1000)  # not older: Apache Kafka deletes and rolls by the records' own time
         await self._warm_up()
@@ -88,7 +88,7 @@ class Campaign:
         return [Outcome(seed, self._attempts[seed], verdict(self._attempts[seed])) for seed in wanted]
 
     async def _warm_up(self) -> None:
-        """Find out which APIs both serve, and wait for coordinators and the dead-letter queue."""
+        """Find the APIs that both brokers serve, and wait for coordinators and the dead-letter queue."""
         keys = []
         queues = []
         for broker in self._brokers:
@@ -103,7 +103,7 @@ class Campaign:
         self._dead_letters = all(queues)
 
     async def _once(self, seeds: list[int], attempt: int) -> None:
-        """Run seeds with restarts in waves, one kind of restart each; the others whenever there is room."""
+        """Run seeds with restarts in waves of one kind of restart each, and the others whenever there is room."""
         for kill in (False, True):
             setups = {seed: setup_of(seed) for seed in seeds}
             restarted = [seed for seed, setup in setups.items() if setup.restart_at is not None and setup.kill is kill]
@@ -133,5 +133,5 @@ class Campaign:
             self.show(f"{len(self._attempts)} seeds, {disagreed} of them disagree so far")
 
     def make(self, side: Literal["ours", "theirs"], name: str) -> Plays:
-        """A player at one of the brokers."""
+        """Return a player for one of the brokers."""
         return Player(self._brokers[0 if side == "ours" else 1].port, f"{name}-{side}", self._written_ms)

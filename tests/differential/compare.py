@@ -22,7 +22,7 @@ class Difference:
 
 
 def differences(ours: Answer, theirs: Answer) -> tuple[Difference, ...]:
-    """Return all differences by partition; none if the answers agree."""
+    """Return all differences by partition, none if the answers agree."""
     found = [] if ours.error == theirs.error else [Difference(None, "error", ours.error, theirs.error)]
     for number in sorted(ours.partitions.keys() | theirs.partitions.keys()):
         our_row, their_row = ours.of(number), theirs.of(number)
@@ -34,7 +34,7 @@ def differences(ours: Answer, theirs: Answer) -> tuple[Difference, ...]:
 
 
 def _of_fields(ours: Answer, theirs: Answer) -> list[Difference]:
-    """Treat a row that only one answer has as one difference."""
+    """Return the differences of fields. A row that only one answer has counts as one."""
     our_rows, their_rows = _rows(ours), _rows(theirs)
     found = [Difference(number, "row", number in our_rows, number in their_rows) for number in our_rows ^ their_rows]
     for number, path in {**ours.fields, **theirs.fields}:

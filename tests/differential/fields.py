@@ -1,7 +1,7 @@
-"""Whole answers, field by field: everything is compared, except for the fields named here.
+"""Whole answers, field by field. Everything is compared, except for the fields named here.
 
-A field is named by its path, `ShareFetchResponse.responses.partitions.current_leader.leader_id`. Fields of a partition
-are stored by its number, so that rows are compared in any order, and missing or repeated ones are found.
+A field is named by its path, `ShareFetchResponse.responses.partitions.current_leader.leader_id`. A partition's fields
+are stored under its number, so rows are compared regardless of their order, and missing or repeated rows are noticed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Key = tuple[int | None, str]
 
 
 class NormalForm(NamedTuple):
-    """A change of a value before the comparison, and what it hides."""
+    """A change of a value before the comparison, and the differences that it hides."""
 
     change: Callable[[object], object]
     loses: str
@@ -32,13 +32,13 @@ def without_empty_ranges(value: object) -> list[AcquiredRecords]:
 
 
 def batches_of(value: object) -> list[tuple[int, int, int]]:
-    """Return first and last offset and CRC of each record batch; the CRC covers all from the attributes on."""
+    """Return the first offset, last offset and CRC of each record batch. The CRC covers all from the attributes on."""
     records = bytes(value) if isinstance(value, (bytes, memoryview)) else b""
     return [(header.base_offset, header.last_offset, header.crc) for _, header in batch_headers(records)]
 
 
 class StateBatch(NamedTuple):
-    """The entry of ReadShareGroupState for offsets, both included."""
+    """An entry of ReadShareGroupState for a range of offsets, both ends included."""
 
     first: int
     last: int
@@ -47,7 +47,7 @@ class StateBatch(NamedTuple):
 
 
 def joined(value: object) -> list[StateBatch]:
-    """Join adjacent state batches that are equal."""
+    """Return the state batches with adjacent equal ones joined."""
     assert isinstance(value, list)
     found: list[StateBatch] = []
     for row in value:
@@ -60,7 +60,7 @@ def joined(value: object) -> list[StateBatch]:
 
 
 def whether_known(value: object) -> bool:
-    """Return whether an epoch is known, that is, not -1."""
+    """Return True if an epoch is known, that is, not -1."""
     assert isinstance(value, int)
     return value >= 0
 
@@ -139,7 +139,7 @@ _NUMBERS: Final = ("partition_index", "partition", "index")
 
 @dataclass(slots=True)
 class Fields:
-    """The fields of an answer's messages. `names` are a broker's own names, and what they stand for."""
+    """The fields of an answer's messages. `names` maps a broker's own names to what they stand for."""
 
     names: Mapping[str, str]
     judged: dict[Key, tuple[object, ...]] = field(default_factory=dict)
@@ -147,7 +147,7 @@ class Fields:
 
     @classmethod
     def of(cls, names: Mapping[str, str], *messages: Message) -> Fields:
-        """All that the messages say."""
+        """Return all fields of the messages."""
         fields = cls(names)
         for message in messages:
             fields._walk(type(message).__name__, message, None)
@@ -186,7 +186,7 @@ class Fields:
             into[partition, path] = (*into.get((partition, path), ()), self._named(value))
 
     def _named(self, value: object) -> object:
-        """Hashable, and with what a name stands for in its place."""
+        """Return a hashable form of a value, with the broker's own names replaced."""
         if isinstance(value, Structure):
             return tuple(self._named(getattr(value, name)) for name in value.FIELDS if name != "unknown_tags")
         if isinstance(value, (list, tuple)):
@@ -208,7 +208,7 @@ def _number(row: Structure) -> int | None:
 
 
 def _numbers_within(structure: Structure) -> list[int | None]:
-    """The partitions whose rows stand in the structure itself: what else it says, it says of them."""
+    """Return the partitions whose rows the structure itself contains: its other fields concern them."""
     lists = (getattr(structure, name) for name in structure.FIELDS)
     rows = [row for value in lists if value != [] and _is_rows(value) for row in value]
     return [number for number in map(_number, rows) if number is not None]

@@ -1,4 +1,4 @@
-"""The next step of a sequence: a pure function of the seed, the step's number and what was answered so far."""
+"""The next step of a sequence: a pure function of the seed, the step's number and the previous answers."""
 
 from __future__ import annotations
 
@@ -53,9 +53,11 @@ QUEUE_COPIES = "errors.deadletterqueue.copy.record.enable"
 
 
 class Sequence:
-    """One seed's sequence. `next` makes a step, `note` learns from its answer. No clock, no chance but the seed.
+    """One seed's sequence.
 
-    `delete_records`: whether the brokers have that RPC; `dead_letters`: whether they have dead-letter queues.
+    `next` makes a step, `note` learns from its answer. It uses no clock, and no chance but the seed.
+
+    `delete_records`: both brokers have that RPC. `dead_letters`: both have dead-letter queues.
     """
 
     def __init__(self, seed: int, *, delete_records: bool = False, dead_letters: bool = False) -> None:
@@ -80,13 +82,13 @@ class Sequence:
             self.view.joined.update(range(MEMBERS))
 
     def begin_again(self) -> None:
-        """The rest of the sequence plays on a topic and a group as fresh as at the beginning."""
+        """Continue the sequence on a new topic and a new group."""
         self.view = View(self.setup)
         self._plan.clear()
         self._begin()
 
     def next(self) -> Step:
-        """The next step."""
+        """Return the next step."""
         chance = Random(f"{self.seed}/{self.number}")
         self.number += 1
         if self.number - 1 == self.setup.restart_at:
@@ -101,7 +103,7 @@ class Sequence:
                 return step
 
     def note(self, step: Step, answer: Answer) -> None:
-        """Learn from an answer."""
+        """Learn from the answer to a step."""
         self.view.note(step, answer)
 
 
@@ -109,7 +111,7 @@ class Sequence:
 
 
 def _fetch(chance: Random, view: View) -> Step:
-    """The usual ShareFetch of a member, which opens a session when there is none."""
+    """Return a member's usual ShareFetch, which opens a session if the member has none."""
     member = chance.randrange(MEMBERS)
     session = view.sessions.get(member)
     if session is None:
@@ -130,7 +132,7 @@ def _fetch(chance: Random, view: View) -> Step:
 
 
 def _shared_budget(chance: Random, view: View) -> Step | None:
-    """A MaxRecords that two partitions have to share."""
+    """Return a fetch whose MaxRecords two partitions have to share."""
     member = chance.randrange(MEMBERS)
     session = view.sessions.get(member)
     if session is None or not view.loaded.issuperset(range(PARTITIONS)):
@@ -143,7 +145,7 @@ def _open(chance: Random, view: View) -> Step:
 
 
 def _open_of(chance: Random, view: View, member: int) -> Step:
-    """A session with one of the partitions or both; also where there is one already."""
+    """Return a fetch that opens a session with one partition or both, even if the member already has a session."""
     named = chance.choices(((0, 1), (1, 0), (0,), (1,), ()), (5, 3, 6, 6, 1))[0]
     kind = "reopen" if member in view.sessions else "open"
     return _sized(Fetch(kind, member, 0, named, **_limits(chance)), view)  # type: ignore[arg-type]
@@ -162,11 +164,11 @@ def _limits(chance: Random) -> dict[str, int]:
 
 
 def _sized(step: Fetch, view: View) -> Fetch:
-    """The step as both brokers have to answer it alike.
+    """Return the step, changed so that both brokers have to answer alike.
 
-    One that fetches from both partitions asks for all there is: which of them gets the bytes that are left over is a
-    matter of chance at both brokers. One that makes the broker load a share partition waits until its time is up,
-    whichever of them is loaded first.
+    A fetch from both partitions asks for all records, because otherwise it is chance, at both brokers, which partition
+    gets the remaining bytes. A fetch that makes the broker load a share partition waits for its full time, because
+    either partition may be loaded first.
     """
     session = view.sessions.get(step.member)
     fetched = set(step.partitions) | {partition for partition, _ in step.acks}
@@ -189,7 +191,7 @@ def _unknown_mode(chance: Random, view: View) -> Step | None:
 
 
 def _unknown_topic_fetch(chance: Random, view: View) -> Step:
-    """Fetch by a member of its own, on a connection that ends with the step: nothing else is in its session."""
+    """Fetch an unknown topic by an extra member, on a connection of its own, so that its session has no other topic."""
     return Fetch("unknown topic", MEMBERS, 0, (0,), unknown_topic=True)
 
 
@@ -245,7 +247,7 @@ def _unknown_topic_ack(chance: Random, view: View) -> Step | None:
 
 
 def _wrong_epoch(chance: Random, view: View) -> Step:
-    """Skipped, repeated, of no session at all, 0 where only ShareFetch may, 0 with acknowledgements."""
+    """Send a wrong session epoch: skipped, repeated, without a session, or 0 where it is not allowed."""
     member = chance.randrange(MEMBERS)
     session = view.sessions.get(member)
     acks = sound_acks(chance, view, member, renew=False)
@@ -303,7 +305,7 @@ def _long_lock(chance: Random, view: View) -> Step:
 
 
 def _quick_fetch(chance: Random, view: View) -> Step:
-    """One that takes little time while locks are short."""
+    """Return a fetch that takes little time, for while locks are short."""
     step = _fetch(chance, view)
     assert isinstance(step, Fetch)
     return replace(step, max_wait_ms=min(step.max_wait_ms, 100))
@@ -339,9 +341,9 @@ def _configure(chance: Random, view: View) -> Step:
 
 
 def _dead_letter_queue(chance: Random, view: View) -> Step:
-    """Configure a dead-letter queue, or none.
+    """Configure a dead-letter queue, or remove it.
 
-    With one, a rejected or finally failed record is archiving (3) until it has its letter, then archived.
+    With a queue, a rejected or finally failed record is archiving (3) until its letter is written, then archived.
     """
     if view.has_queue and chance.random() < 0.25:
         return Configure("no dead-letter queue", ((QUEUE_NAME, ""),))
@@ -353,7 +355,7 @@ def _last_release(chance: Random, view: View) -> Step:
 
 
 def _reject(chance: Random, view: View) -> Step | None:
-    """Some of what the member holds, one after the other or in a range."""
+    """Reject some of the records that the member holds, one by one or as a range."""
     return _all_of_one_kind(chance, view, "reject", REJECT)
 
 
@@ -374,7 +376,7 @@ def _all_of_one_kind(chance: Random, view: View, kind: str, what: int) -> Step |
 
 
 def _alter(chance: Random, view: View) -> Step:
-    """Anywhere in the logs; a group with members refuses it."""
+    """Alter the start offsets to any place in the logs. A group with members refuses that."""
     offsets = tuple(chance.choice((0, end, chance.randint(0, end))) for end in view.log_end)
     return AlterOffsets("alter offsets of a live group" if view.joined else "alter offsets", offsets)
 

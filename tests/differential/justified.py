@@ -1,7 +1,7 @@
-"""The intended differences of shareq from Apache Kafka 4.4.0, by name; no others are accepted.
+"""The intended differences of shareq from Apache Kafka 4.4.0, by name. No others are accepted.
 
-Each has its reason and a narrow predicate, and its hits are counted; one that never hits in a full run is reported, and
-should be removed. `diverges`: the brokers' states differ from then on, so the sequence continues with a new topic and
+Each has a reason and a narrow predicate, and its hits are counted; one without hits in a full run is reported, and
+should be removed. `diverges`: the brokers' states differ afterwards, so the sequence continues with a new topic and
 group.
 """
 
@@ -29,7 +29,7 @@ from tests.differential.view import View
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A step with different answers, and what was known before. `found` is what is still unexplained."""
+    """A step with different answers, and the knowledge before it. `found` are the differences left to explain."""
 
     step: Step
     ours: Answer
@@ -128,7 +128,7 @@ def _start_offset_survives(situation: Situation, difference: Difference) -> bool
 
 
 def _released_at_the_same_time(situation: Situation, difference: Difference) -> bool:
-    """Records of the other partition end the fetch; what is not the same has just been released by this request."""
+    """Return True if the records that differ were released by this request, and the other partition's end the fetch."""
     step, theirs = situation.step, situation.theirs
     mine, other = difference.ours, difference.theirs
     if not isinstance(step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
@@ -147,7 +147,7 @@ def _released_at_the_same_time(situation: Situation, difference: Difference) -> 
 
 
 def _negative_batch_size(situation: Situation, difference: Difference) -> bool:
-    """Return True if it is, with -1, the one offset in front of the new records, which begins a record batch."""
+    """Return True if the difference, with BatchSize -1, is the one offset before the new records of a batch."""
     step, mine, other = situation.step, difference.ours, difference.theirs
     if not isinstance(step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
         return False
@@ -160,7 +160,7 @@ def _negative_batch_size(situation: Situation, difference: Difference) -> bool:
 
 
 def _throttled_after_a_reload(situation: Situation, difference: Difference) -> bool:
-    """More or fewer records that have failed half of their deliveries, of a partition that was read back."""
+    """Return True if the partition was loaded again, and the differing records failed half of their deliveries."""
     mine, other = difference.ours, difference.theirs
     if not isinstance(situation.step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
         return False
@@ -174,9 +174,9 @@ def _throttled_after_a_reload(situation: Situation, difference: Difference) -> b
 
 
 def _passed_by_the_log_start(situation: Situation, difference: Difference) -> bool:
-    """Return True for what comes behind deleted records of a partition.
+    """Return True if Apache Kafka returns no records of a partition whose first ones were deleted.
 
-    It may be of another partition, too, if that ended the fetch, also that it has no row, since it was not loaded yet.
+    The other partition may differ, too, if it ended the fetch; or its row is missing, because it was not loaded yet.
     """
     step, ours, theirs, view = situation.step, situation.ours, situation.theirs, situation.view
     what, partition = difference.what, difference.partition
@@ -195,7 +195,7 @@ def _passed_by_the_log_start(situation: Situation, difference: Difference) -> bo
 
 
 def _in_front_of_the_log_start(situation: Situation, difference: Difference) -> bool:
-    """The record batch in which the log starts is handed out from its first record on."""
+    """Return True if Apache Kafka delivers the batch in which the log starts from its first record on."""
     mine, other, partition = difference.ours, difference.theirs, difference.partition
     if not isinstance(situation.step, Fetch) or not isinstance(mine, Mapping) or not isinstance(other, Mapping):
         return False
@@ -205,7 +205,7 @@ def _in_front_of_the_log_start(situation: Situation, difference: Difference) -> 
 
 
 def _log_start_forgotten(situation: Situation, difference: Difference) -> bool:
-    """Apache Kafka was killed, and hands deleted records out, or returns the log start it had before to a producer."""
+    """Return True if Apache Kafka forgot its log start when killed: it delivers deleted records, or returns the old one."""
     mine, other, partition = difference.ours, difference.theirs, difference.partition
     setup = situation.view.setup
     if not setup.kill or setup.restart_at is None or partition is None:
@@ -220,7 +220,7 @@ def _log_start_forgotten(situation: Situation, difference: Difference) -> bool:
 
 
 def _behind_what_the_log_start_passed(situation: Situation, difference: Difference) -> bool:
-    """Offsets that are not written yet, of a partition whose records were deleted."""
+    """Return True if the request acknowledges unwritten offsets of a partition whose records were deleted."""
     step, view, partition = situation.step, situation.view, difference.partition
     if not isinstance(step, Fetch | Acknowledge) or partition is None or partition >= PARTITIONS:
         return False
@@ -234,7 +234,7 @@ def _behind_what_the_log_start_passed(situation: Situation, difference: Differen
 
 
 def _start_offset_of_the_dead(situation: Situation, difference: Difference) -> bool:
-    """Both persisted the same end of every record: one has the start offset pass those that the other still lists."""
+    """Return True if the states are equal, but one start offset is past finished records that the other lists."""
     partition = difference.partition
     if not situation.view.had_queue or partition is None or difference.what not in _SAID_OF_STATE:
         return False
@@ -254,7 +254,7 @@ def _start_offset_of_the_dead(situation: Situation, difference: Difference) -> b
 
 
 def _states(answer: Answer, partition: int) -> dict[int, tuple[int, int]]:
-    """Delivery state and count by offset, as they are persisted."""
+    """Return the persisted delivery state and count, by offset."""
     said = cast("Sequence[Sequence[tuple[int, int, int, int]]]", answer.fields.get((partition, _BATCHES), ((),)))
     return {at: (state, count) for first, last, state, count in said[0] for at in range(first, last + 1)}
 
@@ -369,7 +369,7 @@ JUSTIFIED: Final = (
 
 
 def explained(situation: Situation) -> tuple[list[Justified], list[Difference]]:
-    """Return the known differences that hit, and the unexplained differences."""
+    """Return the known differences that explain something, and the differences that stay unexplained."""
     hits: list[Justified] = []
     rest: list[Difference] = []
     acquired: set[int | None] = set()

@@ -1,4 +1,4 @@
-"""A player of steps at one broker, which normalises the answers for comparison."""
+"""A player of steps at one broker, which brings the answers into comparable form."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class Plays(Protocol):
     async def play(self, step: Step) -> Answer: ...
 
     async def settle(self) -> None:
-        """Wait until dead records are finished. TimeoutError."""
+        """Wait until dead records are finished. Raise TimeoutError."""
 
     async def end(self) -> None: ...
 
 
 @dataclass(slots=True)
 class Player:
-    """One sequence at one broker, with a topic and a group of its own. `begin` first, `end` last.
+    """The player of one sequence at one broker, with its own topic and group. `begin` comes first, `end` last.
 
-    `written_ms`: the timestamp of all records, equal at both brokers because record batches are compared.
+    `written_ms` is the timestamp of all records, equal at both brokers because record batches are compared.
     """
 
     port: int
@@ -90,7 +90,7 @@ class Player:
         return {self.group: "the group", self.topic: "the topic", uuid_to_text(self.topic_id): "the topic's id"}
 
     async def begin(self, setup: Setup) -> None:
-        """Make the topic, its first records and the group."""
+        """Create the topic, its first records and the group."""
         self.topic_id = await admin.create_topic(self.admin, self.topic)
         assert not (await admin.configure(self.admin, self.group, setup.group_configs())).error
         for partition, sizes in enumerate(setup.first_batches):
@@ -109,9 +109,10 @@ class Player:
                 await connection.close()
 
     async def play(self, step: Step) -> Answer:
-        """Play one step. The runner restarts brokers; here follows only what comes after it.
+        """Play one step. The runner restarts brokers; for such a step the player only reconnects.
 
-        Of several answers of one RPC the last counts: requests are repeated until a change is visible.
+        Of several answers to one kind of request the last counts, because requests are repeated until a change is
+        visible.
         """
         connections = (self.admin, self.stranger, *self.members)
         for connection in connections:
@@ -234,7 +235,7 @@ def _wire(one: AckRange) -> tuple[int, int, list[int]]:
 
 
 def fetch_answer(answer: ShareFetchResponse, acks: Acks) -> Answer:
-    """Return the answer's fields for the next step, and those to compare, in normal form."""
+    """Return the answer's fields for the next step, and those to compare, in comparable form."""
     if answer.error_code != ErrorCode.NONE:
         return Answer(answer.error_code)
     rows = {row.partition_index: row for topic in answer.responses for row in topic.partitions}

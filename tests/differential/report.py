@@ -1,4 +1,4 @@
-"""The results of a campaign: for people who look for a fault, and as the table that is committed."""
+"""The results of a campaign: for a person who looks for a fault, and as the table that is committed."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ BEGIN, END = "<!-- result -->", "<!-- end of result -->"
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A seed that does not agree."""
+    """A seed without agreement."""
 
     outcome: Outcome
     steps: int
 
     def reported(self, *, verbose: bool) -> str:
-        """The steps that led there, both answers, and how to see it again."""
+        """Return the steps that led to the difference, both answers, and the command that repeats it."""
         attempts = [attempt for attempt in self.outcome.attempts if attempt.found]
         shown = attempts if self.outcome.verdict == "undecided" else attempts[-1:]
         lines = [f"seed {self.outcome.seed}: {self.outcome.verdict}; {setup_of(self.outcome.seed)}"]
@@ -68,16 +68,16 @@ class Report:
 
     @property
     def failures(self) -> list[Failure]:
-        """Seeds that do not agree, whatever the reason."""
+        """The seeds that do not agree, for whatever reason."""
         return [Failure(one, self.steps) for one in self.outcomes if one.verdict != "agreed"]
 
     @property
     def disagreed(self) -> list[Failure]:
-        """Seeds that did not agree every time, with those that never did."""
+        """The seeds with at least one attempt that did not agree."""
         return [Failure(one, self.steps) for one in self.outcomes if any(attempt.found for attempt in one.attempts)]
 
     def markdown(self) -> list[str]:
-        """The tables that are committed."""
+        """Return the tables that are committed."""
         verdicts = Counter(one.verdict for one in self.outcomes)
         last = [one.attempts[-1] for one in self.outcomes]
         wavered = sum(len(one.attempts) - 1 for one in self.outcomes if one.verdict == "agreed")
@@ -122,9 +122,7 @@ def _justified(attempts: Sequence[Attempt]) -> list[str]:
 
 
 def ignored_fields(attempts: Sequence[Attempt]) -> list[str]:
-    """Return lists of the fields that the comparison passes over, by reason: each with how often it was there, and how
-    often the brokers differed.
-    """
+    """Return the fields that are not compared, by reason, each with its number of occurrences and of differences."""
     seen = sum((attempt.aside for attempt in attempts), Counter[str]())
     differed = sum((attempt.aside_differed for attempt in attempts), Counter[str]())
 
@@ -146,7 +144,7 @@ def ignored_fields(attempts: Sequence[Attempt]) -> list[str]:
 
 
 def _constant_fields(attempts: Sequence[Attempt]) -> list[str]:
-    """Fields that are compared, and had one value in all answers: nothing is known of the others."""
+    """Return the compared fields that had a single value in all answers, so that other values are untested."""
     values: dict[str, set[object]] = {}
     for attempt in attempts:
         for one in attempt.played:
@@ -168,12 +166,12 @@ def _is_error(answer: Answer) -> bool:
 
 
 def write_report(path: Path, report: Report) -> None:
-    """Put the tables where a Markdown file has its marks."""
+    """Write the tables between the marks of a Markdown file."""
     write_between(path, BEGIN, END, report.markdown())
 
 
 def write_ignored(path: Path, report: Report) -> None:
-    """Put what is not compared where a Markdown file has its marks."""
+    """Write the list of fields that are not compared between the marks of a Markdown file."""
     last = [one.attempts[-1] for one in report.outcomes]
     seeds = f"{report.outcomes[0].seed}-{report.outcomes[-1].seed}"
     lines = [f"Seeds {seeds}, {report.steps} steps each, commit {commit(*RUNS)}.", *ignored_fields(last)]

@@ -1,4 +1,4 @@
-"""Sequences in lockstep at two brokers: a step at both, a pause, a comparison of the answers."""
+"""Sequences in lockstep at two brokers: each step at both, then a comparison of the answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One run of a sequence. `found` is empty if it agreed to the end; otherwise it is about the last step."""
+    """One run of a sequence. `found` holds the differences at its last step, none if all steps agreed."""
 
     seed: int
     played: list[Played]
@@ -46,7 +46,7 @@ class Attempt:
     aside_differed: Counter[str] = field(default_factory=Counter)
 
     def look_aside(self, ours: Answer, theirs: Answer) -> None:
-        """Count what is not compared."""
+        """Count the fields that are not compared."""
         for key in ours.aside.keys() | theirs.aside.keys():
             self.aside[key[1]] += 1
             self.aside_differed[key[1]] += ours.aside.get(key) != theirs.aside.get(key)
@@ -54,7 +54,7 @@ class Attempt:
 
 @dataclass(slots=True)
 class RestartGate:
-    """A gate at which parallel sequences wait to restart their brokers together."""
+    """A gate where parallel sequences wait, so that one restart of the brokers serves them all."""
 
     restart: Callable[[], Awaitable[None]]
     parties: int
@@ -62,13 +62,13 @@ class RestartGate:
     _passed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def pass_through(self) -> None:
-        """Wait for the others, then for the restart."""
+        """Wait for the other sequences, then for the restart."""
         self._waiting += 1
         await self._look()
         await self._passed.wait()
 
     async def leave(self) -> None:
-        """End a sequence; if it has passed, this has no effect on the others."""
+        """End a sequence, so that the others do not wait for it. After the restart this has no effect."""
         if not self._passed.is_set():
             self.parties -= 1
             await self._look()
@@ -162,9 +162,8 @@ Verdict = Literal["agreed", "mismatch", "undecided", "ours wavers"]
 def verdict(attempts: list[Attempt]) -> Verdict:
     """Return the verdict on the attempts at one seed.
 
-    `mismatch`: Apache Kafka answered the same each time, and shareq otherwise. `undecided`: the differences were not
-    the same, and none of the attempts agreed. `ours wavers`: the attempt that agreed did so because shareq answered
-    differently than before, and not because Apache Kafka did.
+    `mismatch`: Apache Kafka gave the same answers each time, and shareq others. `undecided`: no attempt agreed, and the
+    differences varied. `ours wavers`: the last attempt agreed because shareq's answer changed, not Apache Kafka's.
     """
     *failed, last = attempts
     if not last.found:

@@ -1,7 +1,7 @@
-"""The operations on a share group, as values: one sequence of them is played at both brokers.
+"""The operations on a share group, as values. One sequence of them is played at both brokers.
 
-A step holds everything that goes into its requests, session epochs included, so that it means the same at both brokers
-and can be printed. Members and partitions are numbers; names, topic ids and member epochs are each broker's own.
+A step holds everything that its requests need, session epochs included, so that it means the same at both brokers and
+can be printed. Members and partitions are numbers; names, topic ids and member epochs are each broker's own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHORT_LOCK_MS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class AckRange:
-    """One acknowledgement batch: offsets both included, one type for all of them or one for each."""
+    """One acknowledgement batch: a range of offsets, both included, with one type for all of them or one for each."""
 
     first: int
     last: int
@@ -46,9 +46,9 @@ Acks = tuple[tuple[int, tuple[AckRange, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """ShareFetch. `partitions` are named in the request, as are those of `acks`.
+    """ShareFetch. The request names `partitions` and those of `acks`.
 
-    `unknown_topic`: they are those of a topic id that is not there.
+    `unknown_topic`: it names them for a topic id that does not exist.
     """
 
     kind: str
@@ -83,7 +83,7 @@ class Acknowledge:
 
 @dataclass(frozen=True, slots=True)
 class Produce:
-    """One request with a record batch of each size, one after the other, to one partition."""
+    """One request to one partition with a record batch of each size."""
 
     kind: str
     partition: int
@@ -92,7 +92,7 @@ class Produce:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """The members' connections break; they have new ones, without sessions."""
+    """Lost connections: the members reconnect, without sessions."""
 
     kind: str
     members: tuple[int, ...]
@@ -100,7 +100,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Time passes."""
+    """A pause."""
 
     kind: str
     ms: int
@@ -108,7 +108,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The broker ends, by SIGTERM or by SIGKILL, and starts again on the same data."""
+    """A stop of the broker, by SIGTERM or SIGKILL, and a start on the same data."""
 
     kind: str
     kill: bool
@@ -124,7 +124,7 @@ class AlterOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """IncrementalAlterConfigs of the group; the step ends when the broker describes the new values."""
+    """IncrementalAlterConfigs of the group. The step ends when the broker describes the new values."""
 
     kind: str
     configs: tuple[tuple[str, str], ...]
@@ -139,7 +139,7 @@ class DescribeOffsets:
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """ReadShareGroupState of all partitions, with the leader epochs they have: what is persisted."""
+    """ReadShareGroupState of all partitions, with their current leader epochs."""
 
     kind: str
 
@@ -154,7 +154,7 @@ class DeleteRecords:
 
 
 class MemberEpoch(Enum):
-    """The member epoch of a heartbeat: brokers count them differently."""
+    """The member epoch of a heartbeat, named because brokers count epochs differently."""
 
     CURRENT = "current"
     AHEAD = "ahead"
@@ -188,7 +188,7 @@ Step = (
 
 
 def reported(step: Step) -> str:
-    """The step on one line, without what is as usual."""
+    """Return the step on one line, without default values."""
     shown = []
     for field in fields(step):
         value = getattr(step, field.name)
@@ -199,11 +199,13 @@ def reported(step: Step) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The beginning of a sequence. `begins` by altered offsets has no members in the group; else all three have joined.
+    """The start of a sequence.
 
-    `gives_back`: members release most of what they get, so that records come again and again. `restart_at` is the step
-    before which both brokers are restarted; None: they are not. `dead_letters`: the group may get a dead-letter queue,
-    where both brokers have them.
+    If it `begins` with altered offsets, the group is empty; otherwise all three members join.
+
+    `gives_back`: members release most records, so that these are delivered again and again. `restart_at` is the step
+    before which both brokers restart; None for no restart. `dead_letters`: the group may get a dead-letter queue, if
+    both brokers have them.
     """
 
     begins: Literal["altered", "earliest", "latest"]
@@ -216,7 +218,7 @@ class Setup:
     dead_letters: bool
 
     def group_configs(self) -> tuple[tuple[str, str], ...]:
-        """Return the group's first configuration."""
+        """Return the group's initial configuration."""
         return (
             ("share.auto.offset.reset", "earliest" if self.begins == "altered" else self.begins),
             ("share.delivery.count.limit", str(self.delivery_limit)),
@@ -226,7 +228,7 @@ class Setup:
 
 
 def setup_of(seed: int) -> Setup:
-    """One of ten seeds lives through a restart, every other one of them through SIGKILL."""
+    """Return a seed's setup. One of ten seeds has a restart, half of these by SIGKILL."""
     chance = Random(f"{seed}/setup")
     restarts = seed % 10 == 3
     ways: tuple[Literal["altered", "earliest", "latest"], ...] = ("altered", "earliest", "latest")
@@ -243,5 +245,5 @@ def setup_of(seed: int) -> Setup:
 
 
 def batch_sizes(chance: Random) -> tuple[int, ...]:
-    """Record batches of one produce request, from many of one record to one of many."""
+    """Return the sizes of one produce request's batches, from many small ones to a single large one."""
     return tuple(chance.choice((1, 1, 1, 2, 3, 5, 8, 10, 20, 20, 60)) for _ in range(chance.choice((1, 1, 2, 3, 5))))

@@ -1,4 +1,4 @@
-"""Fixed seeds at shareq and at Apache Kafka 4.4.0; all of them with `make differential`."""
+"""Fixed seeds at shareq and at Apache Kafka 4.4.0. `make differential` runs many more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences: the same seed and answers make the same steps, and everything that is to be tried happens."""
+"""Sequences: the same seed and answers make the same steps, and all kinds of steps occur."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.differential.steps import (
 
 
 class Obliging:
-    """Answers as a broker would that hands out the next records of partition 0 and takes every sound ack."""
+    """Answers of a broker that delivers the next records of partition 0 and takes every valid acknowledgement."""
 
     def __init__(self, sequence: Sequence) -> None:
         self.view = sequence.view
@@ -86,7 +86,7 @@ def test_a_seed_is_a_sequence() -> None:
 
 
 def test_answers_shape_the_sequence() -> None:
-    """Records that were not acquired are not acknowledged."""
+    """Acknowledge no record that was not acquired."""
     sequence = Sequence(7)
     steps = []
     for _ in range(STEPS):
@@ -116,7 +116,7 @@ def test_everything_happens() -> None:
 
 
 def test_where_brokers_have_no_dead_letters_nothing_is_said_of_them() -> None:
-    """And a seed without them is the same sequence with and without."""
+    """Leave dead letters out, and keep a seed without them the same with and without."""
     having = [seed for seed in range(100) if setup_of(seed).dead_letters]
     assert 25 <= len(having) <= 45
     for seed in range(100):
@@ -144,7 +144,7 @@ def test_short_locks_are_waited_for_before_many_steps_have_gone_by() -> None:
 
 
 def test_a_group_without_members_only_has_offsets_altered_when_nobody_is_connected() -> None:
-    """Apache Kafka keeps what it has in memory otherwise, and writes it over what was altered."""
+    """Alter offsets only when no member is connected: otherwise Apache Kafka overwrites them from its memory."""
     for seed in range(100):
         kinds = [step.kind for step in played(seed)]
         for before, kind in pairwise(kinds):

@@ -1,4 +1,4 @@
-"""Playing in lockstep: what counts as a mismatch, what is justified, and that a planted difference is found."""
+"""Play in lockstep: what counts as a mismatch, what is justified, and that a planted difference is found."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def view_of(begins: Literal["altered", "earliest", "latest"] = "altered") -> Vie
 
 
 def explains(step: Step, ours: Answer, theirs: Answer, view: View | None = None) -> list[str]:
-    """The names of the differences that hit, if they explain everything."""
+    """Return the names of the known differences that were found, if they explain everything."""
     hits, rest = explained(Situation(step, ours, theirs, view or view_of(), differences(ours, theirs)))
     return [] if rest else [hit.name for hit in hits]
 
@@ -120,7 +120,7 @@ def test_acknowledging_below_an_empty_window() -> None:
 
 
 def test_too_few_types_release_nothing() -> None:
-    """Such a batch is refused by both brokers, whatever comes of the records beside it."""
+    """Expect both brokers to refuse such a batch, regardless of the records beside it."""
     sound = replace(STEP, acks=((0, (AckRange(0, 2, (2, 2, 2)),)),))
     short = replace(STEP, acks=((0, (AckRange(0, 2, (2, 2)),)),))
     ended = PartitionAnswer(acquired={50: 1})
@@ -330,7 +330,7 @@ class CountsWrong:
 
 
 class LeavesOut(CountsWrong):
-    """A player that leaves out of share fetches the rows in which nothing was acquired, nor refused."""
+    """A player that omits the rows of share fetches without acquired records and without an error."""
 
     async def play(self, step: Step) -> Answer:
         answer = await self.player.play(step)

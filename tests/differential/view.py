@@ -1,6 +1,6 @@
-"""A sequence's knowledge from the answers on which both brokers agreed, from which it makes the next step.
+"""What a sequence knows from the answers on which both brokers agreed; the next step is made from it.
 
-It is an estimate, good enough to acknowledge mostly held records. It judges nothing.
+It is an estimate, good enough to acknowledge mostly held records, and not used to judge.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Session:
 
 @dataclass(slots=True)
 class View:
-    """Everything by partition is indexed by its number; log ends are exclusive."""
+    """The knowledge by partition, indexed by its number. Log ends are exclusive."""
 
     setup: Setup
     sessions: dict[int, Session] = field(default_factory=dict)
@@ -74,11 +74,11 @@ class View:
     had_queue: bool = False
 
     def held_by(self, member: int, partition: int) -> list[int]:
-        """Offsets, ascending."""
+        """Return the offsets that a member holds, ascending."""
         return sorted(offset for offset, held in self.held[partition].items() if held.member == member)
 
     def note(self, step: Step, answer: Answer) -> None:
-        """Learn from an answer."""
+        """Learn from the answer to a step."""
         match step:
             case Fetch():
                 self._fetched(step, answer)

@@ -1,4 +1,7 @@
-"""A small asyncio Kafka client on the generated codecs: one request at a time, nothing checked, nothing repeated."""
+"""A small asyncio Kafka client on the generated codecs.
+
+It sends one request at a time, checks nothing, and never retries.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ TIMEOUT_S = 20
 
 @dataclass(slots=True)
 class Connection:
-    """One connection, opened with its first request and again after `close`. `heard`: the last answer of each kind."""
+    """One connection, opened by its first request, and again after `close`. `heard`: the last answer of each kind."""
 
     port: int
     _reader: asyncio.StreamReader | None = None
@@ -29,7 +32,7 @@ class Connection:
     heard: dict[type[Message], Message] = field(default_factory=dict)
 
     async def call(self, request: Message, version: int, response_class: type[R]) -> R:
-        """Send a request and wait for its answer. OSError or EOFError when the connection breaks, TimeoutError."""
+        """Send a request and return its answer. Raise OSError or EOFError for a lost connection, and TimeoutError."""
         async with asyncio.timeout(TIMEOUT_S):
             if self._reader is None or self._writer is None:
                 self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self.port, limit=1 << 24)
