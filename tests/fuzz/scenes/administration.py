@@ -1,4 +1,4 @@
-"""Requests of administrators, of other brokers, and of clients that look around."""
+"""Requests from administrators, from other brokers, and from clients that look around."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def some_configs(rng: Random, values: dict[str, tuple[str | None, ...]]) -> list
 
 
 def resource(rng: Random) -> tuple[int, str, dict[str, tuple[str | None, ...]], list[str]]:
-    """Kind, name, values that may be set, and names of properties that it has."""
+    """Return the kind and name of a resource, values that may be set, and the names of its properties."""
     match rng.randrange(3):
         case 0:
             return (
@@ -194,7 +194,7 @@ def moved_scram(facts: Facts, version: int) -> Scene:
 
 
 def features(facts: Facts, _version: int) -> Scene:
-    """Not share.version: without it there would be no share groups to go on with."""
+    """Update a feature other than share.version, without which no share groups would be left to test."""
     rng = facts.rng
     name = rng.choice(("transaction.version", "group.version"))
     level = rng.choice((1, 2)) if name.startswith("t") else 1
@@ -261,7 +261,7 @@ def metadata_of(facts: Facts, version: int) -> Scene:
 
 
 def names_of(groups: Sequence[str]) -> Make:
-    """Mostly of groups of the kind that is asked for."""
+    """Return a maker of requests that name mostly groups of the right kind."""
 
     def make(facts: Facts, _version: int) -> Scene:
         rng = facts.rng
@@ -298,7 +298,7 @@ def share_offsets(facts: Facts, _version: int) -> Scene:
 
 
 def state(facts: Facts, _version: int) -> Scene:
-    """Share state from outside, mostly of one share partition."""
+    """Write or read share state directly, mostly of one share partition."""
     rng = facts.rng
     few = {} if rng.random() < 0.3 else {"Topics": [{**named(rng.choice(facts.topics)), "Partitions": Partitions([0])}]}
     return {
@@ -336,7 +336,7 @@ def markers(facts: Facts, _version: int) -> Scene:
 
 
 def redrive(facts: Facts, _version: int) -> Scene:
-    """Redrive records that are no dead letters: none goes back, and what the neighbour reads stays as it is."""
+    """Redrive records that are no dead letters: none is sent back, and the neighbour's reads stay the same."""
     rng = facts.rng
     to_group = rng.random() < 0.3
     return {

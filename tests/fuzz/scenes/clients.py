@@ -77,7 +77,10 @@ def share_session(facts: Facts) -> tuple[Member, Scene]:
 
 
 def acknowledgements(facts: Facts, member: Member, *, empty: bool) -> Callable[[Random], list[Scene]]:
-    """Acknowledge ranges that the member has, each taken out of the facts; with `empty` also topics without any."""
+    """Return a maker of acknowledgements of ranges that the member holds, which removes them from the facts.
+
+    With `empty` some topics come without acknowledgements.
+    """
 
     def topics(rng: Random) -> list[Scene]:
         mine = [each for each in facts.acquired if each.member is member]

@@ -1,4 +1,4 @@
-"""Choosing what a request is about, out of what there is."""
+"""Choices of a request's subject among what exists."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARTITION_LISTS: Final = ("Partitions", "PartitionIndexes")
 
 
 def some_member(facts: Facts, members: Sequence[Member], groups: Sequence[str]) -> Member:
-    """Mostly one that there is."""
+    """Return a member, in most cases one that exists."""
     if members and facts.rng.random() < 0.85:
         return facts.rng.choice(members)
     return Member(facts.rng.choice(groups), facts.rng.choice(("", "m-1", "m-2", "m-3")), 0)
@@ -41,17 +41,20 @@ def named(topic: Topic) -> Scene:
 
 
 def with_partitions(rng: Random, topic: Topic) -> Scene:
-    """A topic's scene. Arrays of numbers get partitions of it; arrays of structs make their own."""
+    """Return the scene of a topic, with partitions for arrays of numbers.
+
+    Elements of arrays of structs choose their own.
+    """
     numbers = Partitions(some(rng, range(topic.partitions)))
     return {**named(topic), "partitions of the topic": topic.partitions, **dict.fromkeys(PARTITION_LISTS, numbers)}
 
 
 class Partitions(list[int]):
-    """Partitions: as they are for an array of numbers, an element's scene each for an array of structs."""
+    """Partition numbers: plain for an array of numbers, a scene for each element of an array of structs."""
 
 
 def some(rng: Random, of: Sequence[Any]) -> list[Any]:
-    """One to three different ones, in their order. Any: of whatever it is."""
+    """Return one to three different elements, in their order. The elements may have any type."""
     if not of:
         return []
     count = min(len(of), rng.choice((1, 1, 1, 2, 3)))

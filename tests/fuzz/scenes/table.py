@@ -1,4 +1,4 @@
-"""The parts of a request that belong together: by RPC, by element of an array, by field."""
+"""The parts of a request that belong together, by RPC, array element and field."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ FIELDS: Final[dict[str, Callable[[Facts], Any]]] = {  # Any: of the field's type
 
 
 def elements(facts: Facts, layout: StructLayout, scene: Scene) -> list[Scene]:
-    """Scenes for the elements of an array that nothing else says: topics, partitions, groups, or two of whatever."""
+    """Return scenes for the elements of an array that has none: topics, partitions, groups, or up to two empty ones."""
     rng = facts.rng
     names = {item.spec.name for item in layout.fields if not item.absent}
     if names & {"Topic", "TopicName", "TopicId"} or ("Name" in names and names & {*PARTITION_LISTS, "Count"}):
