@@ -44,12 +44,12 @@ def test_a_failure_is_named_and_what_is_left_out_is_counted_by_its_reason() -> N
     figures = "shareq: 1 passed, 1 failed, 1 left out. Apache Kafka 4.4.0: 2 passed, 0 failed, 1 left out."
     assert f"1 classes. {figures}" in made
     assert "Failed here alone: `A.x`; at Apache Kafka alone: none; at both: none." in made
-    assert "* no room (1, at both): `A`: y" in made
+    assert "* no room (1, at both): `A` (1)" in made
 
 
 def test_a_class_that_is_left_out_as_a_whole_is_named_without_its_tests() -> None:
     verdicts = {"A.x": f"{LEFT_OUT}no room", "A.y": f"{LEFT_OUT}no room", "B.z": "passed"}
-    assert "* no room (2, at both): `A`: all" in lines({"ours": verdicts, "apache": verdicts})
+    assert "* no room (2, at both): `A` (all)" in lines({"ours": verdicts, "apache": verdicts})
 
 
 def test_what_was_not_asked_is_counted() -> None:
@@ -88,6 +88,6 @@ def test_what_ends_otherwise_by_way_of_a_node_is_named() -> None:
         {"ours": everywhere, "3.9.1": everywhere, "4.3.1": {**everywhere, "A.y": "failed"}}, at_a_broker
     )
     assert made[1].endswith("Before Apache Kafka 4.3.1: 0 passed, 1 failed, 2 left out.")
-    assert "* left out: refused (1, before all): `A`: x" in made
-    assert "* failed (1, before Apache Kafka 4.3.1): `A`: y" in made
+    assert "* left out: refused (1, before all): `A` (1)" in made
+    assert "* failed (1, before Apache Kafka 4.3.1): `A.y`" in made
     assert not [line for line in made if "no room" in line]

@@ -100,7 +100,8 @@ def lines_by_node(by_node: Verdicts, at_a_broker: Mapping[str, str]) -> list[str
     made = _figures(by_node, {cluster: f"Before {name}" for cluster, name in CLUSTERS.items()})
     made += ["Other than at a broker of shareq:", ""]
     for (verdict, places_of), names in sorted(other.items()):
-        made.append(f"* {verdict} ({len(names)}, before {places_of}): {_named(names, at_a_broker)}")
+        which = _listed(names) if verdict == "failed" else _named(names, at_a_broker)
+        made.append(f"* {verdict} ({len(names)}, before {places_of}): {which}")
     missing = [_missing(f"a node before {CLUSTERS[cluster]}", at_a_broker, by_node[cluster]) for cluster in by_node]
     return [*made, "", *chain.from_iterable(missing)]
 
@@ -121,7 +122,7 @@ def _failures(both: Verdicts) -> list[str]:
     failed = {kind: {name for name, verdict in both[kind].items() if verdict == "failed"} for kind in _KINDS}
     ours, theirs = failed["ours"], failed["apache"]
     found = (("here alone", ours - theirs), ("at Apache Kafka alone", theirs - ours), ("at both", ours & theirs))
-    words = [f"{place}: {', '.join(f'`{name}`' for name in sorted(names)) or 'none'}" for place, names in found]
+    words = [f"{place}: {_listed(sorted(names)) or 'none'}" for place, names in found]
     return [f"Failed {'; '.join(words)}.", ""]
 
 
@@ -152,14 +153,11 @@ def _left_out(both: Verdicts) -> list[str]:
     return made
 
 
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
 def _named(names: Sequence[str], everything: Collection[str]) -> str:
-    """Return `Class`: its tests, or a note that it is all of them."""
-    classes: dict[str, list[str]] = {}
-    for name in names:
-        short, _, test = name.partition(".")
-        classes.setdefault(short, []).append(test)
-    sizes = Counter(name.partition(".")[0] for name in everything)
-    return "; ".join(
-        f"`{short}`: {'all' if len(tests) == sizes[short] > 1 else ', '.join(tests)}"
-        for short, tests in classes.items()
-    )
+    """Return the classes of the tests, each with how many tests it has among them."""
+    sizes, found = (Counter(name.partition(".")[0] for name in some) for some in (everything, names))
+    return ", ".join(f"`{short}` ({'all' if count == sizes[short] > 1 else count})" for short, count in found.items())
