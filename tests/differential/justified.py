@@ -205,7 +205,10 @@ def _in_front_of_the_log_start(situation: Situation, difference: Difference) -> 
 
 
 def _log_start_forgotten(situation: Situation, difference: Difference) -> bool:
-    """Return True if Apache Kafka forgot its log start when killed: it delivers deleted records, or returns the old one."""
+    """Return True if Apache Kafka, when killed, forgot its log start.
+
+    It delivers deleted records, or returns a lower start to a producer.
+    """
     mine, other, partition = difference.ours, difference.theirs, difference.partition
     setup = situation.view.setup
     if not setup.kill or setup.restart_at is None or partition is None:

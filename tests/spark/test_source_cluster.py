@@ -137,7 +137,7 @@ def places(batches: Iterable[Batch]) -> list[tuple[int, int]]:
 def test_every_record_once_while_a_leader_moves_and_a_broker_dies(
     cluster: KafkaCluster, network: Network, stream: ShareStream
 ) -> None:
-    """Deliver every record once, over TLS and SCRAM. The broker that dies leads a partition; the query began with it."""
+    """Deliver every record once, over TLS and SCRAM. The broker that dies leads a partition, and was known first."""
     topic_id = network.topic_ids([stream.topic])[stream.topic]
     taken: list[Batch] = []
     with Production(cluster, stream.topic) as production:

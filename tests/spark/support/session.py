@@ -28,7 +28,7 @@ def spark_environment() -> dict[str, str]:
 
 
 def open_session(folder: Path, *, master: str = "local[2]", **configs: str) -> SparkSession:
-    """Return this process's session, or start one; in names of configs, `__` stands for `.`. Its files are in `folder`."""
+    """Return this process's session, or start one with its files in `folder`; in names of configs `__` means `.`."""
     from pyspark.sql import SparkSession
 
     os.environ.update(spark_environment())
