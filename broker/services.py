@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.config.service import GROUP
+from shareq.broker.fetch.large_reads import LargeReads
 from shareq.broker.fetch.sessions import FetchSessions
 from shareq.broker.fetch.wait import FetchWaits
 from shareq.broker.foundation.environment import Environment
@@ -22,6 +23,7 @@ from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.metadata.changes import PutAcl, PutConfig, ResourceName
 from shareq.broker.network.answer_budget import AnswerBudget
 from shareq.broker.network.request_budget import RequestBudget
+from shareq.broker.network.write_share import WriteShare
 from shareq.broker.quotas.clients import ClientQuotas
 from shareq.broker.quotas.rate import Windows
 from shareq.broker.topics.endpoint import Endpoint, advertised_endpoints
@@ -117,6 +119,8 @@ class Services:
         )
         self.fetch_waits = FetchWaits(env.clock)
         self.answer_budget = AnswerBudget(env.clock)
+        self.write_share = WriteShare(env.clock)
+        self.large_reads = LargeReads(env.clock, self.write_share)
         self.turns = Turns(env.clock.call_soon)
         self.begin = beginner(env.budget, self.turns.run)
         self.stalls = Stalls()

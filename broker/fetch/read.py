@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from shareq.broker.fetch.large_reads import LARGE_READ, LargeReads
 from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.fetch.wait import FetchLimits
 from shareq.broker.foundation.pending import Pending
@@ -37,6 +38,7 @@ class FetchRead:
 
     Without `has_room` for records in memory none are read, and it is not enough: it is to be tried again. `not_here`
     are the logs that have to fetch what was asked for: their rows are empty, and they announce what has come.
+    `wants_turn`: the next partition has much to read, which needs a turn of its own.
     `being_read`: threads read the wanted bytes from the disk; it is completed when the first of them has finished.
     `paused`: something may have come that the rows lack.
     """
@@ -44,7 +46,9 @@ class FetchRead:
     __slots__ = (
         "_answer_budget",
         "_elements",
+        "_has_turn",
         "_is_cut",
+        "_large_reads",
         "_limits",
         "_lookup",
         "_max_bytes",
@@ -58,17 +62,20 @@ class FetchRead:
         "not_here",
         "paused",
         "results",
+        "wants_turn",
     )
 
     def __init__(
         self,
         lookup: PartitionLookup[FetchedLog],
         answer_budget: AnswerBudget,
+        large_reads: LargeReads,
         limits: FetchLimits,
         refuse: Callable[[SessionPartition], ErrorCode] | None = None,
     ) -> None:
         self._lookup = lookup
         self._answer_budget = answer_budget
+        self._large_reads = large_reads
         self._limits = limits
         self._refuse = refuse
         self.results: Results = []
@@ -76,6 +83,8 @@ class FetchRead:
         self.not_here: set[FetchedLog] = set()
         self.being_read: Pending[None] | None = None
         self.paused = False
+        self.wants_turn = False
+        self._has_turn = False
         self._elements = 0
         self._is_cut = False  # there is more of a partition than one read gives
         self.bytes_read = 0
@@ -94,8 +103,13 @@ class FetchRead:
             if isinstance(log, ErrorCode):
                 self._add_error(partition, log)
             else:
+                if self._must_wait(partition, log):
+                    self._elements += at - 1
+                    self.wants_turn, left = True, partitions[at - 1 :]
+                    break
                 self.logs[log] = partition
                 self._read(partition, log, limits)
+                self._has_turn = False
                 if self.bytes_read - before >= PIECE_BYTES:
                     self._elements += at
                     left = partitions[at:]
@@ -105,12 +119,18 @@ class FetchRead:
         read = self.bytes_read - before
         self._elements += read // ELEMENT_BYTES
         self._answer_budget.note_read(read)
+        self._large_reads.note(read)
         return left
 
     def take_elements(self) -> int:
         """Return how many elements of a turn's budget were handled since the last call."""
         elements, self._elements = self._elements, 0
         return elements
+
+    async def turn(self) -> None:
+        """Wait for the turn that the next partition wants."""
+        await self.pause(self._large_reads.turn())
+        self.wants_turn, self._has_turn = False, True
 
     async def pause(self, breath: Breath) -> None:
         """Continue in a later turn, with the share granted at that time: others have read in the meantime."""
@@ -135,6 +155,15 @@ class FetchRead:
         for log, size in self._reads:
             log.traffic.bytes_out += size
 
+    def _must_wait(self, partition: SessionPartition, log: FetchedLog) -> bool:
+        """Return whether a partition has much to read, and it is not the time for that."""
+        if self._has_turn or not self._large_reads.must_wait():
+            return False
+        offset, room = partition.fetch_offset, min(partition.max_bytes, self._max_bytes - self.bytes_read)
+        if room <= LARGE_READ or offset < log.log_start_offset:
+            return False
+        return log.available_bytes(offset, log.high_watermark) > LARGE_READ
+
     def _read(self, partition: SessionPartition, log: FetchedLog, limits: FetchLimits) -> None:
         upto = log.last_stable_offset if limits.read_committed else log.high_watermark
         records: bytes | memoryview = b""
@@ -148,7 +177,7 @@ class FetchRead:
             return
         is_beyond = partition.fetch_offset > log.log_end_offset
         if is_beyond or (partition.fetch_offset < upto and (room > 0 or first)):
-            most = min(max(room, 0), MOST_BYTES)
+            most = min(max(room, 0), PIECE_BYTES if self._has_turn else MOST_BYTES)
             read = log.read(partition.fetch_offset, most, upto=upto, min_one_batch=first)
             if isinstance(read, ErrorCode):
                 self._add_error(partition, read)

@@ -3,7 +3,7 @@
 A system takes several megabytes of an answer in one go, at a third of a millisecond each, and as much again whenever a
 socket has room; with a few such clients everybody else waits for that. Here an answer of more than `LARGE_ANSWER` is
 written to its socket as far as the tick still allows, and the rest in later ticks, one socket after the other. While
-others send requests a tick goes less far: until one of them is answered it meets two or three ticks.
+others send requests a tick goes less far: a request meets the one in which it comes, and two more until its answer.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ MOST_WRITTEN: Final = 2 * 1024 * 1024
 WRITTEN_BESIDE: Final = 256 * 1024
 """The same in the ticks behind a request of another client: a tenth of a millisecond."""
 
-TICKS_BESIDE: Final = 3
-"""Ticks behind a request: in the next one what it appends is written, in another its answer."""
+TICKS_BESIDE: Final = 64
+"""Ticks behind a request, which take some milliseconds: a client that asks every few of them meets short ticks only."""
 
 LEAST_PIECE: Final = 256 * 1024
 """Bytes of a piece, if there are so many: what is left of a tick below that is not used."""

@@ -37,7 +37,6 @@ from shareq.broker.network.counters import Authentications
 from shareq.broker.network.listener import Listener, ListenerLimits
 from shareq.broker.network.read_share import ReadShare
 from shareq.broker.network.request_limits import RequestLimits
-from shareq.broker.network.write_share import WriteShare
 from shareq.broker.process.allocator import FreedMemory
 from shareq.broker.process.exposure import check_exposure
 from shareq.broker.process.open_files import FileShares, file_limit, file_shares
@@ -336,7 +335,7 @@ class Server:
         limits = _listener_limits(self._config)
         quotas = _connection_quotas(services, max_connections)
         lines = ClientLines(services.client_lines)
-        read_share, write_share = ReadShare(services.env.clock), WriteShare(services.env.clock)
+        read_share = ReadShare(services.env.clock)
         handler_for = self._seams.handlers(broker)
         backlog = self._config.socket_listen_backlog_size
         note_backlog(backlog)
@@ -352,7 +351,7 @@ class Server:
                 room=broker.services.answer_budget,
                 request_budget=broker.services.request_budget,
                 read_share=read_share,
-                write_share=write_share,
+                write_share=services.write_share,
                 next_id=lambda: next(self._ids),
                 guard=_guard(broker.services, self._config.security[name], authentications, oauth),
                 encrypted=None if port is None else port.protocol,

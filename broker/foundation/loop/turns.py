@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from shareq.broker.foundation.loop.collector import COLLECTOR
 from shareq.broker.foundation.loop.effort import EFFORT
+from shareq.broker.foundation.loop.giving_way import GivingWay
 
 Turn = Callable[[], bool]
 """One turn of some work, which should do a counted, small amount; true if there is more to do."""
@@ -18,36 +19,26 @@ class _Work(NamedTuple):
     failed: Callable[[Exception], None]
 
 
-GIVES_WAY: Final = 3
-"""Ticks behind a request that came: in the next one what it appends is written, in another it is answered."""
-
-MOST_GIVES_WAY: Final = 8
-"""Ticks in a row, however many requests come."""
-
-
 class Turns:
     """Does work one after the other, in the order in which it came, each to its end before the next begins.
 
     So the memory for at most one of them is in use: work that begins in a turn continues right after the work of that
     turn. Work is called once in each turn, until it returns false. Owned by the broker, on the loop's thread.
 
-    A turn waits until no request has come for `GIVES_WAY` ticks, so that each of them meets the rest of one turn and
-    not one in each tick it takes; and for `MOST_GIVES_WAY` ticks at most.
+    A turn lets requests go first (`giving_way.py`).
 
     The collector rests from the first turn of a work until few things are left of it. Where many stay when nothing more
     waits, it looks at them, a tick after the last turn.
     """
 
-    __slots__ = ("_behind", "_call_soon", "_gave_way", "_goes", "_in_turn", "_quiet", "_waiting")
+    __slots__ = ("_behind", "_call_soon", "_in_turn", "_waiting", "_way")
 
     def __init__(self, call_soon: Callable[[Callable[[], None]], None]) -> None:
         self._call_soon = call_soon
         self._waiting: deque[_Work] = deque()  # the first one is under way
         self._behind = 0  # how many of them were begun by the first one
         self._in_turn = False
-        self._goes = EFFORT.goes  # when it was looked at last
-        self._quiet = GIVES_WAY  # ticks since a request came
-        self._gave_way = 0  # ticks since the last turn
+        self._way = GivingWay(EFFORT.goes)
 
     @property
     def in_turn(self) -> bool:
@@ -80,12 +71,7 @@ class Turns:
     def _turn(self) -> None:
         if not self._waiting:  # closed meanwhile
             return
-        if EFFORT.goes != self._goes:
-            self._goes, self._quiet = EFFORT.goes, 0
-        else:
-            self._quiet += 1
-        if self._quiet < GIVES_WAY and self._gave_way < MOST_GIVES_WAY:
-            self._gave_way += 1
+        if self._way.waits(EFFORT.goes):
             self._call_soon(self._turn)
             return
         COLLECTOR.hold_off(self)
@@ -98,7 +84,6 @@ class Turns:
             failed(error)
         finally:
             self._in_turn = False
-            self._gave_way = 0
             if done and self._waiting:
                 self._waiting.popleft()
                 self._behind = 0

@@ -83,13 +83,16 @@ async def _read(ctx: RequestContext, partitions: list[SessionPartition], limits:
     """Read every partition once, a few small ones without a pause; read all again after threads have read from the
     disk, even if the time to wait is over, unless enough is in memory.
     """
+    services = ctx.services
     while True:
-        read = FetchRead(ctx.services.lookup, ctx.services.answer_budget, limits, refusal(ctx))
+        read = FetchRead(services.lookup, services.answer_budget, services.large_reads, limits, refusal(ctx))
         for some in in_pieces(partitions):
             left = some
             while left:
                 left = read.go_on(left)
-                if left or len(partitions) > PIECE:
+                if read.wants_turn:
+                    await read.turn()
+                elif left or len(partitions) > PIECE:
                     breath = ctx.breathe(read.take_elements())
                     if breath is PAUSE:
                         await read.pause(breath)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from shareq.broker.fetch.large_reads import LARGE_READ, LargeReads
 from shareq.broker.fetch.read import FetchRead
 from shareq.broker.fetch.sessions import SessionPartition
 from shareq.broker.fetch.wait import FetchLimits
 from shareq.broker.log.append import Origin
 from shareq.broker.network.answer_budget import LEAST_BYTES, AnswerBudget
+from shareq.broker.network.write_share import WriteShare
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.fetch import AbortedTransaction
 from shareq.protocol.records.control import build_end_transaction_marker
@@ -24,6 +26,8 @@ class Rig:
     def __init__(self) -> None:
         self.ports = FakeHost(t=2, u=1)
         self.budget = AnswerBudget(self.ports.clock)
+        self.answers = WriteShare(self.ports.clock)
+        self.large_reads = LargeReads(self.ports.clock, self.answers)
         self.refused: dict[tuple[str | bytes, int], ErrorCode] = {}
 
     def log(self, topic: str = "t", partition: int = 0) -> MemoryLog:
@@ -38,7 +42,7 @@ class Rig:
     ) -> FetchRead:
         self.limits = FetchLimits(0, min_bytes, max_bytes, committed)
         refuse = (lambda each: self.refused.get(each.key, NONE)) if self.refused else None
-        read = FetchRead(self.ports.logs.lookup(), self.budget, self.limits, refuse)
+        read = FetchRead(self.ports.logs.lookup(), self.budget, self.large_reads, self.limits, refuse)
         read.go_on(partitions)
         return read
 
@@ -213,3 +217,28 @@ def test_committed_records_end_at_the_last_stable_offset_and_come_with_what_was_
     ((_, data),) = rig.read(at(0)).results
     assert len(data.records or b"") == sum(map(len, log.contents.batches))
     assert data.aborted_transactions is None
+
+
+def test_much_is_read_behind_a_short_request_and_little_at_once(rig: Rig) -> None:
+    rig.log("t", 0).fill(b"0")
+    rig.log("t", 1).fill(bytes(LARGE_READ))
+    rig.log("u", 0).fill(b"1")
+    rig.answers.requests += 1
+    partitions = [at(0), at(1, max_bytes=2 * LARGE_READ), at(0, topic="u")]
+    read = rig.read(*partitions, max_bytes=4 * LARGE_READ)
+    assert (len(read.results), read.wants_turn) == (1, True)
+    waiting = read.turn()
+    turn = waiting.send(None)
+    assert not turn.done
+    rig.ports.clock.run_until_idle()
+    assert turn.done
+    with pytest.raises(StopIteration):
+        waiting.send(None)
+    assert (list(read.go_on(partitions[1:])), read.wants_turn) == ([], False)
+    assert [size > 0 for size in sizes(read)] == [True] * 3
+
+
+def test_a_client_that_takes_little_does_not_wait_however_much_there_is(rig: Rig) -> None:
+    rig.log().fill(bytes(LARGE_READ))
+    rig.answers.requests += 1
+    assert not rig.read(at(0, max_bytes=LARGE_READ), max_bytes=4 * LARGE_READ).wants_turn

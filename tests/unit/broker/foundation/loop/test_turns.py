@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from devtools.in_memory.virtual_clock import VirtualClock
 from shareq.broker.foundation.loop.collector import FEW_YOUNG
 from shareq.broker.foundation.loop.effort import EFFORT
-from shareq.broker.foundation.loop.turns import GIVES_WAY, MOST_GIVES_WAY, Turns
+from shareq.broker.foundation.loop.giving_way import GIVES_WAY, MOST_GIVES_WAY
+from shareq.broker.foundation.loop.turns import Turns
 from tests.support.coroutines import by_turns
 
 
