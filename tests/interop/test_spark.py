@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -22,11 +20,10 @@ from devtools.kafka.spark_kafka import connector_jars
 from shareq.spark.java_home import java_home
 from shareq.testing import Broker
 from tests.interop.support.broker_under_test import BrokerUnderTest
+from tests.interop.support.json_process import JsonProcess
 from tests.interop.support.protocol import properties
 from tests.support.clients.shareq_cli import Shell
-from tests.support.processes import finished
 
-ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 120
 
 pytestmark = [
@@ -36,16 +33,27 @@ pytestmark = [
 ]
 
 
-def run_job(job: str, *arguments: str | Path) -> dict[str, Any]:  # JSON, as it prints it
-    environment = {**os.environ, "JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
-    command = [sys.executable, "-m", f"tests.interop.spark.{job}", *arguments]
-    done = finished(command, cwd=ROOT, env=environment, timeout_s=TIMEOUT_S)
-    assert done.returncode == 0, f"{done.stdout[-2000:]}{done.stderr[-2000:]}"
-    reported: dict[str, Any] = json.loads(done.stdout)
-    return reported
+@pytest.fixture(scope="module")
+def program() -> Iterator[JsonProcess]:
+    """Run one session for all tests of the module: it takes some seconds to start."""
+    environment = {"JAVA_HOME": str(java_home()), "PYSPARK_PYTHON": sys.executable}
+    jars = ",".join(map(str, connector_jars()))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        program = JsonProcess([sys.executable, "-m", "tests.interop.spark.program", jars], TIMEOUT_S)
+    yield program
+    program.close()
 
 
-def test_batches_a_sink_and_a_stream(broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path) -> None:
+def client(bootstrap: str) -> dict[str, str]:
+    """Return a client's properties."""
+    return {"bootstrap.servers": bootstrap, **properties(bootstrap)}
+
+
+def test_batches_a_sink_and_a_stream(
+    program: JsonProcess, broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path
+) -> None:
     """Read every record once, with its headers; a restarted stream continues."""
     source, target = unique("source"), unique("target")
     create_topic(broker.bootstrap, source, 2)
@@ -55,9 +63,8 @@ def test_batches_a_sink_and_a_stream(broker: BrokerUnderTest, unique: Callable[[
         producer.produce(source, str(number), partition=number % 2, headers=[("number", str(number))])
     assert producer.flush(20) == 0
 
-    jars = ",".join(map(str, connector_jars()))
-    security = json.dumps(properties(broker.bootstrap))
-    reported = run_job("job", broker.bootstrap, source, target, jars, tmp_path, security)
+    place = str(tmp_path / "checkpoint")
+    reported = program.call("copy", client=client(broker.bootstrap), source=source, target=target, checkpoint=place)
 
     places = {(row["partition"], row["offset"]): row for row in reported["batch"]}
     assert len(reported["batch"]) == len(places) == 100
@@ -80,16 +87,17 @@ def ends(request: pytest.FixtureRequest, broker: BrokerUnderTest) -> Iterator[tu
 class Stream:
     """A stream of Spark's Kafka source, with its checkpoint in a folder."""
 
-    def __init__(self, topic: str, folder: Path) -> None:
+    def __init__(self, program: JsonProcess, topic: str, folder: Path) -> None:
+        self._program = program
         self._topic = topic
         self._folder = folder
-        self._jars = ",".join(map(str, connector_jars()))
 
     def run(self, bootstrap: str, checkpoint: str, begin: str = "earliest") -> tuple[list[str], dict[str, int]]:
         """Return the unread values, and the offsets afterwards."""
-        security = json.dumps(properties(bootstrap))
-        where = self._folder / checkpoint
-        reported = run_job("stream", bootstrap, self._topic, self._jars, where, begin, security)
+        where = str(self._folder / checkpoint)
+        reported = self._program.call(
+            "stream", client=client(bootstrap), topic=self._topic, checkpoint=where, begin=begin
+        )
         return reported["values"], reported["ends"]
 
 
@@ -106,14 +114,14 @@ def as_text(values: range) -> list[str]:
 
 
 def test_a_stream_goes_on_with_its_checkpoint_behind_a_move(
-    ends: tuple[str, str], unique: Callable[[str], str], tmp_path: Path
+    program: JsonProcess, ends: tuple[str, str], unique: Callable[[str], str], tmp_path: Path
 ) -> None:
     """Follow docs/spark.md for records that keep their offsets."""
     old, new = ends
     topic = unique("checkpoint")
     create_topic(old, topic, 2)
     produce(old, topic, range(100))
-    stream = Stream(topic, tmp_path)
+    stream = Stream(program, topic, tmp_path)
     assert stream.run(old, "checkpoint") == (as_text(range(100)), {"0": 50, "1": 50})
     produce(old, topic, range(100, 140))
     rows = Shell(old).json("migrate", old, new, "--topic", topic, "--group", "none", "--cut-over")
@@ -124,7 +132,7 @@ def test_a_stream_goes_on_with_its_checkpoint_behind_a_move(
 
 
 def test_a_stream_begins_behind_a_move_where_a_group_has_its_offsets(
-    ends: tuple[str, str], broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path
+    program: JsonProcess, ends: tuple[str, str], broker: BrokerUnderTest, unique: Callable[[str], str], tmp_path: Path
 ) -> None:
     """Follow docs/spark.md for logs with gaps from transactions."""
     if broker.kind == "node":
@@ -139,7 +147,7 @@ def test_a_stream_begins_behind_a_move_where_a_group_has_its_offsets(
         for number in range(first, first + 20):
             producer.produce(topic, str(number), partition=number % 2)
         producer.commit_transaction(30)
-    stream = Stream(topic, tmp_path)
+    stream = Stream(program, topic, tmp_path)
     values, places = stream.run(old, "old")
     assert values == as_text(range(100))
     assert places == {"0": 55, "1": 55}  # with a marker behind each transaction
