@@ -330,10 +330,10 @@ docker-test: $(READY)
 interop-spark: interop-spark-here interop-spark-apache
 
 interop-spark-here: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py --in-memory 240 $(SPARK_BIN)/pytest -q -rfEs tests/interop/test_spark.py $(ARGS)
+	$(SPARK_RUN) scripts/within.py --in-memory 600 $(SPARK_BIN)/pytest -q -rfEs tests/interop/test_spark.py $(ARGS)
 
 interop-spark-apache: $(SPARK_READY)
-	$(SPARK_RUN) scripts/within.py --in-memory 300 $(SPARK_BIN)/pytest -q -rfEs --broker=apache tests/interop/test_spark.py tests/spark/test_source_cluster.py $(ARGS)
+	$(SPARK_RUN) scripts/within.py --in-memory 600 $(SPARK_BIN)/pytest -q -rfEs --broker=apache tests/interop/test_spark.py tests/spark/test_source_cluster.py $(ARGS)
 
 spark-kill-matrix: $(SPARK_READY)
 	@$(SPARK_RUN) -m tests.spark.kills $(ARGS)

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from devtools.kafka.build_once import build_once
 from devtools.ports import free_port
@@ -47,6 +48,8 @@ JVM_FLAGS = (
     "-Djava.awt.headless=true",
     "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
 )
+QUICK_JVM = "-XX:TieredStopAtLevel=1"
+"""The flag of a JVM that is to start quickly, which costs speed later."""
 META_PROPERTIES = "meta.properties"
 """The file of a data folder that names its cluster, itself and its node."""
 _FIRST_WITH_SHARE_GROUPS = (4, 1)
@@ -72,7 +75,7 @@ def small_jvm(least_mb: int, most_mb: int) -> tuple[str, ...]:
         f"-Xms{least_mb}M",
         f"-Xmx{most_mb}M",
         "-XX:+UseSerialGC",
-        "-XX:TieredStopAtLevel=1",
+        QUICK_JVM,
         "-Djava.awt.headless=true",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
     )
@@ -102,6 +105,23 @@ def jars_of(version: str) -> Path:
     return JARS / version
 
 
+def archive_of(program: Literal["broker", "tools"]) -> Path:
+    """Return the file of the archive of classes that `class_archives` makes of the broker, or of tools and clients."""
+    version = KAFKA_VERSION if program == "broker" else TOOLS_VERSION
+    return JARS / f"{version}-{program}.jsa"
+
+
+def _mapped(program: Literal["broker", "tools"]) -> tuple[str, ...]:
+    """Return the flags for an archive of classes, none without one. A JVM passes silently over one that is not its."""
+    archive = archive_of(program)
+    return (f"-XX:SharedArchiveFile={archive}", "-Xlog:disable") if archive.exists() else ()
+
+
+def quick_java() -> list[str]:
+    """Return the command of a JVM for one of Kafka's tools or clients, whose class path begins with `class_path()`."""
+    return ["java", "-Xmx256M", QUICK_JVM, *_mapped("tools")]
+
+
 def _class_path(version: str) -> str:
     folder = jars_of(version)
     build_once(_stamp(version).exists, lambda: _fetch(version), JARS / f"{version}.lock")
@@ -121,12 +141,11 @@ def _fetch(version: str) -> None:
 
 def java_tool(main_class: str, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
     """Run one of Kafka's command-line tools by its main class."""
-    return _java(class_path(), main_class, *arguments, timeout_s=timeout_s)
+    return _run([*quick_java(), "-cp", class_path()], main_class, *arguments, timeout_s=timeout_s)
 
 
-def _java(jars: str, main_class: str, *arguments: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
-    command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
-    command += ["-cp", jars, main_class, *arguments]
+def _run(java: Sequence[str], main_class: str, *arguments: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
+    command = [*java, "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", main_class, *arguments]
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout_s)
 
 
@@ -227,7 +246,16 @@ class ApacheKafka:
         """Start and wait for the first answer; return the seconds since exec, without formatting."""
         properties = self.format()
         with (self.folder / "broker.log").open("ab") as log:
-            command = ["java", *self.jvm_flags, "-cp", broker_class_path(self.version), "kafka.Kafka", str(properties)]
+            mapped = self._mapped() if QUICK_JVM in self.jvm_flags else ()
+            command = [
+                "java",
+                *mapped,
+                *self.jvm_flags,
+                "-cp",
+                broker_class_path(self.version),
+                "kafka.Kafka",
+                str(properties),
+            ]
             started = time.perf_counter()
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         took = seconds_to_answer(self.process, self.port, started, timeout_s, self.tls)
@@ -271,9 +299,13 @@ class ApacheKafka:
     def _format_by_tool(self, properties: Path) -> None:
         # With "=", since one id in 64 begins with "-" and would be taken for an option.
         arguments = (f"--cluster-id={self.cluster_id}", "-c", str(properties), *self.format_options)
-        done = _java(broker_class_path(self.version), "kafka.tools.StorageTool", "format", *arguments)
+        java = ["java", "-Xmx256M", QUICK_JVM, *self._mapped(), "-cp", broker_class_path(self.version)]
+        done = _run(java, "kafka.tools.StorageTool", "format", *arguments, timeout_s=60)
         if done.returncode:
             raise RuntimeError(f"kafka.tools.StorageTool format failed:\n{done.stdout}{done.stderr}")
+
+    def _mapped(self) -> tuple[str, ...]:
+        return _mapped("broker") if self.version == KAFKA_VERSION else ()
 
     def _defaults(self, controller_port: int) -> dict[str, str]:
         return {

@@ -19,7 +19,7 @@ from confluent_kafka import Consumer, KafkaException
 from kafka import KafkaConsumer
 from kafka.errors import KafkaError as PythonKafkaError
 
-from devtools.kafka.apache_kafka import class_path
+from devtools.kafka.apache_kafka import class_path, quick_java
 from tests.interop.support.protocol import tool_arguments
 
 SESSION_MS: Final = 6_000
@@ -180,7 +180,7 @@ class Java(GroupMember):
     protocol: ClassVar[tuple[str, ...]] = ("--session-timeout", str(SESSION_MS))
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+        command = [*quick_java(), "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
         command += ["-cp", class_path(), "org.apache.kafka.tools.VerifiableConsumer", "--topic", self.topic]
         command += tool_arguments(["--bootstrap-server", self.bootstrap])
         command += ["--group-id", self.group, "--reset-policy", "earliest"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from devtools.kafka.apache_kafka import CACHE, class_path, why_unavailable
+from devtools.kafka.apache_kafka import CACHE, class_path, quick_java, why_unavailable
 from devtools.kafka.build_once import folder_made_once
 from tests.interop.support.json_process import JsonProcess, ProgramError
 from tests.interop.support.protocol import tool_arguments
@@ -69,10 +69,10 @@ class JavaProcess(JsonProcess):
     error = JavaError
 
     def __init__(self, source: Path, timeout_s: float = 90) -> None:
-        command = ["java", "-Xmx256M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        command = [*quick_java(), "-XX:+UseSerialGC"]
         command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=off"]  # but what the tools themselves log is their output
         command += [f"-Dorg.slf4j.simpleLogger.log.{name}=error" for name in ("org.apache.kafka.tools", "kafka.admin")]
-        command += ["-cp", f"{compiled(source)}:{class_path()}", source.stem]
+        command += ["-cp", f"{class_path()}:{compiled(source)}", source.stem]
         super().__init__(command, timeout_s)
 
 

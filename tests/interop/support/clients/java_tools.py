@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from devtools.kafka.apache_kafka import class_path
+from devtools.kafka.apache_kafka import class_path, quick_java
 from tests.interop.support.clients.commands import JAVA_TOKENS, OAUTHBEARER, Unavailable, java_security, properties_text
 from tests.interop.support.java_driver import JavaDriver, why_no_java
 from tests.interop.support.json_process import ProgramError
@@ -60,7 +60,7 @@ class JavaTools:
 
 
 def _produce(common: list[str], values: list[str]) -> dict[str, Any]:
-    command = ["java", "-Xmx256M", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
+    command = [*quick_java(), "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
     command += ["-cp", class_path(), "org.apache.kafka.tools.ConsoleProducer", *common]
     given = "".join(f"{value}\n" for value in values)
     done = finished(command, stdin=given, timeout_s=TIMEOUT_S)

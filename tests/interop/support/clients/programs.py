@@ -14,8 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from devtools.kafka.apache_kafka import CACHE
+from devtools.kafka.apache_kafka import CACHE, why_unavailable
 from devtools.kafka.build_once import folder_made_once
+from devtools.kafka.class_archives import make_archives
 from tests.interop.support.clients.commands import Unavailable
 from tests.interop.support.java_driver import JavaProcess, why_no_java
 from tests.interop.support.json_process import JsonProcess
@@ -79,13 +80,17 @@ def with_franz_go() -> Path:
 
 
 def main() -> None:
-    """Build every client that can be built here, and print the others."""
+    """Build every client that can be built here, fetch Apache Kafka, and print what cannot be had."""
     builds = ((HERE / "go", _go_build), (HERE / "kafka_go", _kafka_go_build), (HERE / "node", _npm_install))
     for folder, build in builds:
         try:
             print(f"{folder.name}: {_built(folder, build)}")
         except (Unavailable, RuntimeError, subprocess.SubprocessError) as error:
             print(f"{folder.name}: {error}")
+    if (missing := why_unavailable()) is not None:
+        print(f"classes of Apache Kafka: {missing}")
+    else:
+        make_archives()
 
 
 def _node_program(name: str) -> JsonProcess:
