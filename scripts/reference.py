@@ -261,7 +261,7 @@ def _of_nodes() -> Iterator[str]:
         text = behaviour.removeprefix("as the cluster's.").strip() or "as the cluster's."
         by_way.setdefault(way, {}).setdefault(text, []).append(_name(key))
     for keys, way, text in (
-        (REFUSED, "refused", "POLICY_VIOLATION: transactions and other groups are at the cluster."),
+        (REFUSED, "refused", "POLICY_VIOLATION: logs, and markers in them, are the cluster's."),
         (OF_PRODUCERS, "refused with `--no-proxy`", "POLICY_VIOLATION: producers are to use the cluster."),
         (NOT_OFFERED, "not offered", "About logs of one's own, or levels of features, which are the cluster's."),
     ):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias, TypeVa
 
 from shareq.broker.dispatch.context import RequestContext
 from shareq.broker.metadata.topic_names import INTERNAL_TOPICS
+from shareq.broker.security.acls import ResourceKind
+from shareq.cluster.forward.coordinators import Coordinators, Kind
 from shareq.cluster.forward.ports import Topic, Topics, leader_of
 from shareq.cluster.link.leaders import STALE
 from shareq.cluster.link.ports import Failure, Link, LinkFailure
@@ -14,6 +16,7 @@ from shareq.coordinator.ports import TopicImage
 from shareq.protocol.api_keys import ApiKey
 from shareq.protocol.errors import ApiError, ErrorCode, error_of
 from shareq.protocol.generated.metadata import MetadataRequest, MetadataResponse
+from shareq.protocol.names import CONSUMER_OFFSETS
 from shareq.protocol.primitives import Message
 
 if TYPE_CHECKING:
@@ -30,14 +33,25 @@ OWN_TOPICS: Final = "__shareq_"
 """The beginning of the names of a node's own topics, which clients are not shown."""
 OF_PRODUCERS: Final = frozenset({ApiKey.PRODUCE, ApiKey.INIT_PRODUCER_ID})
 """The RPCs that are refused where producers are to connect to the cluster itself."""
+OWN_TRANSACTIONS: Final = "shareq-__shareq_"
+"""The beginning of the nodes' transactional ids, of which their producers have one for each slot."""
 GRACE_MS: Final = 5_000
 """The time that an answer is waited for beyond the client's own timeout, by which the broker answers."""
+
+
+_THROTTLE: Final = "throttle_time_ms"
 
 
 class PartitionAnswer(Protocol):
     """The row of a partition in an answer."""
 
     error_code: int
+
+
+class Named(Protocol):
+    """A topic that a request or an answer names, from some version on by its id instead."""
+
+    name: str
 
 
 class NamedAnswer(Protocol):
@@ -52,20 +66,23 @@ N = TypeVar("N", bound=NamedAnswer)
 
 
 class Forwarding(NamedTuple):
-    """The parts that forward requests. `cluster` names the cluster in texts, by its bootstrap servers. `begins_at` gets
-    topic, partition and the offset at which a log begins since its records were deleted.
+    """The parts that forward requests. `cluster` names the cluster in texts, by its bootstrap servers. `own_group` is
+    the group that the nodes themselves are. `begins_at` gets topic, partition and the offset at which a log begins
+    since its records were deleted.
     """
 
     link: Link
     topics: Topics
     batches: Batches
+    coordinators: Coordinators
     cluster: str
+    own_group: str
     begins_at: Callable[[str, int, int], None] = lambda _topic, _partition, _offset: None
 
     @property
-    def where_to_go(self) -> str:
-        """Return the answer to a client that asks for a feature that a node lacks."""
-        return f"This node has no transactions, nor groups other than share groups; they are at {self.cluster}."
+    def where_to_write_markers(self) -> str:
+        """The answer to a client that ends a transaction without its coordinator."""
+        return f"This node writes no markers of transactions; ask {self.cluster}."
 
     @property
     def where_to_produce(self) -> str:
@@ -98,6 +115,38 @@ class ForwardContext(RequestContext):
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.NONE if may_all or self.may(right, topic) else right.error
 
+    def refusal_of(self, right: Right, name: str) -> ErrorCode:
+        """Return why the client may not use a group or a transactional id, or NONE. Those of the nodes are theirs."""
+        is_own = (
+            name.startswith(OWN_TRANSACTIONS) if right.kind is ResourceKind.TRANSACTIONAL_ID else self.is_nodes(name)
+        )
+        return right.error if is_own or not self.may(right, name) else ErrorCode.NONE
+
+    def is_nodes(self, group_id: str) -> bool:
+        """Return whether a group is that of the nodes, which clients are not shown."""
+        return group_id == self.forwarding.own_group
+
+    async def ask_coordinator(
+        self,
+        kind: Kind,
+        key: str,
+        message: Message,
+        answers: type[M],
+        *,
+        lowest: int | None = None,
+        timeout_ms: int | None = None,
+    ) -> M | ErrorCode:
+        """Send a request to the coordinator of a group or transactional id, in a version from `lowest` (the client's)
+        to the client's.
+        """
+        answer = await self.forwarding.coordinators.ask(
+            kind, key, message, version=self.api_version, lowest=lowest, timeout_ms=timeout_ms
+        )
+        assert isinstance(answer, (answers, ErrorCode))
+        if not isinstance(answer, ErrorCode) and _THROTTLE in answer.FIELDS:
+            setattr(answer, _THROTTLE, 0)  # it is the node that the cluster would have wait
+        return answer
+
     def send(
         self, node: int | None, message: Message, *, timeout_ms: int | None = None
     ) -> Pending[Message | LinkFailure]:
@@ -120,6 +169,39 @@ class ForwardContext(RequestContext):
             asked[topic] = self.forwarding.topics.find(topic)
             await self.breathe()
         return {topic: await found for topic, found in asked.items()}
+
+    async def ask_all(self, message: Message, answers: type[M], *, lowest: int | None = None) -> list[M | ErrorCode]:
+        """Send a request to all brokers of the cluster, in a version from `lowest` (the client's) to the client's."""
+        brokers = await self.forwarding.link.send(None, MetadataRequest([], allow_auto_topic_creation=False))
+        if isinstance(brokers, LinkFailure):
+            return [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+        assert isinstance(brokers, MetadataResponse)
+        send = self.forwarding.coordinators.send
+        sent = [send(row.node_id, message, version=self.api_version, lowest=lowest) for row in brokers.brokers]
+        outcomes: list[M | ErrorCode] = []
+        for pending in sent:
+            outcome = await pending
+            assert isinstance(outcome, (answers, LinkFailure))
+            outcomes.append(ErrorCode.COORDINATOR_NOT_AVAILABLE if isinstance(outcome, LinkFailure) else outcome)
+        return outcomes
+
+    def lists(self, key: str) -> bool:
+        """Return whether this node lists a group, or transactional id, of the cluster: each is listed by one node."""
+        services = self.services
+        topic = services.metadata.topic(CONSUMER_OFFSETS)
+        place = services.ground.host.routes.group(key, 1 if topic is None else topic.partitions)
+        return services.leaders.other_leader(CONSUMER_OFFSETS, place) is None
+
+    async def names_of(self, topics: Sequence[Named]) -> list[str | None]:
+        """Return the names of topics that have one, or an id; None for an id that the cluster does not know."""
+        ids: list[Topic | None] = [None if topic.name else getattr(topic, "topic_id", None) for topic in topics]
+        found = await self.find({each for each in ids if each is not None})
+        names: list[str | None] = []
+        for topic, topic_id in zip(topics, ids, strict=True):
+            image = None if topic_id is None else found[topic_id]
+            names.append(image.name if isinstance(image, TopicImage) else topic.name or None)
+            await self.breathe()
+        return names
 
     async def look_again(self, *topics: Topic) -> None:
         """Ask the cluster for topics again: known facts may be out of date."""

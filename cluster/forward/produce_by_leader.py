@@ -2,8 +2,8 @@
 
     add ---> of an unknown topic: held, in order, until the mirror has it
       |
-      +----> queue of (leader, acks): at the end of the tick, or of a producer's request if its broker has nothing
-                 |                    else to do, one request with one batch of each partition
+      +----> queue of (leader, acks, transaction): at the end of the tick, or of a producer's request if its broker has
+                 |                    nothing else to do, one request with one batch of each partition
                  |
                  +-- while so many requests are under way that the broker has work: what comes waits, and goes together
 
@@ -44,6 +44,13 @@ IDS_FROM: Final = 13
 """The version from which on Produce names topics by their ids."""
 
 
+class Transaction(NamedTuple):
+    """The transaction of a batch. By the version of its producer's request a broker knows how partitions are added."""
+
+    transactional_id: str
+    version: int
+
+
 class Batch(NamedTuple):
     """A producer's batch, and the callback for its answer. `acks` are -1 or 1."""
 
@@ -53,6 +60,7 @@ class Batch(NamedTuple):
     acks: int
     timeout_ms: int
     done: Callable[[PartitionProduceResponse], None]
+    transaction: Transaction | None = None
 
 
 Committed = Callable[[Topic, int, int, int, bytes | memoryview], None]
@@ -93,6 +101,14 @@ class _Route(NamedTuple):
     node: int
     acks: int
     by_id: bool
+    transaction: Transaction | None
+
+    @property
+    def versions(self) -> tuple[int, int | None]:
+        """The lowest and the highest version; None: the broker's."""
+        if self.transaction is not None:
+            return self.transaction.version, self.transaction.version
+        return (IDS_FROM, None) if self.by_id else (0, IDS_FROM - 1)
 
 
 class Batches:
@@ -129,7 +145,7 @@ class Batches:
         if isinstance(leader, ErrorCode):
             batch.done(refused(batch.partition, leader))
             return
-        route = _Route(leader, batch.acks, isinstance(batch.topic, bytes))
+        route = _Route(leader, batch.acks, isinstance(batch.topic, bytes), batch.transaction)
         self._queues.setdefault(route, _Queue()).add(batch)
         if not self._flush_due:
             self._flush_due = True
@@ -152,13 +168,14 @@ class Batches:
         while queue.in_flight < IN_FLIGHT and queue.waiting:
             batches = queue.take()
             queue.in_flight += 1
+            lowest, highest = route.versions
             answer = self._link.send(
                 route.node,
                 _request(route, batches),
                 purpose=Purpose.FORWARD,
                 timeout_ms=max(batch.timeout_ms for batch in batches) + GRACE_MS,
-                min_version=IDS_FROM if route.by_id else 0,
-                max_version=None if route.by_id else IDS_FROM - 1,
+                min_version=lowest,
+                max_version=highest,
             )
             answer.on_complete(partial(self._answered, route, queue, batches))
         if not queue.in_flight and not queue.waiting and self._queues.get(route) is queue:
@@ -212,8 +229,14 @@ class Batches:
 
 
 def _is_committed_as_sent(batch: Batch, row: PartitionProduceResponse) -> bool:
-    """Return whether all replicas have the batch, with the timestamps that the producer gave it."""
-    return batch.acks == ALL and not row.error_code and row.base_offset >= 0 and row.log_append_time_ms < 0
+    """Return whether all replicas have the batch, in no transaction, with the timestamps that the producer gave it."""
+    return (
+        batch.transaction is None
+        and batch.acks == ALL
+        and not row.error_code
+        and row.base_offset >= 0
+        and row.log_append_time_ms < 0
+    )
 
 
 def refused(partition: int, error: ErrorCode, text: str | None = None) -> PartitionProduceResponse:
@@ -233,6 +256,7 @@ def _request(route: _Route, batches: list[Batch]) -> ProduceRequest:
     for batch in batches:
         topics.setdefault(batch.topic, []).append(PartitionProduceData(batch.partition, batch.records))
     return ProduceRequest(
+        transactional_id=None if route.transaction is None else route.transaction.transactional_id,
         acks=route.acks,
         timeout_ms=max(batch.timeout_ms for batch in batches),
         topic_data=[

@@ -50,6 +50,7 @@ class CountedLink:
         timeout_ms: int | None = None,
         min_version: int = 0,
         max_version: int | None = None,
+        lane: int = 0,
     ) -> Pending[Message | LinkFailure]:
         """Send a request, and note when its answer comes, or that none does."""
         counts, began_ns = self.counts[purpose], self._now_ns()
@@ -69,6 +70,7 @@ class CountedLink:
             timeout_ms=timeout_ms,
             min_version=min_version,
             max_version=max_version,
+            lane=lane,
         )
         answer.on_complete(ended)
         return answer

@@ -1,6 +1,6 @@
 """The link on asyncio, over the connections of our client: TLS, logins, deadlines and pipelining are theirs.
 
-    send ---> lane of (node, purpose) ---> open, reads, login valid: written in this call, without a task
+    send ---> lane of (node, purpose, number) ---> open, reads, login valid: written in this call, without a task
                       |
                       +-- else it waits in the lane, whose task opens a connection, or waits for the peer, and sends
 
@@ -59,7 +59,7 @@ class NetworkLink:
         """The versions that each broker was heard to serve, by node id."""
         self.closed = False
         self._timeout_s: Final = config.request_timeout_ms / 1000
-        self._lanes: dict[tuple[int | None, Purpose], _Lane] = {}
+        self._lanes: dict[tuple[int | None, Purpose, int], _Lane] = {}
         self._listeners: list[Callable[[int, Purpose], None]] = []
 
     @property
@@ -76,6 +76,7 @@ class NetworkLink:
         timeout_ms: int | None = None,
         min_version: int = 0,
         max_version: int | None = None,
+        lane: int = 0,
     ) -> Pending[_Outcome]:
         """Send a request to a broker; None: to the least busy connected one, or any."""
         by = self.loop.time() + (self._timeout_s if timeout_ms is None else timeout_ms / 1000)
@@ -83,7 +84,7 @@ class NetworkLink:
         if self.closed:
             request.end(_CLOSED)
         else:
-            (self.lane(node, purpose) if node is not None else self._any_lane(purpose)).add(request)
+            (self.lane(node, purpose, lane) if node is not None else self._any_lane(purpose)).add(request)
         return request.answer
 
     def know(self, nodes: Mapping[int, BrokerAddress]) -> None:
@@ -115,11 +116,11 @@ class NetworkLink:
 
     # -- for lanes
 
-    def lane(self, node: int | None, purpose: Purpose) -> _Lane:
+    def lane(self, node: int | None, purpose: Purpose, number: int = 0) -> _Lane:
         """Return the lane of a broker and purpose; None: of requests for any broker."""
-        lane = self._lanes.get((node, purpose))
+        lane = self._lanes.get((node, purpose, number))
         if lane is None:
-            lane = self._lanes[node, purpose] = _Lane(self, node, purpose)
+            lane = self._lanes[node, purpose, number] = _Lane(self, node, purpose, number)
         return lane
 
     def lost(self, node: int, purpose: Purpose) -> None:
@@ -129,7 +130,7 @@ class NetworkLink:
                 _guarded(listener, node, purpose)
 
     def _any_lane(self, purpose: Purpose) -> _Lane:
-        lanes = [lane for (_, for_what), lane in self._lanes.items() if for_what is purpose and lane.is_open]
+        lanes = [lane for (_, for_what, _), lane in self._lanes.items() if for_what is purpose and lane.is_open]
         return min(lanes, key=lambda lane: len(lane.in_flight)) if lanes else self.lane(None, purpose)
 
 
@@ -181,10 +182,11 @@ class _Lane:
     The lane without a node has no connection: what waits in it goes to the lane of the first broker that is reached.
     """
 
-    def __init__(self, link: NetworkLink, node: int | None, purpose: Purpose) -> None:
+    def __init__(self, link: NetworkLink, node: int | None, purpose: Purpose, number: int) -> None:
         self._link = link
         self._node = node
         self._purpose = purpose
+        self._name = GENERAL if purpose is Purpose.GENERAL else f"{purpose.value}-{number}"
         self._connection: Connection | None = None
         self._waiting: deque[_Request] = deque()
         self.in_flight: deque[_Request] = deque()
@@ -268,8 +270,7 @@ class _Lane:
             lane.add(self._waiting.popleft())
 
     async def _open(self, node: int) -> None:
-        purpose = GENERAL if self._purpose is Purpose.GENERAL else self._purpose.value
-        connection = await self._link.network.connection(node, purpose)
+        connection = await self._link.network.connection(node, self._name)
         if connection.closed is not None:
             raise connection.closed
         self._link.offered[node] = connection.offered

@@ -24,6 +24,7 @@ class Purpose(StrEnum):
     CONFIG = "config"  # a fetch that waits for what other nodes set
     MEMBERSHIP = "membership"
     FORWARD = "forward"  # what clients asked
+    COORDINATOR = "coordinator"  # what clients asked of groups and transactions
 
 
 class Failure(Enum):
@@ -50,9 +51,9 @@ class BrokerAddress(NamedTuple):
 
 
 class Link(Protocol):
-    """Requests to brokers by node id, over one connection for each broker and purpose, opened when it is needed.
+    """Requests to brokers by node id, over one connection for each broker, purpose and lane, opened when it is needed.
 
-    Requests of one node and purpose are sent in the order of the calls and answered in it. Nothing is sent again. When
+    Requests of one connection are sent in the order of the calls and answered in it. Nothing is sent again. When
     a connection is lost, all its waiting requests fail, in order, before any is sent on a new one.
 
     The addresses of brokers are learned from every answer of Metadata, DescribeCluster and FindCoordinator.
@@ -71,6 +72,7 @@ class Link(Protocol):
         timeout_ms: int | None = None,
         min_version: int = 0,
         max_version: int | None = None,
+        lane: int = 0,
     ) -> Pending[Message | LinkFailure]:
         """Send a request to a broker; None means any broker. Its answer, or the failure, comes within the timeout
         (`request.timeout.ms` of the link unless given).

@@ -26,6 +26,7 @@ from shareq.broker.foundation.pending import Pending
 from shareq.broker.metadata.features import FEATURES, SHARE_VERSION
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.broker.topics.lookup import PartitionLookup
+from shareq.cluster.forward.coordinators import Coordinators
 from shareq.cluster.forward.forwarding import Forwarding
 from shareq.cluster.forward.produce_by_leader import Batches
 from shareq.cluster.forward.queues import ClusterQueues
@@ -158,7 +159,15 @@ class NodeGround:
         self.lookup: Final = PartitionLookup(self.metadata, self.sources, self.leaders)
         self.handlers: Final = node_table(cluster.served, proxies=settings.proxies)
         self._batches: Final = Batches(link, self.mirror, env.clock, self.sources.committed)
-        self.forwarding: Final = Forwarding(link, self.mirror, self._batches, cluster.name, self.sources.begins_at)
+        self.forwarding: Final = Forwarding(
+            link,
+            self.mirror,
+            self._batches,
+            Coordinators(link),
+            cluster.name,
+            settings.membership.group_id,
+            self.sources.begins_at,
+        )
         self.slots: Final = NodeSlots(
             env,
             link,

@@ -17,6 +17,7 @@ from shareq.cluster.membership.nodes import Node as Member
 from shareq.cluster.membership.nodes import NodeMap, SlotId
 from shareq.cluster.node.state_topics import NAMES, slot_of
 from shareq.coordinator.ports import TopicImage
+from shareq.protocol.names import TRANSACTION_STATE
 
 
 class KnownTopics(Protocol):
@@ -63,7 +64,11 @@ class NodeLeaders:
         return self._others.values()
 
     def other_leader(self, topic: str, partition: int) -> Leader | None:
-        """Return the node that leads a partition; None if this one does."""
+        """Return the node that leads a partition; None if this one does. Any node asks the cluster's coordinators of
+        transactions.
+        """
+        if topic == TRANSACTION_STATE:
+            return None
         if topic in NAMES:
             slot = slot_of(topic, partition)
             if slot in self._loading and not self.is_cut_off:

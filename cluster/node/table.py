@@ -32,40 +32,46 @@ FORWARDED: Final = {
     ApiKey.ELECT_LEADERS: "elect_leaders",
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: "alter_partition_reassignments",
     ApiKey.LIST_PARTITION_REASSIGNMENTS: "list_partition_reassignments",
+    ApiKey.OFFSET_FETCH: "offset_fetch",
+    ApiKey.LIST_TRANSACTIONS: "list_transactions",
+    ApiKey.JOIN_GROUP: "coordinated",
+    ApiKey.SYNC_GROUP: "coordinated",
+    ApiKey.HEARTBEAT: "coordinated",
+    ApiKey.LEAVE_GROUP: "coordinated",
+    ApiKey.CONSUMER_GROUP_HEARTBEAT: "coordinated",
+    ApiKey.OFFSET_COMMIT: "coordinated",
+    ApiKey.OFFSET_DELETE: "coordinated",
+    ApiKey.TXN_OFFSET_COMMIT: "coordinated",
+    ApiKey.ADD_PARTITIONS_TO_TXN: "coordinated",
+    ApiKey.ADD_OFFSETS_TO_TXN: "coordinated",
+    ApiKey.END_TXN: "coordinated",
+    ApiKey.DESCRIBE_GROUPS: "coordinated_each",
+    ApiKey.CONSUMER_GROUP_DESCRIBE: "coordinated_each",
+    ApiKey.DESCRIBE_TRANSACTIONS: "coordinated_each",
 }
 """The handlers of what the cluster answers, in versions that it serves, too."""
 
 OWN: Final = {
-    ApiKey.FIND_COORDINATOR: "find_coordinator",
+    ApiKey.LIST_GROUPS: "list_groups",
+    ApiKey.DELETE_GROUPS: "delete_groups",
     ApiKey.INITIALIZE_SHARE_GROUP_STATE: "initialize_share_group_state",
     ApiKey.DELETE_SHARE_GROUP_STATE: "delete_share_group_state",
     ApiKey.READ_SHARE_GROUP_STATE_SUMMARY: "read_share_group_state_summary",
 }
-"""The handlers of what a node answers by itself, and not as every broker does."""
+"""The handlers of what a node answers, and not as every broker does, whatever versions the cluster serves."""
+
+OF_CLIENTS: Final = {ApiKey.ADD_PARTITIONS_TO_TXN: 3}
+"""The last versions of RPCs that have later ones for brokers alone."""
+
 
 REFUSED: Final = frozenset(
     {
-        ApiKey.OFFSET_COMMIT,
-        ApiKey.OFFSET_FETCH,
-        ApiKey.OFFSET_DELETE,
-        ApiKey.JOIN_GROUP,
-        ApiKey.SYNC_GROUP,
-        ApiKey.HEARTBEAT,
-        ApiKey.LEAVE_GROUP,
-        ApiKey.CONSUMER_GROUP_HEARTBEAT,
-        ApiKey.CONSUMER_GROUP_DESCRIBE,
-        ApiKey.ADD_PARTITIONS_TO_TXN,
-        ApiKey.ADD_OFFSETS_TO_TXN,
-        ApiKey.TXN_OFFSET_COMMIT,
-        ApiKey.END_TXN,
         ApiKey.WRITE_TXN_MARKERS,
-        ApiKey.DESCRIBE_TRANSACTIONS,
-        ApiKey.LIST_TRANSACTIONS,
         ApiKey.START_REDRIVE,
     }
 )
-"""The RPCs of transactions, of groups other than share groups, and the one by which clients of ours know a broker of
-ours: they say why records died to no other one (`protocol/ack_reasons.py`).
+"""The RPC that ends transactions without their coordinator, and the one by which clients of ours know a broker of ours:
+they say why records died to no other one (`protocol/ack_reasons.py`).
 """
 
 NOT_OFFERED: Final = frozenset(
@@ -89,7 +95,8 @@ def node_table(served: Served, *, proxies: bool = True) -> Mapping[ApiKey, Handl
         if key in NOT_OFFERED:
             continue
         if key in forwarded:
-            rows[key] = row._replace(module=_MODULES + FORWARDED[key])
+            last = OF_CLIENTS.get(key, row.served.last)
+            rows[key] = row._replace(module=_MODULES + FORWARDED[key]).within(row.served.first, last)
         elif key in refused:
             rows[key] = row._replace(module=_MODULES + "refused")
         elif key in OWN:

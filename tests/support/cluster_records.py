@@ -50,6 +50,7 @@ class SeenLink:
         timeout_ms: int | None = None,
         min_version: int = 0,
         max_version: int | None = None,
+        lane: int = 0,
     ) -> Pending[Message | LinkFailure]:
         self.sent.append(Sent(node, message, purpose))
         return self._link.send(
@@ -59,6 +60,7 @@ class SeenLink:
             timeout_ms=timeout_ms,
             min_version=min_version,
             max_version=max_version,
+            lane=lane,
         )
 
     def offers(self, node: int | None, api_key: int) -> int | None:

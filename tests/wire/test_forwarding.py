@@ -17,6 +17,7 @@ from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.process.server import Server
 from shareq.broker.topics.endpoint import Endpoint
 from shareq.client.config import ClientConfig
+from shareq.cluster.forward.coordinators import Coordinators
 from shareq.cluster.forward.forwarding import Forwarding
 from shareq.cluster.forward.produce_by_leader import Batches
 from shareq.cluster.link.network import NetworkLink
@@ -58,7 +59,8 @@ class ForwardingFolder(DataFolderGround):
         ground.link = link
         topics = TopicMirror(env, link, beginner(env.budget, Turns(env.clock.call_soon).run))
         ground.handlers = node_table(served_by_all([served]))  # type: ignore[misc,assignment]
-        ground.forwarding = Forwarding(link, topics, Batches(link, topics, env.clock), bootstrap)
+        batches = Batches(link, topics, env.clock)
+        ground.forwarding = Forwarding(link, topics, batches, Coordinators(link), bootstrap, "__shareq")
         ground.topics = topics
         return ground
 

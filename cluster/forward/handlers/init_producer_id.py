@@ -1,30 +1,32 @@
-"""InitProducerId without a transactional id, forwarded to any broker: v0-5, cut to the cluster's.
+"""InitProducerId, forwarded to any broker: v0-5, cut to the cluster's.
 
-Behaviour: as the cluster's. With a transactional id it is INVALID_REQUEST: a node has no transactions.
+Behaviour: as the cluster's. With a transactional id it goes to its coordinator.
 """
 
 from __future__ import annotations
 
-import logging
-
 from shareq.broker.security.acls import Operation, ResourceKind
 from shareq.broker.security.names import CLUSTER_NAME
-from shareq.broker.security.rights import IDEMPOTENT_WRITE
+from shareq.broker.security.rights import IDEMPOTENT_WRITE, WRITE_TRANSACTION
+from shareq.cluster.forward.coordinators import Kind
 from shareq.cluster.forward.forwarding import ForwardContext
 from shareq.cluster.link.ports import LinkFailure
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 CONTEXT = ForwardContext
-logger = logging.getLogger(__name__)
 _NONE = -1
 
 
 async def handle(ctx: ForwardContext, request: InitProducerIdRequest) -> InitProducerIdResponse:
     """Have the cluster give a producer id."""
-    if request.transactional_id is not None:
-        ctx.warn(logger, "refused a transactional producer: %s", ctx.forwarding.where_to_go)
-        return _refused(ErrorCode.INVALID_REQUEST)
+    transactional_id = request.transactional_id
+    if transactional_id is not None:
+        error = ctx.refusal_of(WRITE_TRANSACTION, transactional_id)
+        if error:
+            return _refused(error)
+        given = await ctx.ask_coordinator(Kind.TRANSACTION, transactional_id, request, InitProducerIdResponse)
+        return _refused(given) if isinstance(given, ErrorCode) else given
     if not _may(ctx):
         return _refused(IDEMPOTENT_WRITE.error)
     answer = await ctx.send(None, request)

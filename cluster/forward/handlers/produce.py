@@ -3,7 +3,8 @@
 Behaviour: batches of one tick go together (`forward/produce_by_leader.py`); each is answered as its leader answered it,
 without the name of another leader. A batch without an answer, which may have been appended, gets REQUEST_TIMED_OUT; a
 batch that reached no broker gets NOT_LEADER_OR_FOLLOWER. acks 0 is forwarded with acks 1, and an error closes the
-connection. Transactional batches are INVALID_TXN_STATE; batches for a node's own topics INVALID_TOPIC_EXCEPTION.
+connection. Transactional batches go by themselves, in the client's version. Batches for a node's own topics are
+INVALID_TOPIC_EXCEPTION.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Final
 from shareq.broker.foundation.pending import Pending
 from shareq.broker.handlers.shared.produce_append import failed
 from shareq.broker.network.frames import CloseConnection
-from shareq.broker.security.rights import WRITE_TOPIC
+from shareq.broker.security.rights import WRITE_TOPIC, WRITE_TRANSACTION
 from shareq.cluster.forward.forwarding import ForwardContext, is_hidden
 from shareq.cluster.forward.ports import Topic
-from shareq.cluster.forward.produce_by_leader import IDS_FROM, Batch, refused
+from shareq.cluster.forward.produce_by_leader import IDS_FROM, Batch, Transaction, refused
 from shareq.coordinator.ports import TopicImage
 from shareq.protocol.errors import ErrorCode
 from shareq.protocol.generated.produce import (
@@ -45,22 +46,48 @@ async def handle(ctx: ForwardContext, request: ProduceRequest) -> ProduceRespons
     if ctx.api_version >= IDS_FROM:
         names = await ctx.find([topic.topic_id for topic in request.topic_data])
     answer = _Answer(acks, ctx)
+    transaction = _Transaction(ctx, request.transactional_id)
     for topic in request.topic_data:
         named, error = _named(ctx, topic, names, acks)
         rows: list[PartitionProduceResponse] = []
         answer.response.responses.append(TopicProduceResponse(topic.name, topic.topic_id, rows))
         for data in topic.partition_data:
-            why = error or _unacceptable(ctx, data)
+            why, within = error or _unacceptable(ctx, data), transaction.of(data)
+            if isinstance(within, ErrorCode):
+                why, within = why or within, None
             rows.append(PartitionProduceResponse(data.index))
             done = answer.expect(rows, len(rows) - 1)
             if why or data.records is None:
-                text = forwarding.where_to_go if why is ErrorCode.INVALID_TXN_STATE else None
-                done(refused(data.index, why or ErrorCode.INVALID_RECORD, text))
+                done(refused(data.index, why or ErrorCode.INVALID_RECORD))
             else:
-                forwarding.batches.add(Batch(named, data.index, data.records, acks or 1, request.timeout_ms, done))
+                batch = Batch(named, data.index, data.records, acks or 1, request.timeout_ms, done, within)
+                forwarding.batches.add(batch)
             await ctx.breathe()
     forwarding.batches.hurry()
     return answer.end()
+
+
+class _Transaction:
+    """The transaction of a request, which its transactional batches are sent in."""
+
+    def __init__(self, ctx: ForwardContext, transactional_id: str | None) -> None:
+        self._ctx = ctx
+        self._id = transactional_id
+        self._admitted: Transaction | ErrorCode | None = None
+
+    def of(self, data: PartitionProduceData) -> Transaction | ErrorCode | None:
+        """Return the transaction of a batch, or why the client may not use it; None for a batch of none."""
+        records = data.records
+        if records is None or len(records) <= ATTRIBUTES_AT or not attributes_of(records) & TRANSACTIONAL:
+            return None
+        if self._admitted is None:
+            self._admitted = self._admit()
+        return self._admitted
+
+    def _admit(self) -> Transaction | ErrorCode:
+        if self._id is None:
+            return WRITE_TRANSACTION.error
+        return self._ctx.refusal_of(WRITE_TRANSACTION, self._id) or Transaction(self._id, self._ctx.api_version)
 
 
 class _Answer:
@@ -127,9 +154,6 @@ def _unacceptable(ctx: ForwardContext, data: PartitionProduceData) -> ErrorCode:
     records = data.records
     if records is None or len(records) <= ATTRIBUTES_AT:
         return ErrorCode.INVALID_RECORD
-    attributes = attributes_of(records)
-    if attributes & TRANSACTIONAL:
-        return ErrorCode.INVALID_TXN_STATE
-    if attributes & CODEC_MASK == Compression.ZSTD and ctx.api_version < ZSTD_FROM:
+    if attributes_of(records) & CODEC_MASK == Compression.ZSTD and ctx.api_version < ZSTD_FROM:
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     return ErrorCode.NONE

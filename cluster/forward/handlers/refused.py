@@ -1,5 +1,5 @@
-"""RPCs of transactions and of groups other than share groups, which a node does not have; RPCs of producers, if it
-accepts none; the start of a redrive, which needs the logs of its topics.
+"""RPCs of producers, if a node accepts none; markers of transactions, which brokers write; the start of a redrive,
+which needs the logs of its topics.
 
 Behaviour: POLICY_VIOLATION, which no client tries again, for each part of the request; where a response has a place for
 a text, it says where the cluster is, and so does the log.
@@ -44,7 +44,7 @@ def handle(ctx: ForwardContext, request: Message) -> Message:
 def _where_to_go(ctx: ForwardContext, key: ApiKey) -> str:
     if key is ApiKey.START_REDRIVE:
         return _NO_REDRIVES
-    return ctx.forwarding.where_to_produce if key in OF_PRODUCERS else ctx.forwarding.where_to_go
+    return ctx.forwarding.where_to_produce if key in OF_PRODUCERS else ctx.forwarding.where_to_write_markers
 
 
 def _refused(key: ApiKey, request: Message) -> Message:

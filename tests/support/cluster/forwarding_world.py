@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from random import Random
 from typing import TypeVar
 
+from devtools.in_memory.memory_meta_db import MemoryMetaDb
 from devtools.in_memory.mock_transport import BrokerWorld, MockConnection
 from shareq.broker.broker import Broker
+from shareq.broker.config.broker_config import BrokerConfig
 from shareq.broker.data_folder_ground import DataFolderGround
 from shareq.broker.foundation.environment import Environment
 from shareq.broker.foundation.loop.coroutines import beginner
 from shareq.broker.foundation.loop.turns import Turns
 from shareq.broker.topics.endpoint import Endpoint
+from shareq.cluster.forward.coordinators import Coordinators
 from shareq.cluster.forward.forwarding import Forwarding
 from shareq.cluster.forward.produce_by_leader import Batches
-from shareq.cluster.link.ports import Purpose
+from shareq.cluster.link.ports import Link, Purpose
 from shareq.cluster.link.versions import Served, served_by_all
 from shareq.cluster.mirror.topics import TopicMirror
 from shareq.cluster.node.table import node_table
@@ -27,18 +30,30 @@ from tests.support.cluster.world import ClusterWorld
 R = TypeVar("R", bound=Message)
 
 NODE_ID = 1_000_000
+OWN_GROUP = "__shareq"
 
 
 class ForwardingFolder(DataFolderGround):
     """A data folder, with a node's table of handlers and their link to the cluster."""
 
-    def __init__(self, env: Environment, world: ForwardingWorld) -> None:
-        super().__init__(env, world.config, world.db)
-        link = world.cluster_world.link
+    def __init__(
+        self,
+        env: Environment,
+        config: BrokerConfig,
+        db: MemoryMetaDb,
+        *,
+        link: Link,
+        served: Served,
+        proxies: bool = True,
+    ) -> None:
+        super().__init__(env, config, db)
         begin = beginner(env.budget, Turns(env.clock.call_soon).run)
         topics = TopicMirror(env, link, begin)
-        self.handlers = node_table(world.served, proxies=world.proxies)  # type: ignore[misc,assignment]
-        self.forwarding = Forwarding(link, topics, Batches(link, topics, env.clock), "broker-1:9092,broker-2:9092")
+        self.handlers = node_table(served, proxies=proxies)  # type: ignore[misc,assignment]
+        batches = Batches(link, topics, env.clock)
+        self.forwarding = Forwarding(
+            link, topics, batches, Coordinators(link), "broker-1:9092,broker-2:9092", OWN_GROUP
+        )
 
 
 class ForwardingWorld(BrokerWorld):
@@ -74,10 +89,11 @@ class ForwardingWorld(BrokerWorld):
 
     def _boot(self) -> Broker:
         env = Environment(self.clock, Random(self._seed), self.fs)
+        link = self.cluster_world.link
         broker = Broker(
             env,
             self.config,
-            ForwardingFolder(env, self),
+            ForwardingFolder(env, self.config, self.db, link=link, served=self.served, proxies=self.proxies),
             endpoints={"PLAINTEXT": Endpoint(self.config.node_id, "127.0.0.1", 9092)},
         )
         broker.start()

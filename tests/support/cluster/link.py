@@ -173,7 +173,7 @@ class SimulatedLink:
         self._timeout_ms = request_timeout_ms
         self._brokers: dict[int, BrokerAddress] = {}
         self._offered: dict[int, Mapping[ApiKey, tuple[int, int]]] = {}
-        self._connections: dict[tuple[int, Purpose], Connection] = {}
+        self._connections: dict[tuple[int, Purpose, int], Connection] = {}
         self._on_lost: list[Callable[[int, Purpose], None]] = []
         self._any = 0
         self._closed = False
@@ -191,6 +191,7 @@ class SimulatedLink:
         timeout_ms: int | None = None,
         min_version: int = 0,
         max_version: int | None = None,
+        lane: int = 0,
     ) -> LinkAnswer:
         answer: LinkAnswer = Pending()
         if self._closed:
@@ -199,7 +200,7 @@ class SimulatedLink:
         if broker not in self._brokers and node is not None:
             return self._refused(answer, f"no broker {node} is known")
         request = _Request(message, min_version, max_version, answer)
-        self._connection(broker, purpose).send(request, self._timeout_ms if timeout_ms is None else timeout_ms)
+        self._connection(broker, purpose, lane).send(request, self._timeout_ms if timeout_ms is None else timeout_ms)
         return answer
 
     def _refused(self, answer: LinkAnswer, text: str) -> LinkAnswer:
@@ -209,22 +210,24 @@ class SimulatedLink:
 
     def _some_broker(self, purpose: Purpose) -> int:
         """Return a broker with an open connection, otherwise the next in turn."""
-        for (broker, used_for), connection in self._connections.items():
+        for (broker, used_for, _), connection in self._connections.items():
             if used_for is purpose and not connection.ended:
                 return broker
         candidates = sorted(self._brokers) or list(self._bootstrap)
         self._any += 1
         return candidates[(self._any - 1) % len(candidates)]
 
-    def _connection(self, broker: int, purpose: Purpose) -> Connection:
-        found = self._connections.get((broker, purpose))
+    def _connection(self, broker: int, purpose: Purpose, lane: int) -> Connection:
+        found = self._connections.get((broker, purpose, lane))
         if found is None or found.ended:
-            connection = Connection(self, broker, purpose, lambda was_open: self._ended(broker, purpose, was_open))
-            self._connections[broker, purpose] = found = connection
+            connection = Connection(
+                self, broker, purpose, lambda was_open: self._ended(broker, purpose, lane, was_open)
+            )
+            self._connections[broker, purpose, lane] = found = connection
         return found
 
-    def _ended(self, broker: int, purpose: Purpose, was_open: bool) -> None:
-        del self._connections[broker, purpose]
+    def _ended(self, broker: int, purpose: Purpose, lane: int, was_open: bool) -> None:
+        del self._connections[broker, purpose, lane]
         if was_open and not self._closed:
             for listener in list(self._on_lost):
                 listener(broker, purpose)

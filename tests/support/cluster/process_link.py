@@ -29,10 +29,17 @@ class ProcessLink:
         timeout_ms: int | None = None,
         min_version: int = 0,
         max_version: int | None = None,
+        lane: int = 0,
     ) -> Pending[Message | LinkFailure]:
         answer: Pending[Message | LinkFailure] = Pending()
         sent = self._link.send(
-            node, message, purpose=purpose, timeout_ms=timeout_ms, min_version=min_version, max_version=max_version
+            node,
+            message,
+            purpose=purpose,
+            timeout_ms=timeout_ms,
+            min_version=min_version,
+            max_version=max_version,
+            lane=lane,
         )
         sent.on_complete(lambda value: self._deliver(lambda: answer.complete(value)))
         return answer

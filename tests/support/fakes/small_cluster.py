@@ -175,6 +175,7 @@ class SmallLink:
         timeout_ms: int | None = None,
         min_version: int = 0,
         max_version: int | None = None,
+        lane: int = 0,
     ) -> Pending[Message | LinkFailure]:
         answer: Pending[Message | LinkFailure] = Pending()
         self.waiting.append(_Waiting(message, answer))

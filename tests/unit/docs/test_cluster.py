@@ -26,10 +26,8 @@ SHOWN_BY: Final = {
     "its joining, 1.5 s for its taking the map": (
         "tests/unit/cluster/membership/test_group.py::test_nodes_that_end_while_they_join_are_waited_for",
     ),
-    "broker: on librdkafka's simulated cluster": (
+    "before any broker (`KAFKA_VERSION=4.3.1 python -m tests.campaign.commit_sync": (
         "tests/interop/test_commit_sync_alone.py::test_a_silent_broker_is_waited_for_until_the_timeout",
-    ),
-    "cluster, where a killed one is not waited for": (
         "tests/interop/test_commit_sync_alone.py::test_a_killed_broker_is_not_waited_for",
     ),
     "its protocol; 3.9.1 and 4.3.1 are tried": (

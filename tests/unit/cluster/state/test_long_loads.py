@@ -125,6 +125,7 @@ class MeteredLink:
         timeout_ms: int | None = None,
         min_version: int = 0,
         max_version: int | None = None,
+        lane: int = 0,
     ) -> Pending[Message | LinkFailure]:
         answer: Pending[Message | LinkFailure] = Pending()
         self._asked.append((message, answer))
