@@ -48,7 +48,7 @@ class ConfigAdmin:
     # -- describing
 
     def describe_topic(self, name: str) -> list[ConfigEntry]:
-        """All public properties of an existing topic, by name."""
+        """Return all public properties of an existing topic, by name."""
         own = self._metadata.configs(TOPIC, name)
         return describe.describe_topic(self._configs.topic(name), own, self._layers())
 
@@ -58,7 +58,10 @@ class ConfigAdmin:
         return describe.describe_topic(values, own, self._layers())
 
     def describe_group(self, group_id: str) -> list[ConfigEntry]:
-        """All properties of a group, by name; its own ones as they were set, whatever the bounds are now."""
+        """Return all properties of a group, by name.
+
+        Its own are shown as they were set, even if they exceed today's bounds.
+        """
         own = self._metadata.configs(GROUP, group_id)
         values = group_config.stored_values(group_id, self._configs.broker, own)
         return describe.describe_group(values, own, self._layers())
@@ -70,7 +73,7 @@ class ConfigAdmin:
     # -- changing
 
     def check_new_topic(self, name: str, own: Mapping[str, str]) -> ApiError:
-        """INVALID_CONFIG when a topic cannot have these properties."""
+        """Return INVALID_CONFIG if a topic cannot have these properties."""
         try:
             topic_config.check_topic_configs(name, self._configs.broker, own)
         except ConfigError as error:
@@ -78,8 +81,9 @@ class ConfigAdmin:
         return NO_ERROR
 
     def plan_topic(self, name: str, alterations: Sequence[Alteration]) -> Planned | ApiError:
-        """Plan changes of a topic's properties; `check_alterations` has passed them. They are checked before the topic
-        is.
+        """Plan changes of a topic's properties, which `check_alterations` has passed.
+
+        The properties are checked before the topic's existence.
         """
         current = self._metadata.configs(TOPIC, name)
         after = apply_alterations(current, alterations, TOPIC_KEYS.keys.get, self._configs.topic(name).get)
@@ -129,7 +133,7 @@ class ConfigAdmin:
         return _planned(ResourceName(BROKER, name), current, after)._replace(stored=use)
 
     def store(self, planned: Sequence[Planned]) -> Pending[ApiError]:
-        """Store what was planned in this turn, each resource once, in one commit. The error is that of all of them."""
+        """Store all planned changes of this turn, each resource once, in one commit. Its error counts for all of them."""
         changes = list(chain.from_iterable(plan.changes for plan in planned))
         stored = self._metadata.alter_configs(changes) if changes else completed(NO_ERROR)
         return stored.then(partial(_stored, planned))
@@ -148,7 +152,7 @@ def _planned(resource: ResourceName, current: Mapping[str, str], after: Mapping[
 
 
 def _stored(planned: Sequence[Planned], failure: ApiError) -> ApiError:
-    """Log what was stored, or why nothing was, and call the parts that use it."""
+    """Log what was stored, or why nothing was, and notify the parts that use it."""
     if failure:
         logger.error("%s: properties not changed: %s", _named(planned), failure.message)
         return failure
@@ -166,7 +170,7 @@ def _line(plan: Planned) -> tuple[str, str, str]:
 
 
 def _named(planned: Sequence[Planned]) -> str:
-    """Name the first resource, and how many there are beside it."""
+    """Return the first resource's name, and the number of the others."""
     kind, name = planned[0].resource
     return f"{kind} {cut(name)}" + (f" and {len(planned) - 1} more" if len(planned) > 1 else "")
 

@@ -45,13 +45,14 @@ _SIMPLE_ASSIGNORS: Final = frozenset(
 
 
 class BrokerConfig(BrokerProperties):
-    """Every broker property that is declared for it as a typed attribute: `group.share.max.size` is
-    `group_share_max_size`. `values` have the defaults of groups, too.
+    """Every broker property that is declared for it as a typed attribute:
 
-    `originals` are the texts that were set, by canonical name; what is not in it has its default. `hidden` are names
-    whose text came through a config provider, and is never shown. `super_principals` are `super.users` one by one, as
-    TYPE:NAME; `security` says how each listener is protected, by its name; `listener_properties` are the texts behind
-    `listener.name.`, by their whole names. `warnings` are sentences for the user, in order. Instances do not change:
+    `group.share.max.size` is `group_share_max_size`. `values` have the defaults of groups, too.
+
+    `originals` are the texts that were set, by canonical name; a missing one has its default. `hidden` are names whose
+    text came through a config provider, and is never shown. `super_principals` are the entries of `super.users`, as
+    TYPE:NAME; `security` is each listener's protection, by name; `listener_properties` are the texts of properties that
+    begin with `listener.name.`. `warnings` are sentences for the user, in order. Instances do not change:
     `with_dynamic` makes another.
     """
 
@@ -89,10 +90,10 @@ class BrokerConfig(BrokerProperties):
         *,
         of_node: bool = False,
     ) -> BrokerConfig:
-        """Return the configuration of a property file, what is in the environment over it, and the options over both.
+        """Return the configuration: the property file, overridden by the environment, and both by the options.
 
-        `environment` are variables by their own names. `of_node`: of a node in front of a cluster, on which other
-        properties have an effect. ConfigError for the first bad value.
+        `environment` are variables by their own names. `of_node`: for a node in front of a cluster, on which other
+        properties have an effect. Raise ConfigError for the first bad value.
         """
         warnings: list[str] = []
         in_environment = _of_environment(environment, warnings)
@@ -203,7 +204,7 @@ class BrokerConfig(BrokerProperties):
 
 
 def _of_environment(environment: Mapping[str, str], warnings: list[str]) -> Mapping[str, str]:
-    """Return the properties in the environment. Others may have variables of this prefix, too: those are left out."""
+    """Return the properties in the environment, without variables of the same prefix that are no properties."""
     if not any(name.startswith("SHAREQ_") for name in environment):
         return NOTHING
     from shareq.broker.config.keys.known_names import is_property
@@ -284,7 +285,7 @@ def _check(config: BrokerConfig) -> None:
 
 
 def _check_bounded(config: BrokerConfig) -> None:
-    """Hold each default of groups to the least and the greatest value that a group may set."""
+    """Raise ConfigError for a group default outside of the bounds that hold for groups."""
     for own, least, greatest in BOUNDED:
         value, low, high = (int_value(config.values, name) for name in (own, least, greatest))
         if low > high:
@@ -378,9 +379,7 @@ _RULES: Final[tuple[Callable[[BrokerConfig], None], ...]] = (
 
 
 def broker_key(name: str) -> ConfigKey[Any] | None:
-    """Return the key of a broker's property, or of one listener's that may change while it runs; None for every other
-    name.
-    """
+    """Return the key of a broker's property, or of a listener's that may change at run time; None for others."""
     return BROKER_KEYS.keys.get(name) or listener_key(name)
 
 

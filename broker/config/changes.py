@@ -23,7 +23,7 @@ _OPERATIONS: Final = frozenset(ConfigOp)
 
 
 class Alteration(NamedTuple):
-    """One change of one property. `op` is as it came from the client; `value` counts for all but DELETE."""
+    """One change of one property. `op` is the client's number; `value` counts for all operations but DELETE."""
 
     key: str
     op: int
@@ -51,8 +51,8 @@ def apply_alterations(
 ) -> dict[str, str] | ApiError:
     """Return a resource's own properties after the changes, which `check_alterations` has passed.
 
-    Lists are appended to and subtracted from as they are in effect: `effective` gives the value where the resource has
-    none of its own.
+    APPEND and SUBTRACT start from the list in effect: `effective` returns it where the resource has no value of its
+    own.
     """
     result = dict(current)
     for alteration in alterations:

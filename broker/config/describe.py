@@ -1,4 +1,4 @@
-"""Effective configuration with where each value comes from, as DescribeConfigs and CreateTopics answer it."""
+"""The configuration in effect and the source of each value, as DescribeConfigs and CreateTopics return them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNITS: Final = tuple(SYNONYMS[name] for name in ("retention.ms", "segment.ms", 
 
 
 class ConfigSynonym(NamedTuple):
-    """One place that sets, or would set, a value. `value` is None when it must not be shown."""
+    """One setting of a property, or its default. `value` is None if it must not be shown."""
 
     name: str
     value: str | None
@@ -29,7 +29,7 @@ class ConfigSynonym(NamedTuple):
 
 
 class ConfigEntry(NamedTuple):
-    """One property as it is in effect. `synonyms` are all places that set it, the one in effect first.
+    """One property in effect. `synonyms` are all settings of it, the effective one first.
 
     `sensitive`: its value is not shown. `unlisted`: only for clients that ask for it by name.
     """
@@ -58,7 +58,7 @@ class BrokerLayers(NamedTuple):
         return name in self.config.hidden
 
     def synonyms(self, names: Sequence[str]) -> tuple[ConfigSynonym, ...]:
-        """Return everything that sets one of the names, the strongest source first, then by the order of `names`."""
+        """Return all settings of these names: the strongest source first, within a source in the order of `names`."""
         synonyms: list[ConfigSynonym] = []
         layers = (
             (self.own, ConfigSource.DYNAMIC_BROKER),
@@ -81,7 +81,7 @@ class BrokerLayers(NamedTuple):
 def describe_topic(
     values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
 ) -> list[ConfigEntry]:
-    """Every public topic property by name: `values` are in effect, `overrides` the topic's own."""
+    """Return every public topic property, by name. `values` are in effect, `overrides` the topic's own."""
     fallbacks = {key.name: SYNONYMS.get(key.name, ()) for key in TOPIC_KEYS}
     return [
         _entry(key, values[key.name], overrides, ConfigSource.TOPIC, layers.synonyms(fallbacks[key.name]))
@@ -93,8 +93,9 @@ def describe_topic(
 def describe_group(
     values: Mapping[str, ConfigValue], overrides: Mapping[str, str], layers: BrokerLayers
 ) -> list[ConfigEntry]:
-    """Every public group property by name: `values` are to be shown, `overrides` the group's own. Ours are shown where
-    they are set, and else unlisted.
+    """Return every public group property, by name. `values` are shown, `overrides` are the group's own.
+
+    Properties of shareq's own are listed if the group sets them, and otherwise unlisted.
     """
     entries: list[ConfigEntry] = []
     for key in sorted(GROUP_KEYS, key=_name):
@@ -112,7 +113,7 @@ def describe_group(
 
 
 def describe_broker(layers: BrokerLayers) -> list[ConfigEntry]:
-    """Every public property of this broker by name."""
+    """Return every public property of this broker, by name."""
     entries: list[ConfigEntry] = []
     for key in sorted(BROKER_KEYS, key=_name):
         if key.internal:
@@ -140,8 +141,9 @@ def _of_listeners(layers: BrokerLayers) -> list[ConfigEntry]:
 
 
 def _of_broker(name: str, layers: BrokerLayers) -> tuple[ConfigSynonym, ...]:
-    """Return the settings of a property, beginning with the first under its own name; other units of the same time
-    follow.
+    """Return the settings of a property, from the first one under its own name on.
+
+    Settings in other units of the same time follow.
     """
     units = next((units for units in _UNITS if name in units), (name,))
     return tuple(dropwhile(lambda synonym: synonym.name != name, layers.synonyms(units)))

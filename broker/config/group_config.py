@@ -53,10 +53,10 @@ def broker_synonym(name: str, config: BrokerConfig) -> str | None:
 
 
 def check_group_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> None:
-    """ConfigError unless a group may have these properties, all of its own ones after a change.
+    """Raise ConfigError unless a group may have these properties, which are all its own ones after a change.
 
-    Values that it takes over from the broker are not its fault: only its own values are held to the bounds, and a
-    session timeout to a heartbeat interval where one of the two is its own.
+    Values from the broker are not checked: bounds hold for the group's own values, and the rule for session timeout and
+    heartbeat interval only if the group sets one of the two.
     """
     values = _defaults(config)
     for name, text in overrides.items():
@@ -84,7 +84,7 @@ def group_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, st
 
 
 def stored_values(group_id: str, config: BrokerConfig, overrides: Mapping[str, str]) -> dict[str, ConfigValue]:
-    """Return the same values, but a group's own as they were set, which is what administrators are shown."""
+    """Return the same values, but without clamping the group's own: administrators see what was set."""
     values = _defaults(config)
     read_stored(values, overrides, _key, f"group {group_id}")
     return values
@@ -101,15 +101,15 @@ def _clamped(group_id: str, name: str, value: ConfigValue, config: BrokerConfig)
 
 
 def share_group_settings(values: Mapping[str, ConfigValue], *, dead_letters: bool = True) -> ShareGroupSettings:
-    """Effective values (`group_values`) as the coordinators and share partitions take them.
+    """Return the settings of `group_values` in the form that coordinators and share partitions take.
 
-    `dead_letters`: whether share groups have dead letters at all now (feature share.version 2).
+    `dead_letters`: the feature share.version 2 allows dead letters.
     """
     return settings_from(ShareGroupSettings, values, dead_letters=dead_letters and values[DLQ_TOPIC_NAME] != "")
 
 
 def consumer_group_settings(values: Mapping[str, ConfigValue]) -> ConsumerGroupSettings:
-    """Effective values (`group_values`) of a consumer group."""
+    """Return the settings of `group_values` for a consumer group."""
     return settings_from(ConsumerGroupSettings, values)
 
 

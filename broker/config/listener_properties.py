@@ -1,4 +1,4 @@
-"""Protection of listeners: `listener.security.protocol.map`, `sasl.*`, `ssl.*`, and `listener.name.NAME.` over them.
+"""Protection of listeners: `listener.security.protocol.map`, `sasl.*`, `ssl.*`, and their overrides by listener.
 
 A property of one listener wins over the broker's, and one of a mechanism over the listener's. A value that cannot be
 used is reported by its property's name, because the value may be a secret.
@@ -33,7 +33,7 @@ def is_listener_property(name: str) -> bool:
 
 
 def listener_of(name: str) -> str:
-    """Return the listener's name, in small letters, that a property of one listener is about."""
+    """Return the name of the listener, in small letters, to which a property belongs."""
     return name[len(_PREFIX) :].partition(".")[0]
 
 

@@ -1,8 +1,7 @@
-"""`sasl.oauthbearer.*` of one listener: its own (`listener.name.NAME.oauthbearer.`) over the listener's, over the
-broker's.
+"""`sasl.oauthbearer.*` of one listener: `listener.name.NAME.oauthbearer.` overrides its others, these the broker's.
 
-Loaded only where a listener has OAUTHBEARER. As in Apache Kafka, options of its `oauthbearer.sasl.jaas.config` say by
-which authorities the server of the keys is known (`ssl.truststore.*`).
+Loaded only where a listener has OAUTHBEARER. As in Apache Kafka, `ssl.truststore.*` options of its
+`oauthbearer.sasl.jaas.config` name the authorities that certify the server of the keys.
 """
 
 from __future__ import annotations

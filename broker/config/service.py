@@ -1,7 +1,7 @@
 """The current configuration: the broker's properties with their dynamic changes, and those of topics and groups.
 
-Values are looked up on every use. Only resources with properties of their own are cached: names that clients make up
-are not.
+Values are looked up on every use. Only resources with their own properties are cached, so names that clients invent
+take no memory.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ GROUP = "group"
 
 
 class ConfigService:
-    """Effective configuration. `ShareGroupSettingsSource` of the coordinators.
+    """The configuration in effect. It is the coordinators' `ShareGroupSettingsSource`.
 
-    `static` is what the broker was started with; `broker` has the dynamic changes on top and is replaced by each.
+    `static` is the configuration at the start; `broker` includes the dynamic changes, and each change replaces it.
     `prepare_listeners` is called before properties of these listeners, given by name, change: it raises ConfigError if
     the files or values they name cannot be used, and otherwise returns a function that puts them to use.
     """
@@ -59,7 +59,7 @@ class ConfigService:
         return values
 
     def log_settings(self, name: str) -> LogSettings:
-        """Return a topic's effective properties as its logs take them."""
+        """Return a topic's effective properties in the form that its logs take."""
         settings = self._logs.get(name)
         if settings is None:
             if not self._metadata.configs(TOPIC, name):
@@ -96,7 +96,7 @@ class ConfigService:
         return self.broker.log_flush_interval_messages == 1
 
     def cleaner_settings(self) -> CleanerSettings:
-        """`log.cleaner.*` as the cleaner takes them."""
+        """Return `log.cleaner.*` in the form that the cleaner takes."""
         config = self.broker
         return CleanerSettings(
             enable=config.log_cleaner_enable,
@@ -106,7 +106,7 @@ class ConfigService:
         )
 
     def dynamic_layers(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Return the texts set while running: this broker's, and those for all brokers, which the former hide."""
+        """Return the texts set at run time: this broker's, and those for all brokers, which the former override."""
         configs = self._metadata.configs
         return _known(configs(BROKER, str(self.static.node_id))), _known(configs(BROKER, ""))
 

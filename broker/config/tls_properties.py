@@ -1,7 +1,7 @@
-"""`ssl.*` of one listener: its own (`listener.name.NAME.ssl.*`) over the broker's, checked as far as no file is needed.
+"""`ssl.*` of one listener: its own (`listener.name.NAME.ssl.*`) override the broker's. Checked without reading files.
 
-Loaded only where a listener has TLS. Which of them may stand together is as in Apache Kafka's DefaultSslEngineFactory;
-what it takes and cannot work here (no key store, clients' certificates without a trust store) stops the start.
+Loaded only where a listener has TLS. Their allowed combinations are those of Apache Kafka's DefaultSslEngineFactory,
+but two that cannot work stop the start here: no key store, and clients' certificates without a trust store.
 """
 
 from __future__ import annotations

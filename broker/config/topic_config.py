@@ -1,6 +1,6 @@
 """A topic's properties: Apache Kafka 4.4.0's names and bounds, and the broker properties they fall back to.
 
-Those that a topic's logs know are declared with the logs' settings (`shareq.broker.log.settings`).
+Properties that a topic's logs use are declared with the logs' settings (`shareq.broker.log.settings`).
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def topic_values(topic: str, config: BrokerConfig, overrides: Mapping[str, str])
 
 
 def check_topic_configs(topic: str, config: BrokerConfig, overrides: Mapping[str, str]) -> None:
-    """ConfigError unless the topic may have these properties, all of its own ones after a change."""
+    """Raise ConfigError unless the topic may have these properties, which are all its own ones after a change."""
     values = topic_defaults(config)
     for name, given in overrides.items():
         values[name] = _key(name).parse(given)
@@ -167,7 +167,7 @@ def check_topic_configs(topic: str, config: BrokerConfig, overrides: Mapping[str
 
 
 def log_settings(values: Mapping[str, ConfigValue], config: BrokerConfig) -> LogSettings:
-    """Effective values (`topic_values`) as a partition's log takes them."""
+    """Return the settings of `topic_values` in the form that a partition's log takes."""
     policy, own_segment_bytes = values["cleanup.policy"], values["internal.segment.bytes"]
     assert isinstance(policy, tuple)
     settings = settings_from(

@@ -19,9 +19,8 @@ class FetchedLog(ReadLog, Protocol):
     def read(
         self, offset: int, max_bytes: int, *, upto: int, min_one_batch: bool = True
     ) -> ReadResult | ErrorCode | NotHereYet | BeingRead:
-        """Whole batches from the one that holds `offset`, below `upto` (exclusive), at most `max_bytes`; with
-        `min_one_batch` the first whatever its size. OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE, KAFKA_STORAGE_ERROR.
+        """Return whole batches from the one that holds `offset`, below `upto` (exclusive), `max_bytes` at most.
 
-        The method may also be called with offsets beyond `log_end_offset`: a log that may have grown elsewhere returns
-        NOT_HERE_YET for them.
+        With `min_one_batch` the first batch is returned whatever its size. Return OFFSET_OUT_OF_RANGE, CORRUPT_MESSAGE
+        or KAFKA_STORAGE_ERROR; NOT_HERE_YET for offsets beyond `log_end_offset` of a log that may have grown elsewhere.
         """

@@ -34,13 +34,15 @@ Results = list[tuple[SessionPartition, PartitionData]]
 
 
 class FetchRead:
-    """One pass over the partitions of a fetch, piece by piece. `refuse` returns why one may not be read, or NONE.
+    """One pass over the partitions of a fetch, piece by piece.
 
-    Without `has_room` for records in memory none are read, and it is not enough: it is to be tried again. `not_here`
-    are the logs that have to fetch what was asked for: their rows are empty, and they announce what has come.
+    `refuse` returns why a partition may not be read, or NONE.
+
+    If memory has no room for records (`has_room`), none are read, and the read has to be repeated. `not_here` are the
+    logs that have yet to fetch the records: their rows are empty, and they notify when the records have arrived.
     `wants_turn`: the next partition has much to read, which needs a turn of its own.
     `being_read`: threads read the wanted bytes from the disk; it is completed when the first of them has finished.
-    `paused`: something may have come that the rows lack.
+    `paused`: records may have arrived since that the rows lack.
     """
 
     __slots__ = (
@@ -94,7 +96,7 @@ class FetchRead:
         self._max_bytes = min(limits.max_bytes, answer_budget.grant()) if self.has_room else 0
 
     def go_on(self, partitions: Sequence[SessionPartition]) -> Sequence[SessionPartition]:
-        """Read some partitions, behind those that were read before. Return those that are left for another turn."""
+        """Read the next partitions. Return those that are left for another turn."""
         lookup, limits, refuse, before = self._lookup, self._limits, self._refuse, self.bytes_read
         left: Sequence[SessionPartition] = ()
         for at, partition in enumerate(partitions, 1):
@@ -133,7 +135,7 @@ class FetchRead:
         self.wants_turn, self._has_turn = False, True
 
     async def pause(self, breath: Breath) -> None:
-        """Continue in a later turn, with the share granted at that time: others have read in the meantime."""
+        """Continue in a later turn, with the share of memory granted then, because others have read in the meantime."""
         self.paused = True
         budget, size = self._answer_budget, self.bytes_read
         budget.collect(size)

@@ -1,4 +1,4 @@
-"""Fetch sessions (KIP-227): a client names its partitions once, then only changes; so does the answer.
+"""Fetch sessions (KIP-227): a client names its partitions once, then only changes, and so do the answers.
 
 Pure: time and session ids come from outside. A session is known by its id alone and outlives its connection; the cache
 holds `max.incremental.fetch.session.cache.slots` of them.
@@ -26,7 +26,7 @@ PartitionKey = tuple[TopicKey, int]
 
 
 class SessionPartition:
-    """One partition a client fetches. The last two are what the broker last replied; -1 when it has not."""
+    """One partition that a client fetches. The last two fields are from the broker's last answer, -1 before it."""
 
     __slots__ = (
         "current_leader_epoch",
@@ -132,7 +132,7 @@ class FetchSessions:
         return FetchContext(self, requested, epoch, None, uses_topic_ids)
 
     def resume(self, session_id: int, epoch: int, *, uses_topic_ids: bool, now_ms: int) -> FetchContext | ErrorCode:
-        """Return the context of an incremental fetch whose session was changed as it asks, or the errors of `find`.
+        """Return the context of an incremental fetch, after its changes of the session, or the errors of `find`.
 
         A session without partitions ends.
         """
@@ -148,7 +148,7 @@ class FetchSessions:
         return FetchContext(self, session.partitions, epoch, session, uses_topic_ids)
 
     def find(self, session_id: int, epoch: int, *, uses_topic_ids: bool) -> FetchSession | ErrorCode:
-        """Return the session of an incremental request, to be changed as that asks, or the error of the response."""
+        """Return the session of an incremental request, for the caller to change, or the error of the response."""
         session = self._sessions.get(session_id)
         if session is None:
             return ErrorCode.FETCH_SESSION_ID_NOT_FOUND
@@ -159,7 +159,10 @@ class FetchSessions:
         return session
 
     def create(self, partitions: dict[PartitionKey, SessionPartition], uses_topic_ids: bool, now_ms: int) -> int:
-        """Keep the partitions as a new session; its id, or 0 when the cache is full of better ones."""
+        """Keep the partitions as a new session.
+
+        Return its id, or 0 if the cache is full of sessions that take precedence.
+        """
         if not partitions or (len(self._sessions) >= self._max_slots and not self._evict(len(partitions), now_ms)):
             return NO_SESSION
         session_id = self._new_id()
@@ -205,15 +208,15 @@ class FetchContext:
 
     @property
     def partitions(self) -> list[SessionPartition]:
-        """The partitions to read, in this order."""
+        """Return the partitions to read, in this order."""
         return list(self._partitions.values())
 
     def given_up(self) -> dict[PartitionKey, SessionPartition]:
-        """Return the partitions of a request that no session keeps, to be given back."""
+        """Return the partitions of a request that no session keeps, so that the caller can free them."""
         return self._partitions
 
     def throttled(self) -> tuple[ErrorCode, int]:
-        """Return error and session id of an answer without partitions, because of a quota: no new session begins.
+        """Return error and session id of an answer without partitions, because of a quota. No new session begins.
 
         The error is INVALID_FETCH_SESSION_EPOCH where the session has been used for another request meanwhile.
         """
@@ -224,8 +227,9 @@ class FetchContext:
         return ErrorCode.INVALID_FETCH_SESSION_EPOCH if wrong else ErrorCode.NONE, session.id
 
     def answered(self, now_ms: int) -> tuple[ErrorCode, int]:
-        """Return error and session id of an answer, once all its partitions were noted; a new session begins, if the
-        request asks for that and there is room. An answer with an error has no partitions.
+        """Return error and session id of an answer whose partitions were all noted.
+
+        A new session begins if the request asks for one and there is room. An answer with an error has no partitions.
         """
         error, session_id = self.throttled()
         if self._session is None and self._epoch == INITIAL_EPOCH:
@@ -233,10 +237,10 @@ class FetchContext:
         return error, session_id
 
     def noted(self, results: Sequence[tuple[SessionPartition, T]]) -> Sequence[tuple[SessionPartition, T]]:
-        """Note that these results are answered, and return those of them that are in the answer.
+        """Note the results as answered, and return those that the answer contains.
 
-        An incremental answer has only the partitions with something new; those with records are read last next time,
-        so that no partition starves under `max_bytes`.
+        An incremental answer has only the partitions with something new; those with records are read last next time, so
+        that no partition starves under `max_bytes`.
         """
         session = self._session
         if session is None:

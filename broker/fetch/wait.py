@@ -1,7 +1,7 @@
-"""Long polls of consumers: wait until there is enough, the time is up, a topic goes, or the broker stops.
+"""Long polls of consumers: wait for enough bytes, the end of the time, a topic's deletion, or the broker's stop.
 
-A waiting fetch looks again whenever the high watermark or the log start of one of its partitions moves; it is answered
-when one of its topics is deleted or another broker leads one of its partitions; nothing polls.
+A waiting fetch looks again whenever the high watermark or the log start of one of its partitions moves. It is answered
+when one of its topics is deleted or another broker leads one of its partitions. Nothing polls.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class FetchWaits:
             fetch.finish()
 
     def leader_moved(self, topic: str, partition: int) -> None:
-        """Another broker leads the partition, or this one again: answer the fetches that wait for it now."""
+        """Answer the fetches that wait for a partition whose leader changed, even back to this broker."""
         for log, fetches in list(self._by_log.items()):
             if log.topic == topic and log.partition == partition:
                 for fetch in list(fetches):
@@ -87,9 +87,9 @@ class FetchWaits:
 
 
 class WaitingFetch:
-    """One fetch for which there was not enough yet, until it is `finished`, or leaves because its client did.
+    """A fetch that waits for enough bytes, until it is `finished`, or leaves because its client did.
 
-    `finished` with True: there may be more now. With False: whatever there is, it is to be answered.
+    `finished` is True if there may be more records now; with False, the fetch is answered with whatever there is.
     """
 
     __slots__ = ("_available", "_limits", "_timer", "_total", "_waits", "finished", "logs")
@@ -110,7 +110,7 @@ class WaitingFetch:
             self._end(may_have_more=True)
 
     def count(self, logs: Iterable[FetchedLog]) -> None:
-        """Count what can be read of these logs, also of those that were counted before."""
+        """Count the readable bytes of these logs; a log may be counted again."""
         for log in logs:
             available = self._bytes_of(log)
             self._total += available - self._available.get(log, 0)
@@ -122,7 +122,7 @@ class WaitingFetch:
         return self._total >= self._limits.min_bytes
 
     def finish(self) -> None:
-        """Stop waiting, and have it answered. Harmless the second time."""
+        """Stop waiting, and answer the fetch. A second call does nothing."""
         self._end(may_have_more=False)
 
     def _end(self, *, may_have_more: bool) -> None:
@@ -131,7 +131,7 @@ class WaitingFetch:
             self.finished.complete(may_have_more)
 
     def leave(self) -> None:
-        """Stop waiting. Harmless the second time."""
+        """Stop waiting. A second call does nothing."""
         self._timer.cancel()
         self._waits.remove(self)
 

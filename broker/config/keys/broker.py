@@ -2,8 +2,8 @@
 
 Where a default differs from Kafka's, a comment says so: one broker cannot hold three replicas, and it listens on the
 loopback interface only unless configured otherwise. A property is declared once, here or in the module that uses it:
-its type, bounds, default, documentation, and the attribute of `BrokerConfig`. What groups may set for themselves, and
-so has a default here, is declared with their settings (`shareq.coordinator.ports`).
+its type, bounds, default, documentation, and the attribute of `BrokerConfig`. Properties that groups may override, and
+whose defaults are set here, are declared with the groups' settings (`shareq.coordinator.ports`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Properties that have no effect, or only a part of it, where they are set: on a single broker those about several
-brokers, on a node those about its own data. A file that served the one may serve the other, so each is worth a warning,
-and is no reason to refuse the start.
+"""Properties without an effect, or with only a part of it, on this kind of broker.
+
+On a single broker these are the ones about several brokers, on a node the ones about its own data. A file may have been
+made for the other kind, so each is worth a warning, but no reason to refuse the start.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ _MIN_ISRS: Final = (
 
 
 def on_one_broker(originals: Mapping[str, str]) -> list[str]:
-    """Return a warning for each: topics that need more replicas are refused; one replica in sync is enough, as in
-    Apache Kafka, which takes the smaller of `min.insync.replicas` and the number of replicas.
+    """Return a warning for each property about several brokers.
+
+    Topics that need more replicas are refused; one replica in sync is enough, as in Apache Kafka, which takes the
+    smaller of `min.insync.replicas` and the number of replicas.
     """
     warnings: list[str] = []
     for names, outcome in (
@@ -44,7 +47,7 @@ def on_one_broker(originals: Mapping[str, str]) -> list[str]:
 
 
 def on_node(originals: Mapping[str, str]) -> list[str]:
-    """Return a warning for each that a node in front of a cluster does not act on, or acts on differently."""
+    """Return a warning for each property that a node in front of a cluster ignores, or treats differently."""
     warnings = [
         f"Property {key.name} has no effect on a node: {reason}"
         for keys, reason in _NOT_OF_NODES

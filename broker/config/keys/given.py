@@ -1,4 +1,4 @@
-"""One listener's properties: its own (`listener.name.NAME.`) over the broker's, in the types of the keys."""
+"""One listener's properties: its own (`listener.name.NAME.`) override the broker's; all are typed by the keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shareq.protocol.config_def import ConfigError, ConfigValue
 
 
 class Given:
-    """The values for one listener, each with the name of the property that gives it.
+    """The values for one listener, each with the name of the property that sets it.
 
     `prefix` is the listener's, `own` are its properties without it. Properties that begin with `mechanism`
     (`oauthbearer.`) win over those without.

@@ -95,18 +95,18 @@ def is_known(name: str) -> bool:
 
 
 def is_property(name: str) -> bool:
-    """Return whether this broker or Apache Kafka 4.3.1 has a broker property of this name."""
+    """Return True if this broker or Apache Kafka 4.3.1 has a broker property of this name."""
     return BROKER_KEYS.canonical(name) is not None or is_known(name)
 
 
 def nearest(unknown: str) -> str | None:
-    """Return the property, of those without effect, too, that an unknown name is most likely meant to be."""
+    """Return the property that an unknown name most likely means; it may be one without effect."""
     found = get_close_matches(unknown.lower(), [*BROKER_KEYS.names(), *KNOWN], n=1, cutoff=_ALIKE)
     return found[0] if found else None
 
 
 def did_you_mean(unknown: str) -> str:
-    """Return the end of a sentence about an unknown name: which one it may be meant to be, if one is like it."""
+    """Return the end of a sentence about an unknown name: the name that it resembles, if any."""
     meant = nearest(unknown)
     return f"; did you mean {meant}?" if meant else ""
 

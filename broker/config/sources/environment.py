@@ -4,7 +4,7 @@
     __    stands for _
     ___   stands for -
 
-as KAFKA_... of Apache Kafka's container image, so that every property has a name here. Pure.
+as in KAFKA_... of Apache Kafka's container image, so every property has a variable. Pure.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def environment_properties(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def property_name(variable: str) -> str:
-    """Return the property that a variable with the prefix is about, whether or not there is such a property."""
+    """Return the property name that a variable stands for, even if no such property exists."""
     name = variable.removeprefix(PREFIX).lower()
     return _UNDERSCORES.sub(lambda match: _STANDS_FOR[len(match[0]) - 1], name)
 

@@ -1,4 +1,4 @@
-"""A check for properties that may not stand on a command line, which every user of a machine can read. Pure."""
+"""A check for secrets on a command line, which every user of a machine can read. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def has_secret(name: str, text: str) -> bool:
 
 
 def _jaas_has_secret(text: str) -> bool:
-    """Entries of SCRAM and of OAuth mostly have none. What cannot be read may have one."""
+    """Return True if a JAAS text has a secret, or cannot be parsed. Entries of SCRAM and OAuth mostly have none."""
     if not text or is_reference(text):
         return False
     from shareq.protocol.jaas import parse_jaas  # only those who use it pay for it

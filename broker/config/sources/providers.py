@@ -5,8 +5,8 @@
     config.providers.file.param.allowed.paths=/run/secrets
     listener.name.clients.plain.sasl.jaas.config=${file:/run/secrets/users.properties:jaas}
 
-Providers are Apache Kafka's three, by the names of their classes. What points to nothing is an error here: Apache Kafka
-leaves the text as it stands, which then is a password. No error of this module has a value in it.
+Providers are Apache Kafka's three, by the names of their classes. A reference to nothing is an error here; Apache Kafka
+leaves the text of the reference, which then becomes the password. No error of this module has a value in it.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def resolve(
 ) -> tuple[list[dict[str, str]], frozenset[str]]:
     """Return the sources of properties with every reference replaced, and the names of those that had one.
 
-    Providers declared in a later source replace those of an earlier one. ConfigError for a provider that there is not,
-    and for a reference that leads to nothing. A name whose last text has no reference is not among the names.
+    Providers declared in a later source replace those of an earlier one. Raise ConfigError for an unknown provider, and
+    for a reference to nothing. A name whose last text has no reference is not among the names.
     """
     settings = {name: text for source in sources for name, text in source.items() if name.startswith(PROVIDERS_KEY)}
     providers = _providers(settings, environment)
@@ -59,7 +59,7 @@ def is_reference(text: str) -> bool:
 
 
 def _replaced(name: str, text: str, providers: Mapping[str, Provider]) -> str:
-    """Return the text itself when nothing in it is a reference to a provider."""
+    """Return the text with its references replaced; the same text if it has none."""
     at, pieces = 0, []
     for match in _REFERENCE.finditer(text):
         provider = providers.get(match[1])
